@@ -1,0 +1,44 @@
+# The vocabulary of the project. Each target sets up what it needs first.
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?=
+BASE_PYTHON ?= python3
+
+.PHONY: setup serve demo check format test bench clean help
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml
+	$(BASE_PYTHON) -m venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(STAMP)
+
+setup: $(STAMP) ## create .venv and install everything
+
+serve: $(STAMP) ## start widerow on 127.0.0.1:8087 with its data in ./widerow-data
+	$(VENV)/bin/widerow serve --path widerow-data
+
+check: $(STAMP) ## format, lint, types, import contracts, tidy
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy src tests tools examples bench
+	$(VENV)/bin/lint-imports
+	$(PY) tools/tidy.py
+
+format: $(STAMP) ## rewrite the sources in the project's shape
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+test: $(STAMP) ## run every test CI runs
+	$(VENV)/bin/pytest $(PYTEST_ARGS)
+
+demo: $(STAMP) ## start a server, run the student-card example against it, stop
+	$(PY) examples/student_cards.py --own-server
+
+bench: $(STAMP) ## measure start-up and the basic operations
+	$(PY) bench/startup.py
+
+clean: ## remove everything that a target made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,290 @@
+"""What can go wrong, drawn first.
+
+    WiderowError
+    ├── InvalidRequest     the caller asked for something no state of the store would allow
+    ├── NotPermitted       the caller is not who they say, or may not do this
+    ├── NotFound           what was named does not exist
+    ├── Conflict           the request met a state it said it did not want
+    ├── Exhausted          a quota, a limit of rate, or our own capacity
+    ├── Unsupported        the request is well formed and widerow does not offer it
+    └── StorageFailure     the disk or the store failed us; nothing more is promised
+        ├── StorePoisoned      a sync or commit failed: no writes until the store is opened again
+        ├── StoreFull          no room: writes are refused, reads go on
+        ├── StoreBusy          the store asks to be left alone for a moment
+        ├── StoreLocked        another process holds the directory
+        └── StoreDamaged       bytes on disk contradict their checksum or their format
+
+Every error of the first six kinds names the rule that was broken (`Rule`) and carries the facts a
+message is made from. Nothing here knows a foreign error code: a wire dialect maps each rule to its
+own code and text, in one table (`wire/tablestore/errors.py`).
+"""
+
+from enum import Enum
+
+__all__ = [
+    "Conflict",
+    "Exhausted",
+    "InvalidRequest",
+    "NotFound",
+    "NotPermitted",
+    "Rule",
+    "StorageFailure",
+    "StoreBusy",
+    "StoreDamaged",
+    "StoreFull",
+    "StoreLocked",
+    "StorePoisoned",
+    "Unsupported",
+    "WiderowError",
+]
+
+Detail = str | int
+
+
+class Rule(Enum):
+    """A rule a request can break. The value says what to do about it (sent as a hint)."""
+
+    # Names (semantics §1.4)
+    TABLE_NAME = "Table names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
+    COLUMN_NAME = "Column names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
+    COLUMN_NAME_MISSING = "Give every attribute column a name."
+    COLUMN_SHADOWS_KEY = "Rename the attribute: a primary key column already has this name."
+
+    # Primary keys (semantics §3)
+    KEY_SIZE = "Give one value for every primary key column of the table, in its order."
+    KEY_NAME = "Name the primary key columns as the table does, in the same order."
+    KEY_TYPE = "Use the type that the table declares for this primary key column."
+    KEY_LENGTH = "Shorten the value: a primary key value holds at most 1024 bytes."
+    KEY_MARKER = "INF_MIN and INF_MAX exist in ranges only; use a concrete value here."
+    KEY_AUTO_INCREMENT_READ = "Read with the concrete value that the write returned."
+    KEY_VALUE_MISSING = "Give the primary key column a value."
+    KEY_OPERATION = "Remove the operation: primary key cells carry a name and a value only."
+    KEY_VERSION = "Remove the timestamp: primary key cells have no version."
+
+    # Table definitions (semantics §2.1)
+    KEY_COLUMN_COUNT = "Declare between one and four primary key columns."
+    KEY_COLUMN_TYPE = "Primary key columns are INTEGER, STRING or BINARY."
+    KEY_COLUMN_DUPLICATE = "Give every primary key column a name of its own."
+    AUTO_INCREMENT_TYPE = "Declare the auto-increment column as INTEGER."
+    AUTO_INCREMENT_COUNT = "Declare at most one auto-increment column."
+    AUTO_INCREMENT_FIRST = "The partition key cannot be auto-increment; move the column."
+    DEFINED_COLUMN_COUNT = "Declare at most 32 defined columns."
+    DEFINED_COLUMN_DUPLICATE = (
+        "Give every defined column a name that nothing else in the table has."
+    )
+    THROUGHPUT_MISSING = "Set both the read and the write capacity unit."
+    THROUGHPUT_READ_NEGATIVE = "Set the read capacity unit to 0 or more."
+    THROUGHPUT_WRITE_NEGATIVE = "Set the write capacity unit to 0 or more."
+    THROUGHPUT_TOO_LARGE = "Reserve at most 100000 capacity units."
+    THROUGHPUT_UPDATE = "Give a non-negative read or write capacity unit, or leave both out."
+    TIME_TO_LIVE_MISSING = "Set time_to_live; -1 keeps data for ever."
+    MAX_VERSIONS_MISSING = "Set max_versions; 1 keeps the latest version only."
+    TIME_TO_LIVE_VALUE = "Use -1 (never expires) or a positive number of seconds."
+    MAX_VERSIONS_VALUE = "Keep at least one version."
+    MAX_VERSION_OFFSET = "Use 0 to INT64_MAX/1000000 seconds."
+    TABLE_OPTIONS_EMPTY = "Set at least one of the table options, or leave the message out."
+    TABLE_UPDATE_EMPTY = "Give the throughput, the options or the stream specification to change."
+    UPDATE_FULL_ROW_FIXED = "update_full_row is chosen when the table is created."
+    SPLIT_COUNT = "Pre-split into at most ten partitions."
+    SPLIT_INFINITE = "Bounds inside the table are concrete; use INF_MIN and INF_MAX at its ends."
+    SPLIT_EMPTY_STRING = "Use a non-empty bound."
+    SPLIT_EMPTY_BINARY = "Use a non-empty bound."
+    SPLIT_TYPE = "Use bounds of the partition key's type."
+    SPLIT_LENGTH = "Use bounds of at most 64 bytes."
+    SPLIT_CONTIGUOUS = "The ranges must touch, in order, from INF_MIN to INF_MAX."
+    STREAM_EXPIRATION = "Keep stream records between 1 and 168 hours."
+
+    # Cells (semantics §1.3, §4)
+    VALUE_LENGTH = "Split the value: one attribute value holds at most 2 MB."
+    VALUE_TEXT = "Encode STRING values as UTF-8, or store the bytes as BINARY."
+    VALUE_NAN = "Store NaN as a missing column or a STRING."
+    VALUE_INFINITY = "Store infinities as a missing column or a STRING."
+    VALUE_MISSING = "Give the column a value."
+    VALUE_TYPE = "Use INTEGER, DOUBLE, BOOLEAN, STRING or BINARY."
+    VALUE_ON_DELETE = "Remove the value: a delete names the column (and version) only."
+    VERSION_RANGE = "Versions are milliseconds since 1970, from 0 up to INT64_MAX/1000."
+    VERSION_WINDOW = (
+        "Write versions within max_version_offset of now and not older than time_to_live, "
+        "or leave the version out."
+    )
+    VERSION_MISSING = "Name the version that DELETE_ONE_VERSION removes."
+    VERSION_ON_DELETE_ALL = "Remove the timestamp: DELETE_ALL_VERSION removes every version."
+    VERSION_ON_INCREMENT = (
+        "Remove the timestamp: an increment is stored under the server's version."
+    )
+    OPERATION_IN_PUT = "PutRow replaces the row: its cells carry no operation."
+    OPERATION_UNKNOWN = "Use put, delete one version, delete all versions or increment."
+    COLUMN_COUNT = "Split the request: one row change carries at most 1024 attribute cells."
+    DELETE_MARKER_IN_WRITE = "Send the delete marker with DeleteRow only."
+    DELETE_WITH_CELLS = "DeleteRow removes the whole row; use UpdateRow to delete columns."
+    UPDATE_WITHOUT_CELLS = "Name at least one column to change."
+    UPDATE_NOT_ALLOWED = "The table was set to allow_update=false; use PutRow."
+    INCREMENT_OPERAND = "Increment by an INTEGER."
+    INCREMENT_TYPE = "Increment INTEGER columns only; put the column first to change its type."
+    INCREMENT_OVERFLOW = "The sum leaves the range of a 64-bit INTEGER."
+    INCREMENT_COMBINED = "Do not combine an increment with another operation on its column."
+    RETURN_TYPE = "Use RT_NONE, RT_PK or RT_AFTER_MODIFY."
+    RETURN_COLUMNS = "RT_AFTER_MODIFY returns columns that this request increments."
+
+    # Auto-increment writes (semantics §4.7)
+    AUTO_INCREMENT_EXPECTATION = "Write new rows of this table with the IGNORE expectation."
+    AUTO_INCREMENT_CONDITION = "Remove the column condition: the row does not exist yet."
+    AUTO_INCREMENT_DELETE = "Delete by the concrete value that the write returned."
+    AUTO_INCREMENT_SPECIFIC = "Address an existing row with IGNORE or EXPECT_EXIST."
+    AUTO_INCREMENT_MARKER = "Only the table's auto-increment column takes the marker."
+    AUTO_INCREMENT_EXHAUSTED = "The partition key value has used every 64-bit sequence number."
+
+    # Conditions and filters (semantics §4.1, §5.3)
+    CONDITION_FAILED = "The row is not in the state that the condition asks for; read it again."
+    ROW_EXPECTATION = "Use IGNORE, EXPECT_EXIST or EXPECT_NOT_EXIST."
+    FILTER_DECODE = "Send the filter as a serialized Filter message."
+    FILTER_RELATION_DECODE = "Send comparator, column name and value of the single-column filter."
+    FILTER_COMPOSITE_DECODE = "Send combinator and sub-filters of the composite filter."
+    FILTER_PAGINATION_DECODE = "Send offset and limit of the pagination filter."
+    FILTER_TYPE = "Use a single-column, composite or pagination filter."
+    FILTER_COMPARATOR = "Use one of the eight comparators."
+    FILTER_COUNT = "Simplify the filter: at most 32 nodes, composites included."
+    FILTER_NOT_ARITY = "NOT takes exactly one sub-filter."
+    FILTER_LOGIC_ARITY = "AND and OR take two or more sub-filters."
+    FILTER_PAGINATION_OFFSET = "Use an offset of 0 or more."
+    FILTER_PAGINATION_LIMIT = "Use a limit of 1 or more."
+    FILTER_PAGINATION_PLACE = (
+        "Pagination is a read filter of its own: not in conditions, not nested."
+    )
+    FILTER_REGEX = "Use a regular expression that compiles and has a capture group."
+
+    # Reads (semantics §5)
+    VERSION_CONDITION_MISSING = "Set max_versions or a time range."
+    VERSION_CONDITION_MISSING_IN_BATCH = "Set max_versions or a time range for every table."
+    READ_MAX_VERSIONS = "Ask for at least one version."
+    TIME_RANGE_INCOMPLETE = "Give both the start and the end time."
+    TIME_RANGE_ORDER = "The start time must not be after the end time."
+    TIME_SPECIFIC_AND_RANGE = "Give either a specific time or a range."
+    TIME_SPECIFIC_AND_VERSIONS = "Give either a specific time or max_versions."
+    TIME_SPECIFIC_NEGATIVE = "Times are milliseconds since 1970."
+    READ_COLUMN_COUNT = "Ask for at most 1024 columns, or for all."
+    READ_WITH_CELLS = "Send the primary key only."
+    READ_DELETE_MARKER = "Send the primary key only, without a delete marker."
+    RANGE_FORWARD_ORDER = "Start must be smaller than end when reading FORWARD."
+    RANGE_BACKWARD_ORDER = "Start must be greater than end when reading BACKWARD."
+    RANGE_DIRECTION = "Use FORWARD or BACKWARD."
+    RANGE_LIMIT = "Ask for at least one row, or leave the limit out."
+    READ_TOKEN = "Send the token exactly as the last response returned it."
+
+    # Batches (semantics §4.8, §5.5)
+    BATCH_GET_EMPTY = "Name at least one table."
+    BATCH_GET_COUNT = "Split the request: at most 100 rows."
+    BATCH_WRITE_EMPTY = "Name at least one table with one row."
+    BATCH_WRITE_TABLE_EMPTY = "Give every table at least one row, or leave it out."
+    BATCH_WRITE_COUNT = "Split the request: at most 200 rows."
+    BATCH_WRITE_SIZE = "Split the request: at most 4 MB of data."
+    BATCH_WRITE_TYPE = "Use PUT, UPDATE or DELETE."
+    BATCH_TABLE_DUPLICATE = "List every table once."
+    BATCH_REPEATED_EXPECTATION = "Rows that repeat in one batch must use IGNORE."
+    BATCH_REPEATED_CONDITION = "Rows that repeat in one batch cannot carry column conditions."
+    BATCH_ATOMIC_SCOPE = "An atomic batch writes one partition key value of one table."
+
+    # Bytes on the wire (wire §1.2, §1.7, §2)
+    BODY_UNREADABLE = (
+        "The body is not the protobuf message of this action; check the SDK's version."
+    )
+    ROW_ENCODING = "The row is not a PlainBuffer; if a proxy rewrites bodies, take it away."
+    ROW_CHECKSUM = "The row was damaged on its way; send it again."
+    BODY_TOO_LARGE = "Split the request: a body holds at most 5 MB."
+    BODY_COMPRESSION = "Send a zlib stream whose inflated size is the announced one."
+    BODY_TIMEOUT = "Send the body faster, or in smaller requests."
+    HTTP_METHOD = "Send POST requests; GET serves /livez /readyz /metrics /version."
+    HTTP_MALFORMED = "The request is not HTTP/1.1 as clients write it."
+    HTTP_HEADERS_TOO_LARGE = "Send at most 64 headers and 32 KB of them."
+    ACTION_UNKNOWN = "See docs/protocol/tablestore.md for the actions that widerow serves."
+    FEATURE_UNSUPPORTED = "See docs/protocol/differences.md; remove the field to go on without it."
+
+    # Identity (wire §1.2–1.4)
+    HEADER_MISSING = "Use a vendor SDK, or send every header the protocol names."
+    HEADER_DUPLICATE = "Send every x-ots-* header once."
+    DATE_FORMAT = "Send x-ots-date as 2024-01-02T03:04:05.000Z."
+    DATE_SKEW = "Set this machine's clock: it differs by more than 15 minutes from the server's."
+    ACCESS_KEY_UNKNOWN = "Use a key pair the server was started with (--credentials)."
+    SIGNATURE_MISMATCH = "Check the access key secret; a proxy must not change x-ots-* headers."
+    BODY_DIGEST = "The body changed on its way, or x-ots-contentmd5 was made from other bytes."
+    INSTANCE_NAME = "Instance names are 1 to 255 of A-Z a-z 0-9 _ and hyphen."
+    INSTANCE_UNKNOWN = "Add the instance to the server's list, or use one that is on it."
+    INSTANCE_FORBIDDEN = "This access key is limited to other instances."
+
+    # State
+    TABLE_EXISTS = "Choose another name, or delete the table first."
+    TABLE_NOT_FOUND = "Create the table, or check instance and table name (case matters)."
+    TABLE_QUOTA = "Delete a table, or raise the quota (max_tables_per_instance)."
+    THROUGHPUT_CHANGE_RATE = "Wait two minutes between changes of the reserved throughput."
+
+    # Our own capacity
+    SERVER_BUSY = "Try again in a moment; the server has as much in hand as it allows itself."
+    SERVER_STOPPING = "The server is shutting down; try again when it is back."
+
+
+class WiderowError(Exception):
+    """Base of everything widerow raises on purpose."""
+
+
+class _RuleBroken(WiderowError):
+    """A rule was broken; `details` are the facts a message is made from."""
+
+    __slots__ = ("details", "rule")
+
+    def __init__(self, rule: Rule, **details: Detail) -> None:
+        self.rule = rule
+        self.details = details
+        super().__init__(rule, details)
+
+    def __str__(self) -> str:
+        """The rule and the facts, for logs and command lines."""
+        facts = ", ".join(f"{name}={value!r}" for name, value in self.details.items())
+        return f"{self.rule.name.lower()} ({facts}): {self.rule.value}"
+
+
+class InvalidRequest(_RuleBroken):
+    """The caller asked for something no state of the store would allow."""
+
+
+class NotPermitted(_RuleBroken):
+    """The caller is not who they say, or may not do this."""
+
+
+class NotFound(_RuleBroken):
+    """What was named does not exist."""
+
+
+class Conflict(_RuleBroken):
+    """The request met a state it said it did not want."""
+
+
+class Exhausted(_RuleBroken):
+    """A quota, a limit of rate, or our own capacity."""
+
+
+class Unsupported(_RuleBroken):
+    """The request is well formed and widerow does not offer it."""
+
+
+class StorageFailure(WiderowError):
+    """The disk or the store failed us; the message says how."""
+
+
+class StorePoisoned(StorageFailure):
+    """A sync or commit failed. No writes are taken until the store is opened again."""
+
+
+class StoreFull(StorageFailure):
+    """No room on the disk. Writes are refused, reads go on, writes resume when room returns."""
+
+
+class StoreBusy(StorageFailure):
+    """The engine underneath asks for a pause (write stall). Nothing was changed."""
+
+
+class StoreLocked(StorageFailure):
+    """Another process holds the directory."""
+
+
+class StoreDamaged(StorageFailure):
+    """Bytes on disk contradict their checksum or their format."""

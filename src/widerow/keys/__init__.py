@@ -1,0 +1,5 @@
+"""Bytes that sort like the model does.
+
+`encode.py` and `decode.py` mirror each other; `layout.py` says which prefix means what. The format
+and its test vectors are in `docs/formats/keys.md`. Imports `model`, `limits` and `errors` only.
+"""

@@ -1,0 +1,65 @@
+"""Every bound, with its reason. Foreign limits cite `tablestore-semantics.md` §17 (LIMITS)."""
+
+from typing import Final
+
+INT64_MIN: Final = -(2**63)
+INT64_MAX: Final = 2**63 - 1
+
+# --- names -----------------------------------------------------------------------------------
+NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (§17)
+
+# --- tables ----------------------------------------------------------------------------------
+KEY_COLUMNS_MAX: Final = 4  # (§17)
+DEFINED_COLUMNS_MAX: Final = 32  # (§17)
+TABLES_PER_INSTANCE_MAX: Final = 64  # (§17); a setting may raise it
+CAPACITY_UNITS_MAX: Final = 100_000  # (§17)
+MAX_VERSION_OFFSET_DEFAULT: Final = 86_400  # seconds (§1.6)
+MAX_VERSION_OFFSET_MAX: Final = INT64_MAX // 1_000_000  # seconds (§1.6)
+THROUGHPUT_CHANGE_SECONDS: Final = 120  # between two changes (§2.4)
+PARTITIONS_MAX: Final = 10  # pre-split of CreateTable (§2.1)
+SPLIT_BYTES_MAX: Final = 64  # one bound of the pre-split (§2.1)
+STREAM_HOURS_MAX: Final = 168  # (§17)
+
+# --- rows ------------------------------------------------------------------------------------
+KEY_VALUE_BYTES_MAX: Final = 1024  # STRING and BINARY primary key values (§1.1)
+VALUE_BYTES_MAX: Final = 2 * 1024 * 1024  # one attribute value (§1.3)
+CELLS_PER_CHANGE_MAX: Final = 1024  # attribute cells in one row change (§17)
+VERSION_MAX: Final = INT64_MAX // 1000 - 1  # milliseconds (§1.5)
+
+# --- requests --------------------------------------------------------------------------------
+READ_COLUMNS_MAX: Final = 1024  # columns_to_get (§5.2; the documents say 128, the tests 1024)
+BATCH_GET_ROWS_MAX: Final = 100  # (§5.5)
+BATCH_WRITE_ROWS_MAX: Final = 200  # (§4.8)
+BATCH_WRITE_BYTES_MAX: Final = 4 * 1024 * 1024  # (§4.8)
+RANGE_ROWS_MAX: Final = 5000  # rows scanned for one page of GetRange (§5.6)
+RANGE_BYTES_MAX: Final = 4 * 1024 * 1024  # bytes scanned for one page of GetRange (§5.6)
+FILTER_NODES_MAX: Final = 32  # composites and leaves at any depth (§5.3)
+CAPACITY_UNIT_BYTES: Final = 4096  # (§9)
+
+# --- stored rows (ours) ----------------------------------------------------------------------
+# A row above either bound is cut into segments by column name, so that an update of one column of
+# a row with 100 000 columns rewrites one segment. 64 KiB is what one cheap write of the engine
+# underneath carries; 512 cells keep the decoding of a segment below a millisecond.
+SEGMENT_BYTES_MAX: Final = 64 * 1024
+SEGMENT_CELLS_MAX: Final = 512
+
+# --- wire ------------------------------------------------------------------------------------
+BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (§17)
+HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB
+HEADERS_COUNT_MAX: Final = 64  # SDKs send below 20
+DATE_SKEW_SECONDS_MAX: Final = 15 * 60  # the protocol's window (wire §1.2)
+CREDENTIAL_BYTES_MAX: Final = 256  # access key ids and secrets are tens of bytes
+
+# --- server ----------------------------------------------------------------------------------
+CONNECTIONS_MAX: Final = 4096  # each costs about 10 KB idle; descriptors end at 1024 to 1M
+REQUESTS_IN_FLIGHT_MAX: Final = 4096  # accepted and not answered, over all connections
+BYTES_IN_FLIGHT_MAX: Final = 256 * 1024 * 1024  # request bodies held at once
+PIPELINE_DEPTH_MAX: Final = 64  # requests of one connection waiting behind the one being answered
+GROUP_WRITES_MAX: Final = (
+    512  # writes sharing one sync: beyond this latency grows, cost does not fall
+)
+GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit
+HEADER_SECONDS_MAX: Final = 20  # from the first byte of a request to the end of its headers
+BODY_SECONDS_MAX: Final = 60  # from the end of the headers to the end of the body
+IDLE_SECONDS_MAX: Final = 300  # keep-alive without a request; SDK pools expect minutes
+DRAIN_SECONDS_MAX: Final = 30  # SIGTERM: how long running requests may finish

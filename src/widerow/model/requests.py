@@ -1,0 +1,164 @@
+"""What clients ask for, one frozen value for each operation, and what they are answered.
+
+A wire dialect decodes bytes to a request and encodes the answer; the engine stands between them.
+Requests carry what was sent: checking it is the engine's work (`engine/static.py` before a table
+is looked up, `engine/schema.py` after). Rows in answers are already in the stored form that goes
+to the wire (`docs/formats/rows.md`); empty bytes mean "no row". (semantics §2, §4, §5)
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from widerow.errors import WiderowError
+from widerow.model.row import PrimaryKey, RowChange
+from widerow.model.schema import DefinedColumn, Encryption, KeyColumn
+from widerow.model.selection import RowRange, Selection
+from widerow.model.values import KeyInput
+
+__all__ = [
+    "BatchGet",
+    "BatchWrite",
+    "CreateTable",
+    "GetRange",
+    "GetRow",
+    "OptionsChange",
+    "RangePage",
+    "RowOutcome",
+    "RowRead",
+    "RowWritten",
+    "StreamChange",
+    "TableGet",
+    "TableWrite",
+    "ThroughputChange",
+    "UpdateTable",
+]
+
+
+class GetRow(NamedTuple):
+    """Read one row."""
+
+    table: str
+    key: PrimaryKey
+    selection: Selection
+
+
+class TableGet(NamedTuple):
+    """The rows that a BatchGetRow reads of one table."""
+
+    table: str
+    keys: tuple[PrimaryKey, ...]
+    selection: Selection
+
+
+class BatchGet(NamedTuple):
+    """BatchGetRow: rows of several tables, answered in order."""
+
+    tables: tuple[TableGet, ...]
+
+
+class GetRange(NamedTuple):
+    """Read one page of a range of rows."""
+
+    table: str
+    range: RowRange
+    selection: Selection
+
+
+class TableWrite(NamedTuple):
+    """The changes that a BatchWriteRow makes to one table."""
+
+    table: str
+    changes: tuple[RowChange, ...]
+
+
+class BatchWrite(NamedTuple):
+    """BatchWriteRow: every row stands alone unless `atomic`. `data_size`: bytes of all rows."""
+
+    tables: tuple[TableWrite, ...]
+    atomic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OptionsChange:
+    """Table options as sent; None where a field was absent."""
+
+    time_to_live: int | None = None
+    max_versions: int | None = None
+    max_version_offset: int | None = None
+    allow_update: bool | None = None
+    update_full_row: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputChange:
+    """Reserved throughput as sent; None where a field was absent."""
+
+    read: int | None = None
+    write: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamChange:
+    """The stream specification as sent."""
+
+    enable: bool
+    expiration_hours: int | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CreateTable. `partitions`: the pre-split as (begin, end) bounds of the partition key."""
+
+    name: str
+    key_columns: tuple[KeyColumn, ...]
+    defined_columns: tuple[DefinedColumn, ...]
+    throughput: ThroughputChange
+    options: OptionsChange
+    partitions: tuple[tuple[KeyInput, KeyInput], ...] = ()
+    stream: StreamChange | None = None
+    encryption: Encryption | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateTable:
+    """UpdateTable: any of the three parts, at least one."""
+
+    name: str
+    throughput: ThroughputChange | None = None
+    options: OptionsChange | None = None
+    stream: StreamChange | None = None
+
+
+class RowRead(NamedTuple):
+    """A row read: its bytes (empty when absent or nothing was selected), capacity units."""
+
+    row: bytes
+    read_units: int
+
+
+class RowWritten(NamedTuple):
+    """A row written: capacity units, and the row if the request asked for content."""
+
+    read_units: int
+    write_units: int
+    row: bytes = b""
+
+
+class RowOutcome(NamedTuple):
+    """One row of a batch: its result, or the error that concerns it alone."""
+
+    read: RowRead | None = None
+    written: RowWritten | None = None
+    error: WiderowError | None = None
+
+
+class RangePage(NamedTuple):
+    """One page of a range: rows back to back, where to go on (None: exhausted), capacity units.
+
+    `next_key`: a primary key section (01 and cells) and the row checksum after it.
+    """
+
+    rows: bytes
+    next_key: tuple[bytes, int] | None
+    read_units: int

@@ -1,0 +1,112 @@
+"""Tables: key columns, defined columns, options, throughput (semantics §1.1, §2)."""
+
+from dataclasses import dataclass, field
+
+from widerow.model.values import ColumnType, KeyType
+
+__all__ = [
+    "DefinedColumn",
+    "Encryption",
+    "KeyColumn",
+    "Stream",
+    "Table",
+    "TableOptions",
+    "Throughput",
+    "ThroughputState",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """One primary key column. `auto_increment`: the server may choose its value."""
+
+    name: str
+    type: KeyType
+    auto_increment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedColumn:
+    """A typed declaration of an attribute column; rows stay free-form."""
+
+    name: str
+    type: ColumnType
+
+
+@dataclass(frozen=True, slots=True)
+class TableOptions:
+    """What a table keeps and for how long.
+
+    `time_to_live` in seconds, -1 for ever; `max_versions` ≥ 1 per column; `max_version_offset` in
+    seconds: how far a client's version may lie from now. (semantics §1.5, §1.6)
+    """
+
+    time_to_live: int
+    max_versions: int
+    max_version_offset: int
+    allow_update: bool = True
+    update_full_row: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Capacity units per second, reads and writes."""
+
+    read: int
+    write: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputState:
+    """Reserved throughput and when it last went up or down (seconds since 1970)."""
+
+    reserved: Throughput
+    last_increase: int
+    last_decrease: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The change stream's specification, as asked for and as described."""
+
+    id: str
+    expiration_hours: int
+    enabled_at_us: int
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """Server-side encryption as asked for; kept and described (docs/protocol/differences.md)."""
+
+    enabled: bool
+    key_type: int | None = None
+    key_id: bytes | None = None
+    role_arn: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table as the catalogue knows it. Immutable: a change is a new value with the same `id`.
+
+    `id` is never used again after the table is dropped; keys of rows begin with it. `splits` are
+    the encoded partition key bounds of the pre-split, without the infinite ends.
+    """
+
+    instance: str
+    name: str
+    id: int
+    key_columns: tuple[KeyColumn, ...]
+    defined_columns: tuple[DefinedColumn, ...]
+    options: TableOptions
+    throughput: ThroughputState
+    created_us: int
+    splits: tuple[bytes, ...] = ()
+    stream: Stream | None = None
+    encryption: Encryption | None = None
+    auto_increment: int | None = field(init=False)  # index of the auto-increment key column
+
+    def __post_init__(self) -> None:
+        """Find the auto-increment column once."""
+        index = next((i for i, c in enumerate(self.key_columns) if c.auto_increment), None)
+        object.__setattr__(self, "auto_increment", index)

@@ -1,0 +1,144 @@
+"""What stands under a row's key: a fixed header, then bytes that can go to the wire as they are.
+
+    whole row   header, primary key section, [02 cells], 09 row checksum
+    wide row    header, primary key section; its cells in segments under keys of their own
+    segment     header, cells
+
+The header says what decides whether the bytes may be returned unread (docs/formats/rows.md). In a
+wide row's own header the counts are those of all segments; `versions_max` and `oldest` are bounds
+there (never too small, never too young), because an update touches one segment only.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from typing import Final, NamedTuple
+
+from widerow.limits import INT64_MAX
+from widerow.rows.cells import Cell, cell_size
+from widerow.rows.checksum import combine, crc8, crc8_byte
+
+__all__ = [
+    "HEADER_BYTES",
+    "Header",
+    "RecordKind",
+    "Summary",
+    "encode_row",
+    "encode_segment",
+    "encode_wide_root",
+    "header_of",
+    "join_row",
+    "summarize",
+]
+
+_HEADER: Final = struct.Struct(">BBHHHIIQqq")
+HEADER_BYTES: Final = _HEADER.size
+
+
+class RecordKind:
+    """The first byte of every record in the row space."""
+
+    ROW: Final = 1
+    WIDE: Final = 2
+    SEGMENT: Final = 3
+
+
+class Header(NamedTuple):
+    """The decoded header. Sizes in bytes as capacity units count them, versions in milliseconds.
+
+    `key_length`: bytes of the primary key section, 0 in segments. `crc`: the row checksum after
+    the key section; in segments that of the cells' checksums from state 0. `oldest`: the smallest
+    version of any cell (INT64_MAX without cells). `latest_server`: the largest version that the
+    server chose in this row, so that it never chooses a smaller one.
+    """
+
+    kind: int
+    flags: int
+    key_length: int
+    key_size: int
+    crc: int
+    cell_count: int
+    versions_max: int
+    data_size: int
+    oldest: int
+    latest_server: int
+
+
+class Summary(NamedTuple):
+    """What a header says of cells."""
+
+    cell_count: int
+    versions_max: int
+    data_size: int
+    oldest: int
+
+
+EMPTY: Final = Summary(0, 0, 0, INT64_MAX)
+
+
+def header_of(record: bytes) -> Header:
+    """The header of a record. Constant time. The caller knows that `record` is one."""
+    return Header._make(_HEADER.unpack_from(record))
+
+
+def summarize(cells: Sequence[Cell]) -> Summary:
+    """The summary of cells in stored order (name ascending, version descending)."""
+    if not cells:
+        return EMPTY
+    versions_max = max(len(list(group)) for _, group in groupby(cells, key=itemgetter(0)))
+    size = sum(cell_size(cell.wire) for cell in cells)
+    return Summary(len(cells), versions_max, size, min(map(itemgetter(1), cells)))
+
+
+def _checksums_crc(wires: Iterable[bytes], state: int = 0) -> int:
+    return crc8(bytes([wire[-1] for wire in wires]), state)
+
+
+def join_row(key_section: bytes, key_crc: int, wires: Sequence[bytes]) -> bytes:
+    """A row for the wire: key section, cells, row checksum (wire §2.1, §2.2)."""
+    crc = crc8_byte(0, _checksums_crc(wires, key_crc))
+    if not wires:
+        return b"%b\x09%c" % (key_section, crc)
+    return b"%b\x02%b\x09%c" % (key_section, b"".join(wires), crc)
+
+
+def join_segments(key_section: bytes, key_crc: int, segments: Iterable[bytes]) -> bytes:
+    """A wide row for the wire from its segment records, without reading its cells."""
+    parts, crc = [key_section, b"\x02"], key_crc
+    for segment in segments:
+        header = header_of(segment)
+        crc = combine(crc, header.crc, header.cell_count)
+        parts.append(segment[HEADER_BYTES:])
+    if len(parts) == 2:  # a wide row whose columns were all deleted
+        parts.pop()
+    parts.append(b"\x09" + bytes((crc8_byte(0, crc),)))
+    return b"".join(parts)
+
+
+def encode_row(
+    key_section: bytes, key_crc: int, key_size: int, cells: Sequence[Cell], latest_server: int
+) -> bytes:
+    """The record of a whole row; `cells` in stored order."""
+    summary = summarize(cells)
+    header = _HEADER.pack(
+        RecordKind.ROW, 0, len(key_section), key_size, key_crc, *summary, latest_server
+    )
+    return header + join_row(key_section, key_crc, [cell.wire for cell in cells])
+
+
+def encode_wide_root(
+    key_section: bytes, key_crc: int, key_size: int, summary: Summary, latest_server: int
+) -> bytes:
+    """The record under a wide row's own key; `summary` covers all its segments."""
+    header = _HEADER.pack(
+        RecordKind.WIDE, 0, len(key_section), key_size, key_crc, *summary, latest_server
+    )
+    return header + key_section
+
+
+def encode_segment(cells: Sequence[Cell]) -> bytes:
+    """The record of one segment; `cells` in stored order."""
+    wires = list(map(attrgetter("wire"), cells))
+    crc = _checksums_crc(wires)
+    return _HEADER.pack(RecordKind.SEGMENT, 0, 0, 0, crc, *summarize(cells), 0) + b"".join(wires)

@@ -1,0 +1,175 @@
+"""The storage contract: ordered `bytes -> bytes`, shard-scoped transactions, durable on return.
+
+Rules every driver keeps; `tests/conformance` proves them.
+
+1.  Keys are ordered as unsigned bytes, shorter first. Keys and values belong to the caller and are
+    never changed by the store.
+2.  **The shard is the scope of a transaction.** A shard is a key prefix; the prefixes of one shard
+    differ at most in their first byte, the space tag (rows, sequences, changes: `keys/layout.py`).
+    A write names the prefixes its body may touch; a driver refuses any other key with
+    `ValueError`, so that no code comes to rely on more than every engine underneath can give.
+    Snapshots read anything.
+3.  **Durable means synced.** When `transact` or `transact_group` returns a result, the change is on
+    stable storage and survives the loss of the process and of power.
+4.  **Readers see only synced data.** `snapshot()` gives the view after the last finished group.
+    What is written and not synced is visible to the bodies of later writes only.
+5.  Bodies run one after another, in the order given, each against the result of those before it
+    (serializable). A body is free of side effects: it may run more than once.
+6.  A body that raises an `Exception` has written nothing; the others of its group are unaffected.
+7.  **A failed sync or commit poisons the store.** The failing call and every later write raise
+    `StorePoisoned` until the store is opened again. Nothing is retried. Reads go on from the last
+    published view.
+8.  No room: `StoreFull` before anything is written; reads go on; writes work again when room
+    returns. A stalled engine: `StoreBusy`, nothing written, try again.
+9.  One process at a time: a second opener gets `StoreLocked` at once.
+10. Threads: any thread may take and read snapshots; writes may come from any thread and are run one
+    group at a time.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+
+__all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
+
+T = TypeVar("T")
+
+
+class Reader(Protocol):
+    """What can be asked of a snapshot and of a transaction alike."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of `key`, or None."""
+        ...
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order, None where absent; one round trip if remote."""
+        ...
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Pairs with start ≤ key < stop, ascending, or descending when `reverse`.
+
+        Lazy: memory stays bounded however large the range is. Empty when start ≥ stop. A
+        transaction's scan must not be advanced after the transaction wrote inside its range.
+        """
+        ...
+
+
+class Snapshot(Reader, Protocol):
+    """A view that does not move. Cheap to take; hold it for one request, not for hours."""
+
+
+class Transaction(Reader, Protocol):
+    """Reads and writes of one body. Sees its own writes. Dead after the body returned."""
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set `key` to `value`."""
+        ...
+
+    def delete(self, key: bytes) -> None:
+        """Remove `key`; absent keys are fine."""
+        ...
+
+    def delete_range(self, start: bytes, stop: bytes) -> None:
+        """Remove every key with start ≤ key < stop; cost does not grow with their number.
+
+        Both bounds lie in one shard; `stop` may be that shard's end (its prefix incremented).
+        """
+        ...
+
+
+Body = Callable[[Transaction], T]
+
+
+class Write(NamedTuple, Generic[T]):
+    """One atomic change: the shards it may touch and the body that makes it.
+
+    `alone`: shares its group with no other write (changes of the catalogue, which bodies read).
+    `settled` is called with the body's result once it is durable and before the next group starts,
+    on the thread that ran the group.
+    """
+
+    shards: tuple[bytes, ...]
+    body: Body[T]
+    alone: bool = False
+    settled: Callable[[T], None] | None = None
+
+
+class Outcome(NamedTuple, Generic[T]):
+    """What became of one write of a group: its result, or the error its body raised."""
+
+    result: T | None
+    error: Exception | None
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a driver can do beyond the contract, and what callers must know of it."""
+
+    atomic_across_shards: bool
+    reads_may_block: bool
+    persistent: bool
+    checkpoints: bool
+
+
+class Store(ABC):
+    """An open store. See the module's rules; drivers add nothing to this surface."""
+
+    capabilities: Capabilities
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """The published view: everything synced when the last group finished."""
+
+    @abstractmethod
+    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+        """Run the bodies in order, commit them as one batch with one sync, return the outcomes.
+
+        Raises: `StorePoisoned`, `StoreFull`, `StoreBusy` for the group as a whole.
+        Cost: the bodies, plus one sync however many there are; no sync when nothing was written.
+        """
+
+    def transact(self, shards: Sequence[bytes], body: Body[T]) -> T:
+        """Run one body; return its result when it is durable, or raise what it raised."""
+        outcome = self.transact_group([Write(tuple(shards), body)])[0]
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.result  # type: ignore[return-value]  # no error means there is a result
+
+    @abstractmethod
+    def statistics(self) -> dict[str, int]:
+        """Counters and sizes by name: `groups`, `writes`, `syncs`, `bytes` (estimated) and more."""
+
+    @property
+    @abstractmethod
+    def writable(self) -> bool:
+        """False once the store is poisoned or closed."""
+
+    def checkpoint(self, directory: Path) -> None:
+        """Write a consistent copy into `directory`, which must not exist, while writes go on.
+
+        Raises: `NotImplementedError` where `capabilities.checkpoints` is false.
+        """
+        raise NotImplementedError(f"{type(self).__name__} makes no checkpoints ({directory})")
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and locks. Idempotent. Later calls raise `StorageFailure`."""
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
