@@ -88,7 +88,7 @@ class Rule(Enum):
     SPLIT_COUNT = "Pre-split into at most ten partitions."
     SPLIT_INFINITE = "Bounds inside the table are concrete; use INF_MIN and INF_MAX at its ends."
     SPLIT_EMPTY_STRING = "Use a non-empty bound."
-    SPLIT_EMPTY_BINARY = "Use a non-empty bound."
+    SPLIT_EMPTY_BINARY = "Use a bound of one byte or more."
     SPLIT_TYPE = "Use bounds of the partition key's type."
     SPLIT_LENGTH = "Use bounds of at most 64 bytes."
     SPLIT_CONTIGUOUS = "The ranges must touch, in order, from INF_MIN to INF_MAX."
@@ -169,7 +169,7 @@ class Rule(Enum):
     RANGE_BACKWARD_ORDER = "Start must be greater than end when reading BACKWARD."
     RANGE_DIRECTION = "Use FORWARD or BACKWARD."
     RANGE_LIMIT = "Ask for at least one row, or leave the limit out."
-    READ_TOKEN = "Send the token exactly as the last response returned it."
+    READ_TOKEN = "Send the token exactly as the last response returned it."  # noqa: S105  # a hint
 
     # Batches (semantics §4.8, §5.5)
     BATCH_GET_EMPTY = "Name at least one table."

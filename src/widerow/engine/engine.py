@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class Engine:
-    """One open table store. Any thread may call; planning and reading never wait for a disk sync."""
+    """One open table store. Any thread may call; planning and reading never wait for a sync."""
 
     def __init__(
         self, store: Store, clock: Clock, entropy: Entropy, *, tables_per_instance: int = 64
