@@ -210,6 +210,8 @@ class Rule(Enum):
     INSTANCE_NAME = "Instance names are 1 to 255 of A-Z a-z 0-9 _ and hyphen."
     INSTANCE_UNKNOWN = "Add the instance to the server's list, or use one that is on it."
     INSTANCE_FORBIDDEN = "This access key is limited to other instances."
+    PERMISSION_MISSING = "Use an access key whose permissions include what the action needs."
+    SECURITY_TOKEN = "Send the token that belongs to this access key."  # noqa: S105  # a hint
 
     # State
     TABLE_EXISTS = "Choose another name, or delete the table first."

@@ -49,6 +49,8 @@ HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs se
 HEADERS_COUNT_MAX: Final = 64  # SDKs send below 20
 DATE_SKEW_SECONDS_MAX: Final = 15 * 60  # the protocol's window (wire §1.2)
 CREDENTIAL_BYTES_MAX: Final = 256  # access key ids and secrets are tens of bytes
+SECURITY_TOKEN_BYTES_MAX: Final = 4096  # tokens of the vendor's STS are about 1 KB
+SCOPED_KEYS_MAX: Final = 32  # derived V4 keys kept for one access key: a few days and regions
 
 # --- server ----------------------------------------------------------------------------------
 CONNECTIONS_MAX: Final = 4096  # each costs about 10 KB idle; descriptors end at 1024 to 1M

@@ -1,0 +1,51 @@
+"""Principal x action x instance -> yes, or the error that says no.
+
+Data belongs to instances, never to access keys: two keys that may open an instance see the same
+tables, and a new key for an old instance sees all there is.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from widerow.auth.keyring import AccessKey, Permission, is_instance_name
+from widerow.errors import InvalidRequest, NotPermitted, Rule
+
+__all__ = ["ANY_INSTANCE", "InstancePolicy", "authorize"]
+
+_NAME_SHOWN_MAX: Final = 255  # of an invalid name, in the error about it
+
+
+@dataclass(frozen=True, slots=True)
+class InstancePolicy:
+    """Which instances the server has. `names`: None for any valid name, made on first use."""
+
+    names: frozenset[str] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a list with a name that no request could use."""
+        for name in self.names or ():
+            if not is_instance_name(name):
+                raise InvalidRequest(Rule.INSTANCE_NAME, name=name)
+
+    def admit(self, instance: str, key: AccessKey) -> None:
+        """Return if `key` may open `instance`.
+
+        Raises: `InvalidRequest` (INSTANCE_NAME), `NotPermitted` (INSTANCE_UNKNOWN when the
+        server does not have it, INSTANCE_FORBIDDEN when the key is limited to others).
+        """
+        if self.names is None:
+            if not is_instance_name(instance):
+                raise InvalidRequest(Rule.INSTANCE_NAME, name=instance[:_NAME_SHOWN_MAX])
+        elif instance not in self.names:
+            raise NotPermitted(Rule.INSTANCE_UNKNOWN)
+        if key.instances is not None and instance not in key.instances:
+            raise NotPermitted(Rule.INSTANCE_FORBIDDEN)
+
+
+ANY_INSTANCE: Final = InstancePolicy()
+
+
+def authorize(key: AccessKey, permission: Permission) -> None:
+    """Return if `key` has `permission`. Raises: `NotPermitted` (PERMISSION_MISSING)."""
+    if permission not in key.permissions:
+        raise NotPermitted(Rule.PERMISSION_MISSING, permission=permission.value)

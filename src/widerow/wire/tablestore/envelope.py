@@ -1,0 +1,243 @@
+"""Around every message: who sent it, whether it arrived whole, and the same said of the answer.
+
+Requests are checked in this order; the first failure is the answer. (wire §1.2, last line)
+
+    mandatory headers, date format, access key, instance, clock skew, signature, security token,
+    body digest, body size, inflating
+
+What the texts leave open is decided so:
+
+* An `x-ots-*` header that the client did not sign refuses the request (auth/signing.py, rule 1).
+* `x-ots-apiversion` must be there and is signed; its value selects nothing: one server answers
+  the table clients (2015-12-31) and the tunnel clients (2018-04-01).
+* A V4 signature is good for the UTC day of its `x-ots-signdate`, one day of slack on either side
+  of `x-ots-date` (clients keep the derived key for a day).
+* `x-ots-ststoken` must equal the access key's security token, and be absent if it has none.
+* Compressed requests are inflated, to the announced size and never beyond the bound of a body.
+  Answers are never compressed: `x-ots-response-compress-type` is a wish. (wire §1.8)
+"""
+
+import hmac
+import zlib
+from binascii import b2a_base64
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from hashlib import md5
+from typing import Final, NamedTuple
+
+from widerow.auth.keyring import AccessKey, Keyring
+from widerow.auth.policy import InstancePolicy
+from widerow.auth.signing import (
+    HEADER_PREFIX,
+    SIGN_DATE,
+    SIGN_REGION,
+    SIGNATURE_V2,
+    SIGNATURE_V4,
+    Mac,
+    canonical_response,
+)
+from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX
+
+__all__ = ["Opened", "collect_headers", "open_request", "response_headers"]
+
+_DATE: Final = "x-ots-date"
+_API_VERSION: Final = "x-ots-apiversion"
+_ACCESS_KEY_ID: Final = "x-ots-accesskeyid"
+_INSTANCE: Final = "x-ots-instancename"
+_CONTENT_MD5: Final = "x-ots-contentmd5"
+_TOKEN: Final = "x-ots-ststoken"  # noqa: S105  # the name of a header
+_COMPRESS_TYPE: Final = "x-ots-request-compress-type"
+_COMPRESS_SIZE: Final = "x-ots-request-compress-size"
+_MANDATORY: Final = (_DATE, _API_VERSION, _ACCESS_KEY_ID, _INSTANCE, _CONTENT_MD5)
+
+_SECOND_CHARS: Final = 19  # of YYYY-MM-DDTHH:MM:SS
+_SHOWN_CHARS_MAX: Final = 64  # of a header value, in the error about it
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_PREFIX_BYTES: Final = HEADER_PREFIX.encode()
+
+
+class Opened(NamedTuple):
+    """A request that is what it says. `body` is inflated, `reply` signs the answer."""
+
+    key: AccessKey
+    instance: str
+    body: bytes
+    reply: Mac
+
+
+def collect_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The `x-ots-*` headers of a request, as `open_request` takes them; others are left out.
+
+    `pairs` are names and values as they came from the HTTP parser, in any letter case. Values are
+    UTF-8, or Latin-1 where they are not (clients differ, and sign the UTF-8 of either).
+
+    Raises: `InvalidRequest` (HEADER_DUPLICATE), since of two values one would go unsigned.
+    """
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in pairs:
+        name = raw_name.lower()
+        if not name.startswith(_PREFIX_BYTES):
+            continue
+        text = name.decode("latin-1")
+        if text in headers:
+            raise InvalidRequest(Rule.HEADER_DUPLICATE, name=_shown(text))
+        try:
+            headers[text] = raw_value.strip().decode()
+        except UnicodeDecodeError:
+            headers[text] = raw_value.strip().decode("latin-1")
+    return headers
+
+
+def open_request(  # noqa: PLR0913  # a request's three parts and what they are checked against
+    path: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    keyring: Keyring,
+    instances: InstancePolicy,
+    now_us: int,
+) -> Opened:
+    """Check a request in the order of the module's text and return what it holds.
+
+    `path` is the signed path, `/` and the action: where an endpoint has a prefix, without it.
+    `headers` has lower-case names, each once (`collect_headers`); `now_us` is the time in
+    microseconds since 1970.
+
+    Raises: `InvalidRequest` (HEADER_MISSING, DATE_FORMAT, INSTANCE_NAME, BODY_TOO_LARGE,
+    BODY_COMPRESSION); `NotPermitted` (ACCESS_KEY_UNKNOWN, INSTANCE_UNKNOWN, INSTANCE_FORBIDDEN,
+    DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, BODY_DIGEST).
+    Cost: about 8 µs for a small body, then what MD5 takes.
+    """
+    _require_headers(headers)
+    seconds = _seconds_of(headers[_DATE])
+    key = keyring.find(headers[_ACCESS_KEY_ID])
+    instance = headers[_INSTANCE]
+    instances.admit(instance, key)
+    if abs(now_us // 1_000_000 - seconds) > DATE_SKEW_SECONDS_MAX:
+        raise NotPermitted(Rule.DATE_SKEW, date=_shown(headers[_DATE]))
+    if SIGNATURE_V4 in headers and headers[SIGN_DATE] not in _sign_dates(seconds // 86_400):
+        raise NotPermitted(Rule.SIGNATURE_MISMATCH)
+    reply = key.signing.verify(path, headers)
+    if key.security_token is not None or _TOKEN in headers:
+        _check_token(key.security_token, headers.get(_TOKEN))
+    if not hmac.compare_digest(_digest(body), _bytes(headers[_CONTENT_MD5])):
+        raise NotPermitted(Rule.BODY_DIGEST)
+    if len(body) > BODY_BYTES_MAX:
+        raise InvalidRequest(Rule.BODY_TOO_LARGE)
+    if _COMPRESS_TYPE in headers or _COMPRESS_SIZE in headers:
+        body = _inflate(body, headers.get(_COMPRESS_TYPE, ""), headers.get(_COMPRESS_SIZE, ""))
+    return Opened(key, instance, body, reply)
+
+
+def response_headers(
+    path: str, body: bytes, request_id: str, now_us: int, opened: Opened | None
+) -> bytes:
+    """The header lines that clients ask of an answer, each ended by CR LF. (wire §1.5)
+
+    `path` and `opened` are those of the request; without `opened` (the request was refused before
+    its sender was known) there is no `Authorization`. `request_id` is the server's own text and
+    `body` is what is sent. No other header of the answer may begin with `x-ots-`: it would not be
+    signed. Cost: about 4 µs, then what MD5 takes.
+    """
+    seconds, microseconds = divmod(now_us, 1_000_000)
+    digest = _digest(body).decode()
+    date = f"{_second_text(seconds)}.{microseconds:06d}Z"
+    lines = (
+        f"x-ots-contentmd5: {digest}\r\n"
+        "x-ots-contenttype: protocol buffer\r\n"
+        f"x-ots-date: {date}\r\n"
+        f"x-ots-requestid: {request_id}\r\n"
+    ).encode()
+    if opened is None:
+        return lines
+    signed = (
+        (_CONTENT_MD5, digest),
+        ("x-ots-contenttype", "protocol buffer"),
+        (_DATE, date),
+        ("x-ots-requestid", request_id),
+    )
+    signature = opened.reply.sign(canonical_response(path, signed))
+    return b"%bAuthorization: OTS %b:%b\r\n" % (lines, opened.key.id.encode(), signature)
+
+
+def _require_headers(headers: Mapping[str, str]) -> None:
+    for name in _MANDATORY:
+        if name not in headers:
+            raise InvalidRequest(Rule.HEADER_MISSING, name=name)
+    if SIGNATURE_V4 in headers:
+        for name in (SIGN_DATE, SIGN_REGION):
+            if name not in headers:
+                raise InvalidRequest(Rule.HEADER_MISSING, name=name)
+    elif SIGNATURE_V2 not in headers:
+        raise InvalidRequest(Rule.HEADER_MISSING, name=SIGNATURE_V2)
+
+
+def _seconds_of(date: str) -> int:
+    """Seconds since 1970. What stands between `.` and `Z` is ignored: Go writes no fraction."""
+    rest = date[_SECOND_CHARS:]
+    try:
+        if rest != "Z" and not (rest[:1] == "." and rest[-1:] == "Z"):
+            raise ValueError
+        return _epoch_seconds(date[:_SECOND_CHARS])
+    except ValueError:
+        raise InvalidRequest(Rule.DATE_FORMAT, date=_shown(date)) from None
+
+
+@lru_cache(maxsize=64)  # clients of one moment send the same few seconds
+def _epoch_seconds(text: str) -> int:
+    # fromisoformat also takes other shapes of a date (weeks, spaces, fewer digits): hold it to one.
+    if not text.isascii() or text[4::3] != "--T::"[: len(text[4::3])]:
+        raise ValueError(text)
+    if not (text[:4] + text[5::3] + text[6::3]).isdigit():
+        raise ValueError(text)
+    return (datetime.fromisoformat(text).replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
+
+
+@lru_cache(maxsize=4)
+def _second_text(seconds: int) -> str:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:_SECOND_CHARS]
+
+
+@lru_cache(maxsize=4)
+def _sign_dates(day: int) -> frozenset[str]:
+    """`YYYYMMDD` of the day before, the day itself (counted from 1970) and the day after."""
+    days = (_EPOCH + timedelta(days=each) for each in range(max(day - 1, 0), day + 2))
+    return frozenset(f"{each:%Y%m%d}" for each in days)
+
+
+def _digest(body: bytes) -> bytes:
+    return b2a_base64(md5(body, usedforsecurity=False).digest(), newline=False)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _check_token(expected: str | None, given: str | None) -> None:
+    if expected is None or given is None:
+        raise NotPermitted(Rule.SECURITY_TOKEN)
+    if not hmac.compare_digest(_bytes(expected), _bytes(given)):
+        raise NotPermitted(Rule.SECURITY_TOKEN)
+
+
+def _inflate(body: bytes, kind: str, size_text: str) -> bytes:
+    """The inflated body. Memory stays within the announced size, which stays within the bound."""
+    if kind != "deflate" or not (size_text.isascii() and size_text.isdigit()):
+        raise InvalidRequest(Rule.BODY_COMPRESSION)
+    if len(size_text) > len(str(BODY_BYTES_MAX)) or int(size_text) > BODY_BYTES_MAX:
+        raise InvalidRequest(Rule.BODY_TOO_LARGE)
+    size = int(size_text)
+    stream = zlib.decompressobj()
+    try:
+        # One byte more than announced, so that a longer stream shows and a right one ends.
+        inflated = stream.decompress(body, size + 1)
+    except zlib.error:
+        raise InvalidRequest(Rule.BODY_COMPRESSION) from None
+    if len(inflated) != size or not stream.eof or stream.unused_data:
+        raise InvalidRequest(Rule.BODY_COMPRESSION)
+    return inflated
+
+
+def _shown(value: str) -> str:
+    return value[:_SHOWN_CHARS_MAX]
