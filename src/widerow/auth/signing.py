@@ -1,4 +1,4 @@
-"""Canonical strings and their signatures. (wire §1.3 to §1.5)
+"""Canonical strings and their signatures (wire §1.3 to §1.5).
 
     V2   request  HMAC-SHA1(secret, canonical)              response  HMAC-SHA1(secret, canonical)
     V4   request  HMAC-SHA256(K, canonical + "ots")         response  HMAC-SHA1(K, canonical)
@@ -136,7 +136,7 @@ def _compare(expected: bytes, given: str) -> None:
 
 
 def derive_v4(secret: bytes, date: str, region: str) -> bytes:
-    """The V4 signing key K, as the base64 text that later steps use. (wire §1.4)
+    """The V4 signing key K, as the base64 text that later steps use (wire §1.4).
 
     `date` is `YYYYMMDD` in UTC, `region` the vendor's region id.
     """
@@ -147,7 +147,7 @@ def derive_v4(secret: bytes, date: str, region: str) -> bytes:
 
 
 def canonical_request(path: str, headers: Mapping[str, str]) -> bytes:
-    """The string a V2 request signature is made from. (wire §1.3)
+    """The string a V2 request signature is made from (wire §1.3).
 
     `headers` may hold others than `x-ots-*`; those are not part of it.
     Raises: `NotPermitted` (SIGNATURE_MISMATCH) when a name, a value or the path has a line feed.
@@ -164,7 +164,7 @@ def canonical_request(path: str, headers: Mapping[str, str]) -> bytes:
 
 
 def canonical_response(path: str, headers: Iterable[tuple[str, str]]) -> bytes:
-    """The string a response signature is made from; one for V2 and V4. (wire §1.5)
+    """The string a response signature is made from; one for V2 and V4 (wire §1.5).
 
     `headers` are all the `x-ots-*` headers of the response as (lower-case name, value), sorted.
     """

@@ -1,6 +1,6 @@
 """Around every message: who sent it, whether it arrived whole, and the same said of the answer.
 
-Requests are checked in this order; the first failure is the answer. (wire §1.2, last line)
+Requests are checked in this order; the first failure is the answer (wire §1.2, last line).
 
     mandatory headers, date format, access key, instance, clock skew, signature, security token,
     body digest, body size, inflating
@@ -14,7 +14,7 @@ What the texts leave open is decided so:
   of `x-ots-date` (clients keep the derived key for a day).
 * `x-ots-ststoken` must equal the access key's security token, and be absent if it has none.
 * Compressed requests are inflated, to the announced size and never beyond the bound of a body.
-  Answers are never compressed: `x-ots-response-compress-type` is a wish. (wire §1.8)
+  Answers are never compressed: `x-ots-response-compress-type` is a wish (wire §1.8).
 """
 
 import hmac
@@ -90,7 +90,7 @@ def collect_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
     return headers
 
 
-def open_request(  # noqa: PLR0913  # a request's three parts and what they are checked against
+def open_request(
     path: str,
     headers: Mapping[str, str],
     body: bytes,
@@ -133,7 +133,7 @@ def open_request(  # noqa: PLR0913  # a request's three parts and what they are 
 def response_headers(
     path: str, body: bytes, request_id: str, now_us: int, opened: Opened | None
 ) -> bytes:
-    """The header lines that clients ask of an answer, each ended by CR LF. (wire §1.5)
+    """The header lines that clients ask of an answer, each ended by CR LF (wire §1.5).
 
     `path` and `opened` are those of the request; without `opened` (the request was refused before
     its sender was known) there is no `Authorization`. `request_id` is the server's own text and
@@ -175,23 +175,24 @@ def _require_headers(headers: Mapping[str, str]) -> None:
 
 def _seconds_of(date: str) -> int:
     """Seconds since 1970. What stands between `.` and `Z` is ignored: Go writes no fraction."""
+    seconds = _epoch_seconds(date[:_SECOND_CHARS])
     rest = date[_SECOND_CHARS:]
-    try:
-        if rest != "Z" and not (rest[:1] == "." and rest[-1:] == "Z"):
-            raise ValueError
-        return _epoch_seconds(date[:_SECOND_CHARS])
-    except ValueError:
-        raise InvalidRequest(Rule.DATE_FORMAT, date=_shown(date)) from None
+    if seconds is None or not (rest == "Z" or (rest[:1] == "." and rest[-1] == "Z")):
+        raise InvalidRequest(Rule.DATE_FORMAT, date=_shown(date))
+    return seconds
 
 
 @lru_cache(maxsize=64)  # clients of one moment send the same few seconds
-def _epoch_seconds(text: str) -> int:
+def _epoch_seconds(text: str) -> int | None:
     # fromisoformat also takes other shapes of a date (weeks, spaces, fewer digits): hold it to one.
-    if not text.isascii() or text[4::3] != "--T::"[: len(text[4::3])]:
-        raise ValueError(text)
-    if not (text[:4] + text[5::3] + text[6::3]).isdigit():
-        raise ValueError(text)
-    return (datetime.fromisoformat(text).replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
+    digits = text[:4] + text[5::3] + text[6::3]
+    if text[4::3] != "--T::" or not (digits.isascii() and digits.isdigit()):
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
 
 @lru_cache(maxsize=4)
