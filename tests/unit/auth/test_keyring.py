@@ -1,0 +1,115 @@
+"""Credentials files: what is read from them, and what is said about a mistake."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.auth.keyring import (
+    ALL_PERMISSIONS,
+    AccessKey,
+    CredentialsInvalid,
+    Keyring,
+    Permission,
+    is_instance_name,
+)
+from widerow.errors import NotPermitted, Rule
+
+FILE = """
+[[key]]
+id = "admin"
+secret = "canary-one"
+
+[[key]]
+id = "reporting"
+secret = "canary-two"
+instances = ["shop", "stock-2"]
+permissions = ["read"]
+security_token = "canary-token"
+"""
+
+
+def test_the_default_pair_opens_everything() -> None:
+    key = Keyring.default().find("widerow")
+    assert (key.id, key.secret, key.instances) == ("widerow", "widerow", None)
+    assert key.permissions == ALL_PERMISSIONS
+    assert key.security_token is None
+
+
+def test_a_file_says_what_each_key_may() -> None:
+    keyring = Keyring.load(FILE)
+    assert len(keyring) == 2
+    assert keyring.find("admin") == AccessKey("admin", "canary-one")
+    assert keyring.find("reporting") == AccessKey(
+        "reporting",
+        "canary-two",
+        frozenset({"shop", "stock-2"}),
+        frozenset({Permission.READ}),
+        "canary-token",
+    )
+
+
+@pytest.mark.parametrize("name", ["", "Admin", "admin ", "nobody", "\udc80"])
+def test_an_unknown_key_is_not_found(name: str) -> None:  # semantics §18.1, 403
+    with pytest.raises(NotPermitted) as caught:
+        Keyring.load(FILE).find(name)
+    assert caught.value.rule is Rule.ACCESS_KEY_UNKNOWN
+
+
+KEY = '[[key]]\nid = "a"\nsecret = "canary"\n'
+
+MISTAKES = {
+    "broken": (KEY + "instances = ?\nx = 1", "line 4"),
+    "empty": ("", "no [[key]]"),
+    "no key": ("key = []", "no [[key]]"),
+    "not tables": ('key = ["a"]', "[[key]]"),
+    "one table": ('[key]\nid = "a"', "[[key]]"),
+    "top level": ('id = "a"\n' + KEY, "'id'"),
+    "unknown field": (KEY + 'secrets = "x"', "key 1: unknown field 'secrets'"),
+    "second key": (KEY + '[[key]]\nid = "b"', "key 2 (b): secret must be"),
+    "no id": ('[[key]]\nsecret = "canary"', "key 1: id must be"),
+    "id with colon": ('[[key]]\nid = "a:b"\nsecret = "canary"', "key 1: id"),
+    "id with space": ('[[key]]\nid = "a b"\nsecret = "canary"', "key 1: id"),
+    "foreign id": ('[[key]]\nid = "é"\nsecret = "canary"', "key 1: id"),
+    "number": ('[[key]]\nid = "a"\nsecret = 5', "key 1 (a): secret must be"),
+    "empty secret": ('[[key]]\nid = "a"\nsecret = ""', "key 1 (a): secret must be"),
+    "long secret": (f'[[key]]\nid = "a"\nsecret = "{"canary" * 60}"', "1 to 256 bytes"),
+    "line in secret": ('[[key]]\nid = "a"\nsecret = "canary\\n"', "control characters"),
+    "padded secret": ('[[key]]\nid = "a"\nsecret = " canary"', "outer spaces"),
+    "twice": (KEY + KEY, "two keys have the id 'a'"),
+    "instance text": (KEY + 'instances = "shop"', "key 1 (a): instances must be a list"),
+    "no instance": (KEY + "instances = []", "key 1 (a): instances is empty"),
+    "odd instance": (KEY + 'instances = [".."]', "'..' is not an instance name"),
+    "permission": (KEY + 'permissions = ["admin"]', "unknown permission 'admin'"),
+    "no permission": (KEY + "permissions = []", "key 1 (a): permissions is empty"),
+    "token number": (KEY + "security_token = 1", "key 1 (a): security_token must be"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_named_by_place_and_never_by_secret(mistake: str) -> None:
+    text, message = MISTAKES[mistake]
+    with pytest.raises(CredentialsInvalid) as caught:
+        Keyring.load(text)
+    assert message in str(caught.value)
+    assert "canary" not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+def test_secrets_do_not_show() -> None:
+    keyring = Keyring.load(FILE)
+    shown = [f"{keyring!r} {keyring!s}"]
+    shown += [f"{keyring.find(name)!r} {keyring.find(name)!s}" for name in ("admin", "reporting")]
+    assert "canary" not in " ".join(shown)
+    assert "reporting" in shown[0]
+
+
+@given(st.text(max_size=8))
+def test_instance_names_are_plain(name: str) -> None:
+    allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+    assert is_instance_name(name) == (bool(name) and set(name) <= set(allowed))
+
+
+def test_instance_names_end_at_255() -> None:
+    assert is_instance_name("a" * 255)
+    assert not is_instance_name("a" * 256)
