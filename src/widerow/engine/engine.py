@@ -1,14 +1,37 @@
 """The operations of the table store, by their vendor's names.
 
 Reads answer at once from the published view. Writes answer a `Plan`: the caller commits its writes
-(one group with others', or alone through `run`) and reads the answer with `finish`. Every method
+(in one group with others', or alone through `run`) and reads the answer with `finish`. Every method
 raises the errors of `widerow.errors` for requests that break a rule, and leaves nothing behind.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TypeVar
 
 from widerow.clock import Clock, Entropy
-from widerow.engine.plan import Plan
+from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
+from widerow.engine.capacity import units
+from widerow.engine.catalog import Catalog
+from widerow.engine.expiry import check_versions, live_from
+from widerow.engine.plan import Plan, failing, single
+from widerow.engine.ranges import range_bounds, read_range
+from widerow.engine.reads import ABSENT, ReadRule, read_record, read_row, rule_for
+from widerow.engine.schema import check_key, row_key, shard_of
+from widerow.engine.sequences import next_value, note_value
+from widerow.engine.static import (
+    check_change,
+    check_point_key,
+    check_range_key,
+    check_selection,
+    check_table_name,
+)
+from widerow.engine.tables import check_create, check_update, new_table, updated_table
+from widerow.engine.writes import RowWrite, write_row
+from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
+from widerow.keys.layout import sequence_key
+from widerow.limits import BATCH_GET_ROWS_MAX, TABLES_PER_INSTANCE_MAX
+from widerow.model.condition import RowExpectation
 from widerow.model.requests import (
     BatchGet,
     BatchWrite,
@@ -19,11 +42,14 @@ from widerow.model.requests import (
     RowOutcome,
     RowRead,
     RowWritten,
+    TableGet,
     UpdateTable,
 )
-from widerow.model.row import RowChange
+from widerow.model.row import Modification, PrimaryKey, RowChange
 from widerow.model.schema import Table
-from widerow.storage.interface import Store
+from widerow.model.selection import Selection
+from widerow.model.values import KeyInput, KeyMarker, KeyValue
+from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["Engine"]
 
@@ -34,55 +60,285 @@ class Engine:
     """One open table store. Any thread may call; planning and reading never wait for a sync."""
 
     def __init__(
-        self, store: Store, clock: Clock, entropy: Entropy, *, tables_per_instance: int = 64
+        self,
+        store: Store,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        tables_per_instance: int = TABLES_PER_INSTANCE_MAX,
     ) -> None:
         """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours."""
-        raise NotImplementedError
+        self.store = store
+        self._clock = clock
+        self._entropy = entropy
+        self._tables_per_instance = tables_per_instance
+        self.catalog = Catalog(store)
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        raise NotImplementedError
+        outcomes: list[Outcome[object]] = []
+        for group in plan.groups():
+            settled = self.store.transact_group(group)
+            for write, outcome in zip(group, settled, strict=True):
+                if outcome.error is None and write.settled is not None:
+                    write.settled(outcome.result)
+            outcomes += settled
+        return plan.finish(outcomes)
+
+    def housekeeping(self) -> Plan[None] | None:
+        """What there is to clean up: rows of dropped tables. None when there is nothing."""
+        writes = self.catalog.reclaim()
+        return Plan(tuple(writes), failing) if writes else None
 
     # --- tables ------------------------------------------------------------------------------
 
     def create_table(self, instance: str, request: CreateTable) -> Plan[None]:
         """CreateTable (semantics §2.1)."""
-        raise NotImplementedError
+        check_create(request)
+        self._check_room(instance, request.name)
+        table_id = self.catalog.new_id()
+
+        def make() -> Table:
+            self._check_room(instance, request.name)
+            return new_table(instance, request, table_id, self._clock.now_us(), self._entropy)
+
+        return Plan((self.catalog.change(instance, make),), failing)
+
+    def _check_room(self, instance: str, name: str) -> None:
+        if self.catalog.exists(instance, name):
+            raise Conflict(Rule.TABLE_EXISTS, instance=instance, table=name)
+        if len(self.catalog.names(instance)) >= self._tables_per_instance:
+            raise Exhausted(Rule.TABLE_QUOTA, limit=self._tables_per_instance)
 
     def list_tables(self, instance: str) -> tuple[str, ...]:
         """ListTable: the names of the instance's tables, sorted (semantics §2.2)."""
-        raise NotImplementedError
+        return tuple(self.catalog.names(instance))
 
     def describe_table(self, instance: str, table: str) -> Table:
         """DescribeTable (semantics §2.3)."""
-        raise NotImplementedError
+        return self._table(instance, table)
 
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
         """UpdateTable: the table as it is afterwards (semantics §2.4)."""
-        raise NotImplementedError
+        check_update(request)
+        self._table(instance, request.name)
+
+        def make() -> Table:
+            table = self.catalog.find(instance, request.name)
+            return updated_table(table, request, self._clock.now_us(), self._entropy)
+
+        return Plan((self.catalog.change(instance, make),), single)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
-        """DeleteTable (semantics §2.5)."""
-        raise NotImplementedError
+        """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""
+        return Plan((self.catalog.drop(self._table(instance, table)),), failing)
 
-    # --- rows --------------------------------------------------------------------------------
+    def _table(self, instance: str, name: str) -> Table:
+        check_table_name(name)
+        return self.catalog.find(instance, name)
+
+    # --- reads -------------------------------------------------------------------------------
+
+    def _rule(self, table: Table, selection: Selection) -> ReadRule:
+        alive = live_from(table.options, self._clock.now_us() // 1000)
+        return rule_for(table, selection, alive)
 
     def get_row(self, instance: str, request: GetRow) -> RowRead:
         """GetRow (semantics §5)."""
-        raise NotImplementedError
+        check_table_name(request.table)
+        check_point_key(request.key, write=False)
+        check_selection(request.selection)
+        table = self.catalog.find(instance, request.table)
+        values = _concrete(check_key(table, request.key))
+        rule = self._rule(table, request.selection)
+        return read_row(self.store.snapshot(), row_key(table, values), values, rule)
 
     def batch_get_row(self, instance: str, request: BatchGet) -> list[list[RowOutcome]]:
         """BatchGetRow: one list a table, one outcome a row, in order (semantics §5.5)."""
-        raise NotImplementedError
+        if not request.tables:
+            raise InvalidRequest(Rule.BATCH_GET_EMPTY)
+        count = sum(len(table.keys) for table in request.tables)
+        if count > BATCH_GET_ROWS_MAX:
+            raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
+        for get in request.tables:
+            check_table_name(get.table)
+            check_selection(get.selection)
+            for key in get.keys:
+                check_point_key(key, write=False)
+        snapshot = self.store.snapshot()
+        return [self._get_rows(snapshot, instance, get) for get in request.tables]
+
+    def _get_rows(self, reader: Reader, instance: str, get: TableGet) -> list[RowOutcome]:
+        try:
+            table = self.catalog.find(instance, get.table)
+        except WiderowError as error:
+            return [RowOutcome(error=error)] * len(get.keys)
+        rule = self._rule(table, get.selection)
+        found = [_checked(table, key) for key in get.keys]
+        keys = [row_key(table, values) for values in found if isinstance(values, tuple)]
+        records = iter(zip(keys, reader.get_many(keys), strict=True))
+        outcomes: list[RowOutcome] = []
+        for values in found:
+            if isinstance(values, WiderowError):
+                outcomes.append(RowOutcome(error=values))
+                continue
+            key, record = next(records)
+            read = None if record is None else read_record(reader, key, record, values, rule)
+            answer = ABSENT if read is None else RowRead(read.row, units(read.size))
+            outcomes.append(RowOutcome(read=answer))
+        return outcomes
 
     def get_range(self, instance: str, request: GetRange) -> RangePage:
         """GetRange (semantics §5.6)."""
-        raise NotImplementedError
+        check_table_name(request.table)
+        start, end, direction, limit = request.range
+        check_range_key(start)
+        check_range_key(end)
+        check_selection(request.selection)
+        if limit is not None and limit <= 0:
+            raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
+        table = self.catalog.find(instance, request.table)
+        bounds = range_bounds(table, check_key(table, start), check_key(table, end), direction)
+        rule = self._rule(table, request.selection)
+        return read_range(self.store.snapshot(), table, bounds, rule, limit)
+
+    # --- writes ------------------------------------------------------------------------------
 
     def write_row(self, instance: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
-        raise NotImplementedError
+        check_change(change)
+        table = self.catalog.find(instance, change.table)
+        return Plan((self._row_write(table, change),), single, _weight(change))
 
     def batch_write_row(self, instance: str, request: BatchWrite) -> Plan[list[list[RowOutcome]]]:
         """BatchWriteRow: one list a table, one outcome a row, in order (semantics §4.8)."""
-        raise NotImplementedError
+        check_batch_write(request)
+        changes = [change for table in request.tables for change in table.changes]
+        for change in changes:
+            check_change(change)
+        plan = self._plan_atomic if request.atomic else self._plan_rows
+        rows = plan(instance, changes)
+        return Plan(
+            rows.writes, lambda outcomes: arrange(request, rows.finish(outcomes)), rows.size
+        )
+
+    def _plan_rows(self, instance: str, changes: list[RowChange]) -> Plan[list[RowOutcome]]:
+        """Every row for itself: one write each, errors found beforehand in their places."""
+        planned = [self._try_plan(instance, change) for change in changes]
+        writes = tuple([write for write in planned if isinstance(write, Write)])
+
+        def finish(outcomes: Sequence[Outcome[RowWritten]]) -> list[RowOutcome]:
+            settled = iter(outcomes)
+            return [
+                _row_outcome(next(settled)) if isinstance(write, Write) else RowOutcome(error=write)
+                for write in planned
+            ]
+
+        return Plan(writes, finish, sum(map(_weight, changes)))
+
+    def _try_plan(self, instance: str, change: RowChange) -> Write[RowWritten] | WiderowError:
+        try:
+            return self._row_write(self.catalog.find(instance, change.table), change)
+        except WiderowError as error:
+            return error
+
+    def _plan_atomic(self, instance: str, changes: list[RowChange]) -> Plan[list[RowOutcome]]:
+        """All rows in one write of one shard: all of them happen or none."""
+        error = atomic_scope_error(changes)
+        writes: list[Write[RowWritten]] = []
+        for change in changes:
+            planned = self._try_plan(instance, change)
+            if isinstance(planned, Write):
+                writes.append(planned)
+            else:
+                error = error or planned
+        if error is not None:
+            refused = [RowOutcome(error=error)] * len(changes)
+            return Plan((), lambda _: refused)
+
+        def body(txn: Transaction) -> list[RowWritten]:
+            return [write.body(txn) for write in writes]
+
+        def finish(outcomes: Sequence[Outcome[list[RowWritten]]]) -> list[RowOutcome]:
+            result, failed = outcomes[0]
+            if failed is None and result is not None:
+                return [RowOutcome(written=written) for written in result]
+            return [_row_outcome(Outcome(None, failed))] * len(changes)
+
+        return Plan((Write(writes[0].shards, body),), finish, sum(map(_weight, changes)))
+
+    def _row_write(self, table: Table, change: RowChange) -> Write[RowWritten]:
+        """The write of one checked change: its shard, and the body that makes it."""
+        values = check_key(table, change.key)
+        partition_key = values[0]
+        assert not isinstance(partition_key, KeyMarker)
+        shard = shard_of(table, partition_key)
+        if table.auto_increment is None:
+            concrete = _concrete(values)
+            return Write((shard,), partial(self._write_body, table, change, concrete))
+        _check_auto_increment(table, change, values)
+        shards = (shard, sequence_key(table.id, partition_key))
+        return Write(shards, partial(self._numbered_body, table, change, values))
+
+    def _write_body(
+        self, table: Table, change: RowChange, values: tuple[KeyValue, ...], txn: Transaction
+    ) -> RowWritten:
+        table = self.catalog.current(table)
+        now_ms = self._clock.now_us() // 1000
+        check_versions(change.cells, table.options, now_ms)
+        return write_row(txn, RowWrite(table, change, row_key(table, values), values, now_ms))
+
+    def _numbered_body(
+        self, table: Table, change: RowChange, values: tuple[KeyInput, ...], txn: Transaction
+    ) -> RowWritten:
+        index = table.auto_increment
+        assert index is not None
+        partition_key, number = values[0], values[index]
+        assert not isinstance(partition_key, KeyMarker)
+        if number is KeyMarker.AUTO_INCREMENT:
+            table = self.catalog.current(table)
+            number = next_value(txn, table, partition_key, self._clock.now_us())
+        elif isinstance(number, int) and change.modification is not Modification.DELETE:
+            note_value(txn, table, partition_key, number)
+        concrete = _concrete((*values[:index], number, *values[index + 1 :]))
+        return self._write_body(table, change, concrete, txn)
+
+
+def _concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:
+    # the static checks have refused every marker that may not stand here
+    return values  # type: ignore[return-value]  # no markers are left
+
+
+def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowError:
+    try:
+        return _concrete(check_key(table, key))
+    except WiderowError as error:
+        return error
+
+
+def _row_outcome(outcome: Outcome[RowWritten]) -> RowOutcome:
+    if outcome.error is None:
+        return RowOutcome(written=outcome.result)
+    if isinstance(outcome.error, WiderowError):
+        return RowOutcome(error=outcome.error)
+    raise outcome.error
+
+
+def _weight(change: RowChange) -> int:
+    return len(change.key.encoded) + sum([len(cell.body) for cell in change.cells]) + 100
+
+
+def _check_auto_increment(table: Table, change: RowChange, values: tuple[KeyInput, ...]) -> None:
+    """The rules of writes to a table with an auto-increment column (semantics §4.7)."""
+    assert table.auto_increment is not None
+    expectation = change.condition.row
+    if values[table.auto_increment] is not KeyMarker.AUTO_INCREMENT:
+        if expectation is RowExpectation.EXPECT_NOT_EXIST:
+            raise InvalidRequest(Rule.AUTO_INCREMENT_SPECIFIC, expectation=expectation.name)
+        return
+    if change.modification is Modification.DELETE:
+        raise InvalidRequest(Rule.AUTO_INCREMENT_DELETE)
+    if expectation is not RowExpectation.IGNORE:
+        raise InvalidRequest(Rule.AUTO_INCREMENT_EXPECTATION, expectation=expectation.name)
+    if change.condition.columns is not None:
+        raise InvalidRequest(Rule.AUTO_INCREMENT_CONDITION)

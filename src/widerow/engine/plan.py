@@ -4,18 +4,18 @@ Planning validates the request and finds its shards; the bodies run later, on th
 with those of other requests. `finish` turns their outcomes into the operation's answer.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from widerow.storage.interface import Outcome, Write
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "failing", "single"]
 
 T = TypeVar("T")
 
 
 class Plan(NamedTuple, Generic[T]):
-    """Writes that must all be handed to the store together, in order, and how to read the result.
+    """Writes to be handed to the store in order, and how to read the result.
 
     `finish` raises the operation's error if there is one. `size` is about how many bytes the
     writes hold, for bounds on what waits.
@@ -24,3 +24,32 @@ class Plan(NamedTuple, Generic[T]):
     writes: tuple[Write[Any], ...]
     finish: Callable[[Sequence[Outcome[Any]]], T]
     size: int = 0
+
+    def groups(self) -> Iterator[list[Write[Any]]]:
+        """The writes in the groups they need: one that wants to be alone is."""
+        group: list[Write[Any]] = []
+        for write in self.writes:
+            if not write.alone:
+                group.append(write)
+                continue
+            if group:
+                yield group
+                group = []
+            yield [write]
+        if group:
+            yield group
+
+
+def single(outcomes: Sequence[Outcome[T]]) -> T:
+    """The result of the only write, or its error."""
+    result, error = outcomes[0]
+    if error is not None:
+        raise error
+    return result  # type: ignore[return-value]  # no error means there is a result
+
+
+def failing(outcomes: Sequence[Outcome[Any]]) -> None:
+    """Nothing, or the first error."""
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error

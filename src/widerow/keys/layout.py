@@ -2,7 +2,7 @@
 
     01                               the store itself: format, next table id
     02 instance 00 01 table 00 01    catalogue: one record a table
-    03 id                            tables dropped, whose rows are not all gone
+    02 instance 00 01 00 02 id       tables dropped, whose rows are not all gone
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
     11 id partition-key              the last auto-increment value given out there
 
@@ -16,13 +16,19 @@ from widerow.keys.encode import encode_key, encode_key_value
 from widerow.model.values import KeyValue
 
 __all__ = [
+    "SPACE_CATALOG",
+    "SPACE_ROWS",
+    "SPACE_SEQUENCES",
+    "SPACE_STORE",
     "STORE_FORMAT_KEY",
     "TABLE_ID_KEY",
     "catalog_key",
     "catalog_prefix",
     "dropped_key",
+    "dropped_prefix",
     "row_prefix",
     "segment_key",
+    "segment_range",
     "sequence_key",
     "sequence_prefix",
     "table_prefixes",
@@ -30,7 +36,6 @@ __all__ = [
 
 SPACE_STORE: Final = b"\x01"
 SPACE_CATALOG: Final = b"\x02"
-SPACE_DROPPED: Final = b"\x03"
 SPACE_ROWS: Final = b"\x10"
 SPACE_SEQUENCES: Final = b"\x11"
 
@@ -38,6 +43,8 @@ STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
 TABLE_ID_KEY: Final = SPACE_STORE + b"table-id"
 
 SEGMENT_MARK: Final = b"\x01"
+SEGMENT_END: Final = b"\x02"
+DROPPED_MARK: Final = b"\x00\x02"
 
 
 def catalog_prefix(instance: str) -> bytes:
@@ -50,9 +57,14 @@ def catalog_key(instance: str, table: str) -> bytes:
     return encode_key(SPACE_CATALOG, (instance, table))
 
 
-def dropped_key(table_id: int) -> bytes:
+def dropped_prefix(instance: str) -> bytes:
+    """Records of dropped tables; no table name sorts here, because none begins with 00 02."""
+    return catalog_prefix(instance) + DROPPED_MARK
+
+
+def dropped_key(instance: str, table_id: int) -> bytes:
     """The record that a dropped table's rows are still to be removed."""
-    return SPACE_DROPPED + table_id.to_bytes(4, "big")
+    return dropped_prefix(instance) + table_id.to_bytes(4, "big")
 
 
 def row_prefix(table_id: int) -> bytes:
@@ -73,6 +85,11 @@ def table_prefixes(table_id: int) -> tuple[bytes, ...]:
 def segment_key(row_key: bytes, first_column: str) -> bytes:
     """The segment of a wide row that begins at `first_column` (empty: the first segment)."""
     return row_key + SEGMENT_MARK + first_column.encode()
+
+
+def segment_range(row_key: bytes) -> tuple[bytes, bytes]:
+    """Where all segments of a wide row lie."""
+    return row_key + SEGMENT_MARK, row_key + SEGMENT_END
 
 
 def sequence_key(table_id: int, partition_key: KeyValue) -> bytes:

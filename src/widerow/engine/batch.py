@@ -1,0 +1,57 @@
+"""Rules of BatchWriteRow that look at several rows at once (semantics §4.8)."""
+
+from collections import Counter
+
+from widerow.errors import InvalidRequest, Rule, WiderowError
+from widerow.limits import BATCH_WRITE_ROWS_MAX
+from widerow.model.condition import RowExpectation
+from widerow.model.requests import BatchWrite, RowOutcome
+from widerow.model.row import RowChange
+
+__all__ = ["arrange", "atomic_scope_error", "check_batch_write"]
+
+
+def check_batch_write(request: BatchWrite) -> None:
+    """Counts, and rows that repeat: they may not depend on the state of the row."""
+    if not request.tables:
+        raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
+    changes = [change for table in request.tables for change in table.changes]
+    if len(changes) > BATCH_WRITE_ROWS_MAX:
+        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=len(changes))
+    for table in request.tables:
+        if not table.changes:
+            raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=table.table)
+    counts = Counter(_identity(change) for change in changes)
+    if len(counts) == len(changes):
+        return
+    for change in changes:
+        if counts[_identity(change)] == 1:
+            continue
+        if change.condition.row is not RowExpectation.IGNORE:
+            raise InvalidRequest(Rule.BATCH_REPEATED_EXPECTATION)
+        if change.condition.columns is not None:
+            raise InvalidRequest(Rule.BATCH_REPEATED_CONDITION)
+
+
+def _identity(change: RowChange) -> tuple[object, ...]:
+    return (change.table, *[value for _, value in change.key.columns])
+
+
+def atomic_scope_error(changes: list[RowChange]) -> WiderowError | None:
+    """What is wrong with rows that must lie under one partition key value of one table."""
+    first = changes[0]
+    for change in changes:
+        same_key = change.key.columns[0] == first.key.columns[0]
+        if change.table != first.table or not same_key:
+            return InvalidRequest(
+                Rule.BATCH_ATOMIC_SCOPE,
+                atomic=str(first.key.columns[0][1]),
+                data=str(change.key.columns[0][1]),
+            )
+    return None
+
+
+def arrange(request: BatchWrite, outcomes: list[RowOutcome]) -> list[list[RowOutcome]]:
+    """Outcomes in one list, put back under the tables of the request."""
+    remaining = iter(outcomes)
+    return [[next(remaining) for _ in table.changes] for table in request.tables]

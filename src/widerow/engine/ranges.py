@@ -1,0 +1,125 @@
+"""GetRange: one page of a range, in either direction (semantics §5.6).
+
+A page ends at the request's limit of rows returned, or at 5000 rows or 4 MB scanned. Whether the
+range goes on is found out by looking one row ahead, so a page that ends exactly at the range's end
+carries no next key.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from widerow.engine.capacity import units
+from widerow.engine.reads import ReadRule, read_record
+from widerow.engine.stored import key_section_of
+from widerow.errors import InvalidRequest, Rule
+from widerow.keys.decode import decode_key
+from widerow.keys.encode import encode_bound, model_order
+from widerow.keys.layout import row_prefix
+from widerow.limits import RANGE_BYTES_MAX, RANGE_ROWS_MAX
+from widerow.model.requests import RangePage
+from widerow.model.schema import Table
+from widerow.model.selection import Direction
+from widerow.model.values import KeyInput, KeyValue
+from widerow.rows.record import HEADER_BYTES, RecordKind, header_of
+from widerow.storage.interface import Reader
+
+__all__ = ["RangeBounds", "range_bounds", "read_range"]
+
+
+class RangeBounds(NamedTuple):
+    """A checked range among the encoded keys: start ≤ key < stop, read in `direction`."""
+
+    start: bytes
+    stop: bytes
+    direction: Direction
+
+
+def range_bounds(
+    table: Table,
+    start: tuple[KeyInput, ...],
+    end: tuple[KeyInput, ...],
+    direction: Direction,
+) -> RangeBounds:
+    """Where the rows from `start` (inclusive) to `end` (exclusive) lie.
+
+    Raises `InvalidRequest` when the bounds are equal or in the wrong order for the direction.
+    """
+    prefix = row_prefix(table.id)
+    first, last = model_order(start), model_order(end)
+    if direction is Direction.FORWARD:
+        if first >= last:
+            raise InvalidRequest(Rule.RANGE_FORWARD_ORDER)
+        low, high = start, end
+    else:
+        if first <= last:
+            raise InvalidRequest(Rule.RANGE_BACKWARD_ORDER)
+        low, high = end, start
+    after = direction is Direction.BACKWARD
+    return RangeBounds(
+        encode_bound(prefix, low, after=after), encode_bound(prefix, high, after=after), direction
+    )
+
+
+def read_range(
+    reader: Reader, table: Table, bounds: RangeBounds, rule: ReadRule, limit: int | None
+) -> RangePage:
+    """One page of rows. Cost: the rows scanned, at most 5000 or 4 MB of them."""
+    page = _Page(reader, table, rule)
+    reverse = bounds.direction is Direction.BACKWARD
+    next_key: tuple[bytes, int] | None = None
+    for key, record in reader.scan(bounds.start, bounds.stop, reverse=reverse):
+        if record[0] == RecordKind.SEGMENT:
+            continue  # read with its row
+        if page.is_full(limit, record):
+            section = key_section_of(record, header_of(record))
+            next_key = (section.encoded, section.crc)
+            break
+        page.add(key, record)
+    return RangePage(b"".join(page.parts), next_key, max(1, units(page.data_size)))
+
+
+class _Page:
+    """What has been read for one page so far."""
+
+    __slots__ = ("data_size", "parts", "reader", "rule", "scanned", "scanned_bytes", "table")
+
+    def __init__(self, reader: Reader, table: Table, rule: ReadRule) -> None:
+        self.reader, self.table, self.rule = reader, table, rule
+        self.parts: list[bytes] = []
+        self.scanned = self.scanned_bytes = self.data_size = 0
+
+    def is_full(self, limit: int | None, record: bytes) -> bool:
+        """Whether the next row, whose record is given, belongs to the next page."""
+        if limit is not None and len(self.parts) >= limit:
+            return True
+        if self.scanned >= RANGE_ROWS_MAX:
+            return True
+        header = header_of(record)
+        size = header.key_size + header.data_size
+        return self.scanned > 0 and self.scanned_bytes + size > RANGE_BYTES_MAX
+
+    def add(self, key: bytes, record: bytes) -> None:
+        """Read one row into the page."""
+        header, rule = header_of(record), self.rule
+        self.scanned += 1
+        size = header.key_size + header.data_size
+        self.scanned_bytes += size
+        if (
+            rule.copies
+            and header.kind == RecordKind.ROW
+            and header.versions_max <= rule.versions
+            and header.oldest >= rule.live_from
+        ):
+            self.data_size += size
+            self.parts.append(record[HEADER_BYTES:])
+            return
+        read = read_record(self.reader, key, record, self._values(key), rule)
+        if read is None:
+            return
+        self.data_size += read.size
+        if read.row:
+            self.parts.append(read.row)
+
+    def _values(self, key: bytes) -> Sequence[KeyValue]:
+        types = [column.type for column in self.table.key_columns]
+        return decode_key(key, len(row_prefix(self.table.id)), types)[0]

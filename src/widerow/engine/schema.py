@@ -1,0 +1,49 @@
+"""Checks of a primary key against its table (semantics §3)."""
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.keys.encode import encode_key, encode_key_value
+from widerow.keys.layout import row_prefix
+from widerow.model.row import PrimaryKey
+from widerow.model.schema import KeyColumn, Table
+from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
+
+__all__ = ["check_key", "row_key", "shard_of"]
+
+_TYPES: dict[type, KeyType] = {int: KeyType.INTEGER, str: KeyType.STRING, bytes: KeyType.BINARY}
+
+
+def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
+    """The key's values, once count, names and types fit the table. Markers fit every type.
+
+    Raises `InvalidRequest`: KEY_SIZE, then column by column KEY_NAME, KEY_TYPE.
+    """
+    if len(key.columns) != len(table.key_columns):
+        raise InvalidRequest(Rule.KEY_SIZE, count=len(key.columns), expected=len(table.key_columns))
+    for column, (name, value) in zip(table.key_columns, key.columns, strict=True):
+        if name != column.name:
+            raise InvalidRequest(Rule.KEY_NAME, name=name, expected=column.name)
+        if _TYPES.get(type(value)) is not column.type:
+            _check_marker(column, value)
+    return tuple([value for _, value in key.columns])
+
+
+def _check_marker(column: KeyColumn, value: KeyInput) -> None:
+    if not isinstance(value, KeyMarker):
+        raise InvalidRequest(
+            Rule.KEY_TYPE,
+            column=column.name,
+            type=_TYPES[type(value)].value,
+            expected=column.type.value,
+        )
+    if value is KeyMarker.AUTO_INCREMENT and not column.auto_increment:
+        raise InvalidRequest(Rule.AUTO_INCREMENT_MARKER, column=column.name)
+
+
+def row_key(table: Table, values: tuple[KeyValue, ...]) -> bytes:
+    """Where a row of concrete key values is stored."""
+    return encode_key(row_prefix(table.id), values)
+
+
+def shard_of(table: Table, partition_key: KeyValue) -> bytes:
+    """The prefix of all rows under one partition key value: the scope of a transaction."""
+    return row_prefix(table.id) + encode_key_value(partition_key)

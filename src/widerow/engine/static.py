@@ -1,0 +1,180 @@
+"""Checks that need no table: names, counts, lengths, markers (semantics §1.4, §3, §17, §20).
+
+They run before a table is looked up, so that a malformed request gets the same answer whether or
+not its table exists.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import (
+    CELLS_PER_CHANGE_MAX,
+    KEY_COLUMNS_MAX,
+    KEY_VALUE_BYTES_MAX,
+    READ_COLUMNS_MAX,
+    VALUE_BYTES_MAX,
+    VERSION_MAX,
+)
+from widerow.model.filter import columns_of
+from widerow.model.row import (
+    CellChange,
+    CellOperation,
+    Modification,
+    PrimaryKey,
+    ReturnType,
+    RowChange,
+)
+from widerow.model.selection import Selection
+from widerow.model.values import KeyMarker
+
+__all__ = [
+    "check_change",
+    "check_column_name",
+    "check_point_key",
+    "check_range_key",
+    "check_selection",
+    "check_table_name",
+]
+
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
+_KNOWN_NAMES_MAX: Final = 10_000
+_known_names: set[str] = set()  # column names that passed: most requests repeat them
+
+
+def check_table_name(name: str) -> None:
+    """Raises `InvalidRequest(TABLE_NAME)`."""
+    if _NAME.match(name) is None:
+        raise InvalidRequest(Rule.TABLE_NAME, name=name)
+
+
+def check_column_name(name: str) -> None:
+    """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
+    if name in _known_names:
+        return
+    if _NAME.match(name) is None:
+        raise InvalidRequest(Rule.COLUMN_NAME, name=name)
+    if len(_known_names) < _KNOWN_NAMES_MAX:
+        _known_names.add(name)
+
+
+def _check_key_length(key: PrimaryKey) -> None:
+    for name, value in key.columns:
+        if isinstance(value, (int, KeyMarker)):
+            continue
+        # a character takes at least one byte: most values pass without being encoded
+        if isinstance(value, str) and len(value) * 4 <= KEY_VALUE_BYTES_MAX:
+            continue
+        size = len(value.encode()) if isinstance(value, str) else len(value)
+        if size > KEY_VALUE_BYTES_MAX:
+            raise InvalidRequest(
+                Rule.KEY_LENGTH, column=name, limit=KEY_VALUE_BYTES_MAX, length=size
+            )
+
+
+def check_point_key(key: PrimaryKey, *, write: bool) -> None:
+    """A key of a single row: no infinities, and the auto-increment marker in writes only."""
+    for _, value in key.columns:
+        if isinstance(value, KeyMarker):
+            _refuse_marker(value, write=write)
+    _check_key_length(key)
+
+
+def _refuse_marker(marker: KeyMarker, *, write: bool) -> None:
+    if marker is not KeyMarker.AUTO_INCREMENT:
+        raise InvalidRequest(Rule.KEY_MARKER, marker=marker.value)
+    if not write:
+        raise InvalidRequest(Rule.KEY_AUTO_INCREMENT_READ)
+
+
+def check_range_key(key: PrimaryKey) -> None:
+    """A bound of a range: infinities are fine, the auto-increment marker is not."""
+    if any(value is KeyMarker.AUTO_INCREMENT for _, value in key.columns):
+        raise InvalidRequest(Rule.KEY_AUTO_INCREMENT_READ)
+    _check_key_length(key)
+
+
+def check_selection(selection: Selection) -> None:
+    """The columns a read names, itself and in its filter."""
+    if selection.everything:
+        return
+    if len(selection.columns) > READ_COLUMNS_MAX:
+        raise InvalidRequest(
+            Rule.READ_COLUMN_COUNT, limit=READ_COLUMNS_MAX, count=len(selection.columns)
+        )
+    _check_names(selection.columns)
+    if selection.filter is not None:
+        _check_names(columns_of(selection.filter))
+    _check_names(name for name in (selection.start_column, selection.end_column) if name)
+
+
+def _check_names(names: Iterable[str]) -> None:
+    for name in names:
+        check_column_name(name)
+
+
+def check_change(change: RowChange) -> None:
+    """Everything about a row change that holds without its table."""
+    check_table_name(change.table)
+    key_names = [name for name, _ in change.key.columns]
+    if not 1 <= len(key_names) <= KEY_COLUMNS_MAX:
+        raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names))
+    _check_names(key_names)
+    check_point_key(change.key, write=True)
+    _check_cells(change.cells, key_names)
+    if change.modification is Modification.UPDATE:
+        _check_increments(change.cells)
+    if change.condition.columns is not None:
+        _check_names(columns_of(change.condition.columns))
+    _check_returns(change)
+
+
+def _check_cells(cells: tuple[CellChange, ...], key_names: list[str]) -> None:
+    if len(cells) > CELLS_PER_CHANGE_MAX:
+        raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=len(cells))
+    for cell in cells:
+        name = cell.name
+        if name not in _known_names:
+            check_column_name(name)
+        if name in key_names:
+            raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=name)
+        if len(cell.body) > VALUE_BYTES_MAX:
+            _check_value_length(cell)
+        if cell.version is not None and not 0 <= cell.version <= VERSION_MAX:
+            raise InvalidRequest(Rule.VERSION_RANGE, column=name, version=cell.version)
+
+
+def _check_value_length(cell: CellChange) -> None:
+    value = cell.value
+    size = len(value.encode()) if isinstance(value, str) else 0
+    size = len(value) if isinstance(value, bytes) else size
+    if size > VALUE_BYTES_MAX:
+        raise InvalidRequest(
+            Rule.VALUE_LENGTH, column=cell.name, limit=VALUE_BYTES_MAX, length=size
+        )
+
+
+def _check_increments(cells: tuple[CellChange, ...]) -> None:
+    increments = [c.name for c in cells if c.operation is CellOperation.INCREMENT]
+    if not increments:
+        return
+    names = [cell.name for cell in cells]
+    for name in increments:
+        if names.count(name) > 1:
+            raise InvalidRequest(Rule.INCREMENT_COMBINED, column=name)
+    for cell in cells:
+        if cell.operation is CellOperation.INCREMENT and type(cell.value) is not int:
+            raise InvalidRequest(Rule.INCREMENT_OPERAND, column=cell.name)
+
+
+def _check_returns(change: RowChange) -> None:
+    returns = change.returns
+    if returns.type is not ReturnType.AFTER_MODIFY:
+        if returns.columns:
+            raise InvalidRequest(Rule.RETURN_COLUMNS, column=returns.columns[0])
+        return
+    incremented = {c.name for c in change.cells if c.operation is CellOperation.INCREMENT}
+    for name in returns.columns:
+        if name not in incremented:
+            raise InvalidRequest(Rule.RETURN_COLUMNS, column=name)

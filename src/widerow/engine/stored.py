@@ -1,0 +1,229 @@
+"""A row as it stands in the store, whole or cut into segments (docs/formats/rows.md).
+
+Reading: `cells_of` gives the cells a read may need, decoding no value. Writing: `put_row` and
+`remove_row` for rows, `update_segments` for columns of a wide row.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from widerow.errors import StoreDamaged
+from widerow.keys.layout import segment_key, segment_range
+from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
+from widerow.rows.cells import Cell, split_cells
+from widerow.rows.record import (
+    HEADER_BYTES,
+    Header,
+    RecordKind,
+    encode_row,
+    encode_segment,
+    encode_wide_root,
+    summarize,
+)
+from widerow.storage.interface import Reader, Transaction
+
+__all__ = [
+    "KeySection",
+    "all_cells",
+    "cells_between",
+    "cells_named",
+    "check_order",
+    "key_section_of",
+    "put_row",
+    "remove_row",
+    "row_cells",
+    "segment_cells",
+    "update_segments",
+]
+
+
+class KeySection(NamedTuple):
+    """The primary key of a stored row: its bytes, the row checksum after it, what it counts."""
+
+    encoded: bytes
+    crc: int
+    size: int
+
+
+def key_section_of(record: bytes, header: Header) -> KeySection:
+    """The key section of a row's record (whole or wide)."""
+    encoded = record[HEADER_BYTES : HEADER_BYTES + header.key_length]
+    return KeySection(encoded, header.crc, header.key_size)
+
+
+def all_cells(reader: Reader, key: bytes, record: bytes, header: Header) -> list[Cell]:
+    """Every cell of a row, in stored order."""
+    if header.kind == RecordKind.ROW:
+        return row_cells(record, header)
+    return [cell for _, segment in _segments(reader, key) for cell in segment_cells(segment)]
+
+
+def row_cells(record: bytes, header: Header) -> list[Cell]:
+    """Every cell of a whole row's record."""
+    if header.cell_count == 0:
+        return []
+    return split_cells(record, HEADER_BYTES + header.key_length + 1, len(record) - 2)
+
+
+def segment_cells(record: bytes) -> list[Cell]:
+    """Every cell of a segment's record."""
+    return split_cells(record, HEADER_BYTES, len(record))
+
+
+def _segments(reader: Reader, key: bytes) -> Iterator[tuple[bytes, bytes]]:
+    return reader.scan(*segment_range(key))
+
+
+def cells_named(
+    reader: Reader, key: bytes, record: bytes, header: Header, names: Iterable[str]
+) -> list[Cell]:
+    """The cells of the named columns, in stored order; touches only segments that may hold them."""
+    if header.kind == RecordKind.ROW:
+        wanted = frozenset(names)
+        return [cell for cell in row_cells(record, header) if cell.name in wanted]
+    cells: list[Cell] = []
+    for names_inside, segment in _segments_of(reader, key, sorted(names)):
+        wanted = frozenset(names_inside)
+        cells += [cell for cell in segment.cells if cell.name in wanted]
+    return cells
+
+
+def cells_between(
+    reader: Reader, key: bytes, record: bytes, header: Header, bounds: tuple[str, str | None]
+) -> list[Cell]:
+    """The cells of columns from `bounds[0]` (inclusive) to `bounds[1]` (exclusive, None: end)."""
+    start, stop = bounds
+    if header.kind == RecordKind.ROW:
+        cells: Iterable[Cell] = row_cells(record, header)
+    else:
+        first = _segment_at(reader, key, start)
+        last = segment_range(key)[1] if stop is None else segment_key(key, stop)
+        cells = (
+            cell for _, segment in reader.scan(first.key, last) for cell in segment_cells(segment)
+        )
+    return [cell for cell in cells if start <= cell.name and (stop is None or cell.name < stop)]
+
+
+class Segment(NamedTuple):
+    """One segment of a wide row: where it is and what it holds. A new one has no cells yet."""
+
+    key: bytes
+    cells: list[Cell]
+
+
+def _segment_at(reader: Reader, key: bytes, column: str) -> Segment:
+    """The segment that holds `column`, or would."""
+    start, _ = segment_range(key)
+    stop = segment_key(key, column) + b"\x00"
+    for found, record in reader.scan(start, stop, reverse=True):
+        return Segment(found, segment_cells(record))
+    return Segment(start, [])
+
+
+def _segments_of(
+    reader: Reader, key: bytes, names: Sequence[str]
+) -> Iterator[tuple[list[str], Segment]]:
+    """Group sorted `names` by the segment that holds each, or would."""
+    index = 0
+    while index < len(names):
+        segment = _segment_at(reader, key, names[index])
+        stop = _next_segment(reader, key, segment.key)
+        inside = [names[index]]
+        index += 1
+        while index < len(names) and (stop is None or segment_key(key, names[index]) < stop):
+            inside.append(names[index])
+            index += 1
+        yield inside, segment
+
+
+def _next_segment(reader: Reader, key: bytes, segment: bytes) -> bytes | None:
+    for found, _ in reader.scan(segment + b"\x00", segment_range(key)[1]):
+        return found
+    return None
+
+
+# --- writing -----------------------------------------------------------------------------------
+
+
+def put_row(
+    txn: Transaction, key: bytes, section: KeySection, cells: Sequence[Cell], latest_server: int
+) -> None:
+    """Store a row whole, or cut into segments where it is above the bounds.
+
+    `cells` in stored order. Whatever segments the row had before must be gone.
+    """
+    size = sum(len(cell.wire) for cell in cells)
+    if size <= SEGMENT_BYTES_MAX and len(cells) <= SEGMENT_CELLS_MAX:
+        txn.put(key, encode_row(*section, cells, latest_server))
+        return
+    for first, part in _cut(cells):
+        txn.put(segment_key(key, first), encode_segment(part))
+    txn.put(key, encode_wide_root(*section, summarize(cells), latest_server))
+
+
+def remove_row(txn: Transaction, key: bytes, header: Header) -> None:
+    """Remove a row with all its segments."""
+    txn.delete(key)
+    if header.kind == RecordKind.WIDE:
+        txn.delete_range(*segment_range(key))
+
+
+def _cut(cells: Sequence[Cell], first: str = "") -> Iterator[tuple[str, Sequence[Cell]]]:
+    """Cut cells into segments of at most half the bounds, never inside a column.
+
+    Half, so that a segment takes many updates before it is cut again. A column above the bound is
+    a segment of its own. The first segment begins at `first`, every other at its first column.
+    """
+    start = size = 0
+    for index, cell in enumerate(cells):
+        full = size > SEGMENT_BYTES_MAX // 2 or index - start >= SEGMENT_CELLS_MAX // 2
+        if full and cell.name != cells[index - 1].name:
+            yield first, cells[start:index]
+            start, size, first = index, 0, cell.name
+        size += len(cell.wire)
+    if start < len(cells):
+        yield first, cells[start:]
+
+
+def update_segments(
+    txn: Transaction, key: bytes, changed: dict[str, list[Cell]]
+) -> tuple[list[Cell], list[Cell]]:
+    """Replace the columns `changed` of a wide row; an empty list removes the column.
+
+    Returns the cells before and after of the columns concerned. Cost: the segments touched.
+    """
+    before: list[Cell] = []
+    after: list[Cell] = []
+    for names, segment in list(_segments_of(txn, key, sorted(changed))):
+        columns = frozenset(names)
+        kept = [cell for cell in segment.cells if cell.name not in columns]
+        before += [cell for cell in segment.cells if cell.name in columns]
+        new = [cell for name in names for cell in changed[name]]
+        after += new
+        _put_segment(txn, key, segment, sorted(kept + new, key=_stored_order))
+    return before, after
+
+
+def _put_segment(txn: Transaction, key: bytes, segment: Segment, cells: list[Cell]) -> None:
+    if not cells:
+        txn.delete(segment.key)
+        return
+    size = sum(len(cell.wire) for cell in cells)
+    if size <= SEGMENT_BYTES_MAX and len(cells) <= SEGMENT_CELLS_MAX:
+        txn.put(segment.key, encode_segment(cells))
+        return
+    own_first = segment.key[len(key) + 1 :].decode()
+    for first, part in _cut(cells, own_first):
+        txn.put(segment_key(key, first), encode_segment(part))
+
+
+def _stored_order(cell: Cell) -> tuple[str, int]:
+    return cell.name, -cell.version
+
+
+def check_order(cells: Sequence[Cell]) -> None:
+    """Raises `StoreDamaged` unless cells are in stored order, each version once."""
+    for left, right in pairwise(cells):
+        if _stored_order(left) >= _stored_order(right):
+            raise StoreDamaged(f"cells out of order at column {right.name!r}")

@@ -1,0 +1,151 @@
+"""A table as a catalogue record: JSON, so that a person with a dump can read it.
+
+`format` is raised when a reader of the former one could misunderstand; unknown fields are refused,
+because a field that is not understood may change what the rows mean. (docs/formats/rows.md)
+"""
+
+import json
+from typing import Final, TypeVar
+
+from widerow.errors import StoreDamaged
+from widerow.model.schema import (
+    DefinedColumn,
+    Encryption,
+    KeyColumn,
+    Stream,
+    Table,
+    TableOptions,
+    Throughput,
+    ThroughputState,
+)
+from widerow.model.values import ColumnType, KeyType
+
+__all__ = ["decode_table", "encode_table"]
+
+_FORMAT: Final = 1
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+T = TypeVar("T")
+
+
+def encode_table(table: Table) -> bytes:
+    """The record of a table."""
+    throughput, stream, encryption = table.throughput, table.stream, table.encryption
+    record: dict[str, Json] = {
+        "format": _FORMAT,
+        "instance": table.instance,
+        "name": table.name,
+        "id": table.id,
+        "key_columns": [[c.name, c.type.value, c.auto_increment] for c in table.key_columns],
+        "defined_columns": [[c.name, c.type.name] for c in table.defined_columns],
+        "options": {name: getattr(table.options, name) for name in _OPTIONS},
+        "throughput": [throughput.reserved.read, throughput.reserved.write],
+        "throughput_changed": [throughput.last_increase, throughput.last_decrease],
+        "created_us": table.created_us,
+        "splits": [bound.hex() for bound in table.splits],
+    }
+    if stream is not None:
+        record["stream"] = [
+            stream.id,
+            stream.expiration_hours,
+            stream.enabled_at_us,
+            list(stream.columns),
+        ]
+    if encryption is not None:
+        record["encryption"] = [
+            encryption.enabled,
+            encryption.key_type,
+            _hex(encryption.key_id),
+            _hex(encryption.role_arn),
+        ]
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+_OPTIONS: Final = tuple(TableOptions.__dataclass_fields__)
+
+
+def _hex(data: bytes | None) -> str | None:
+    return None if data is None else data.hex()
+
+
+def _unhex(text: str | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text)
+
+
+def decode_table(data: bytes) -> Table:
+    """The table of a record. Raises `StoreDamaged` for anything `encode_table` does not write."""
+    try:
+        record = json.loads(data)
+        if record.pop("format") != _FORMAT:
+            raise StoreDamaged(f"catalogue record of an unknown format: {data[:200]!r}")
+        table = _table(record)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamaged(f"catalogue record is not readable: {data[:200]!r}") from error
+    if record:
+        raise StoreDamaged(f"catalogue record has unknown fields: {sorted(record)}")
+    return table
+
+
+def _table(record: dict[str, Json]) -> Table:
+    # Json is recursive: each field is popped as what it must be, and a wrong shape raises.
+    pop = record.pop
+    read, write = _items(pop("throughput"))
+    increase, decrease = _items(pop("throughput_changed"))
+    return Table(
+        instance=_as(str, pop("instance")),
+        name=_as(str, pop("name")),
+        id=_as(int, pop("id")),
+        key_columns=tuple(
+            KeyColumn(_as(str, name), KeyType(kind), _as(bool, auto))
+            for name, kind, auto in map(_items, _items(pop("key_columns")))
+        ),
+        defined_columns=tuple(
+            DefinedColumn(_as(str, name), ColumnType[_as(str, kind)])
+            for name, kind in map(_items, _items(pop("defined_columns")))
+        ),
+        options=_options(pop("options")),
+        throughput=ThroughputState(
+            Throughput(_as(int, read), _as(int, write)),
+            _as(int, increase),
+            None if decrease is None else _as(int, decrease),
+        ),
+        created_us=_as(int, pop("created_us")),
+        splits=tuple(bytes.fromhex(_as(str, bound)) for bound in _items(pop("splits"))),
+        stream=_stream(pop("stream", None)),
+        encryption=_encryption(pop("encryption", None)),
+    )
+
+
+def _as(kind: type[T], value: Json) -> T:
+    if type(value) is not kind:
+        raise TypeError(f"expected {kind.__name__}, found {value!r}")
+    return value
+
+
+def _items(value: Json) -> list[Json]:
+    return _as(list, value)
+
+
+def _options(value: Json) -> TableOptions:
+    fields = _as(dict, value)
+    return TableOptions(**{name: fields[name] for name in _OPTIONS})
+
+
+def _stream(value: Json) -> Stream | None:
+    if value is None:
+        return None
+    stream_id, hours, enabled, columns = _items(value)
+    names = tuple(_as(str, name) for name in _items(columns))
+    return Stream(_as(str, stream_id), _as(int, hours), _as(int, enabled), names)
+
+
+def _encryption(value: Json) -> Encryption | None:
+    if value is None:
+        return None
+    enabled, key_type, key_id, role = _items(value)
+    return Encryption(
+        _as(bool, enabled),
+        None if key_type is None else _as(int, key_type),
+        _unhex(None if key_id is None else _as(str, key_id)),
+        _unhex(None if role is None else _as(str, role)),
+    )

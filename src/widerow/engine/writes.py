@@ -1,0 +1,358 @@
+"""PutRow, UpdateRow, DeleteRow: one row change inside a transaction (semantics §4.1-4.6).
+
+The body of each follows one shape: read the row, judge the condition against it, work out the new
+cells, and only then write. Versions that the server chooses are its time in milliseconds, but never
+smaller than one it chose for the row before.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from widerow.engine.capacity import change_bytes, units
+from widerow.engine.expiry import live_from
+from widerow.engine.reads import is_present, live_cells
+from widerow.engine.stored import (
+    KeySection,
+    all_cells,
+    cells_named,
+    put_row,
+    remove_row,
+    update_segments,
+)
+from widerow.errors import Conflict, InvalidRequest, Rule
+from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.model.condition import Condition, RowExpectation
+from widerow.model.filter import columns_of, passes
+from widerow.model.requests import RowWritten
+from widerow.model.row import (
+    CellChange,
+    CellOperation,
+    Modification,
+    ReturnType,
+    RowChange,
+)
+from widerow.model.schema import Table
+from widerow.model.values import KeyValue, Value, value_bytes
+from widerow.rows.cells import Cell, cell_body, cell_value, encode_key_section, seal
+from widerow.rows.record import (
+    Header,
+    RecordKind,
+    Summary,
+    encode_wide_root,
+    header_of,
+    join_row,
+    summarize,
+)
+from widerow.storage.interface import Transaction
+
+__all__ = ["RowWrite", "write_row"]
+
+
+class RowWrite(NamedTuple):
+    """A row change ready to be made: checked, with its key, against one table at one moment."""
+
+    table: Table
+    change: RowChange
+    key: bytes
+    values: tuple[KeyValue, ...]
+    now_ms: int
+
+
+class Current(NamedTuple):
+    """The row as it stands. `header` and `record` None: nothing is stored.
+
+    `present`: the row exists for clients; a stored row whose cells all expired does not.
+    """
+
+    record: bytes | None
+    header: Header | None
+    present: bool
+
+
+def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
+    """Make one row change. Raises what its condition or its cells are refused for."""
+    updates = write.change.modification is Modification.UPDATE
+    if updates and not write.table.options.allow_update:
+        raise InvalidRequest(Rule.UPDATE_NOT_ALLOWED, table=write.table.name)
+    section = _key_section(write)
+    current = _current(txn, write)
+    _check_condition(txn, write, current)
+    incremented = _MODIFY[write.change.modification](txn, write, current, section)
+    return _answer(write, section, incremented)
+
+
+def _key_section(write: RowWrite) -> KeySection:
+    key = write.change.key
+    size = sum([len(name.encode()) for name, _ in key.columns]) + sum(
+        [value_bytes(value) for value in write.values]
+    )
+    if key.encoded and _unmarked(write):
+        return KeySection(key.encoded, key.crc, size)
+    names = [name for name, _ in key.columns]
+    return KeySection(*encode_key_section(zip(names, write.values, strict=True)), size)
+
+
+def _unmarked(write: RowWrite) -> bool:
+    index = write.table.auto_increment
+    return index is None or write.change.key.columns[index][1] == write.values[index]
+
+
+def _current(txn: Transaction, write: RowWrite) -> Current:
+    record = txn.get(write.key)
+    if record is None:
+        return Current(None, None, present=False)
+    header = header_of(record)
+    alive = live_from(write.table.options, write.now_ms)
+    return Current(record, header, is_present(txn, write.key, record, header, alive))
+
+
+# --- conditions --------------------------------------------------------------------------------
+
+
+def _check_condition(txn: Transaction, write: RowWrite, current: Current) -> None:
+    condition = write.change.condition
+    if condition.row is RowExpectation.EXPECT_EXIST and not current.present:
+        raise Conflict(Rule.CONDITION_FAILED)
+    if condition.row is RowExpectation.EXPECT_NOT_EXIST and current.present:
+        raise Conflict(Rule.CONDITION_FAILED)
+    if condition.columns is not None and not _columns_pass(txn, write, current, condition):
+        raise Conflict(Rule.CONDITION_FAILED)
+
+
+def _columns_pass(
+    txn: Transaction, write: RowWrite, current: Current, condition: Condition
+) -> bool:
+    tree = condition.columns
+    assert tree is not None
+    columns: dict[str, list[Cell]] = {}
+    if current.present:
+        for cell in _live_columns(txn, write, current, columns_of(tree)):
+            columns.setdefault(cell.name, []).append(cell)
+    names = [name for name, _ in write.change.key.columns]
+    keys = dict(zip(names, write.values, strict=True)) if current.present else {}
+
+    def lookup(name: str) -> Sequence[Value]:
+        if name in keys:
+            return [keys[name]]
+        return [cell_value(cell) for cell in columns.get(name, ())]
+
+    return passes(tree, lookup)
+
+
+def _live_columns(
+    txn: Transaction, write: RowWrite, current: Current, names: frozenset[str]
+) -> list[Cell]:
+    if current.record is None or current.header is None:
+        return []
+    return _live(write, cells_named(txn, write.key, current.record, current.header, names))
+
+
+# --- the three modifications -------------------------------------------------------------------
+
+
+def _server_version(write: RowWrite, header: Header | None) -> int:
+    return write.now_ms if header is None else max(write.now_ms, header.latest_server)
+
+
+def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
+    chosen = any(c.version is None and c.value is not None for c in write.change.cells)
+    former = INT64_MIN if header is None else header.latest_server
+    return max(former, version) if chosen else former
+
+
+def _put(txn: Transaction, write: RowWrite, current: Current, section: KeySection) -> list[Cell]:
+    header = current.header
+    version = _server_version(write, header)
+    cells: dict[tuple[str, int], Cell] = {}
+    for change in write.change.cells:
+        cell = _sealed(change, version)
+        cells[cell.name, -cell.version] = cell
+    ordered = [cells[position] for position in sorted(cells)]
+    options = write.table.options
+    kept = live_cells(ordered, options.max_versions, INT64_MIN)
+    if header is not None and header.kind == RecordKind.WIDE:
+        remove_row(txn, write.key, header)
+    put_row(txn, write.key, section, kept, _latest_server(write, header, version))
+    return []
+
+
+def _sealed(change: CellChange, server_version: int) -> Cell:
+    version = server_version if change.version is None else change.version
+    return Cell(change.name, version, seal(change.body, change.crc, version))
+
+
+def _delete(txn: Transaction, write: RowWrite, current: Current, section: KeySection) -> list[Cell]:
+    del section  # nothing of the row stays
+    if current.header is not None:
+        remove_row(txn, write.key, current.header)
+    return []
+
+
+def _update(txn: Transaction, write: RowWrite, current: Current, section: KeySection) -> list[Cell]:
+    header = current.header
+    version = _server_version(write, header)
+    latest = _latest_server(write, header, version)
+    if current.record is None or header is None or not current.present:
+        return _update_absent(txn, write, current, section, version)
+    names = frozenset(change.name for change in write.change.cells)
+    if header.kind == RecordKind.WIDE:
+        old = cells_named(txn, write.key, current.record, header, names)
+        columns, incremented = _apply(write, old, names, version)
+        _update_wide(txn, write, header, section, columns, latest)
+        return incremented
+    old = all_cells(txn, write.key, current.record, header)
+    columns, incremented = _apply(
+        write, [cell for cell in old if cell.name in names], names, version
+    )
+    cells = [cell for cell in old if cell.name not in names]
+    for column in columns.values():
+        cells += column
+    cells.sort(key=_stored_order)
+    put_row(txn, write.key, section, _live(write, cells), latest)
+    return incremented
+
+
+def _update_absent(
+    txn: Transaction, write: RowWrite, current: Current, section: KeySection, version: int
+) -> list[Cell]:
+    """The row does not exist: puts and increments create it, deletes alone change nothing."""
+    changes = write.change.cells
+    if not any(change.value is not None for change in changes):
+        return []
+    if current.header is not None:
+        remove_row(txn, write.key, current.header)
+    names = frozenset(change.name for change in changes)
+    columns, incremented = _apply(write, [], names, version)
+    cells = sorted((c for column in columns.values() for c in column), key=_stored_order)
+    put_row(txn, write.key, section, cells, _latest_server(write, current.header, version))
+    return incremented
+
+
+def _stored_order(cell: Cell) -> tuple[str, int]:
+    return cell.name, -cell.version
+
+
+def _update_wide(
+    txn: Transaction,
+    write: RowWrite,
+    header: Header,
+    section: KeySection,
+    columns: dict[str, list[Cell]],
+    latest: int,
+) -> None:
+    before, after = update_segments(txn, write.key, columns)
+    gone, come = summarize(before), summarize(after)
+    summary = Summary(
+        header.cell_count - gone.cell_count + come.cell_count,
+        max(header.versions_max, come.versions_max),
+        header.data_size - gone.data_size + come.data_size,
+        min(header.oldest, come.oldest),
+    )
+    if summary.cell_count == 0:
+        put_row(txn, write.key, section, [], latest)
+        return
+    txn.put(write.key, encode_wide_root(*section, summary, latest))
+
+
+def _apply(
+    write: RowWrite, old: Sequence[Cell], names: frozenset[str], version: int
+) -> tuple[dict[str, list[Cell]], list[Cell]]:
+    """The columns an update names, as they are afterwards, and the cells its increments made.
+
+    Operations apply in the order of the request; then each column loses what has expired or is
+    beyond max_versions. `old`: all stored cells of those columns.
+    """
+    columns: dict[str, dict[int, Cell]] = {name: {} for name in names}
+    for cell in old:
+        columns[cell.name][cell.version] = cell
+    incremented: list[Cell] = []
+    for change in write.change.cells:
+        made = _OPERATE[change.operation](write, columns[change.name], change, version)
+        if change.operation is CellOperation.INCREMENT and made is not None:
+            incremented.append(made)
+    return {name: _trim(write, column) for name, column in columns.items()}, incremented
+
+
+def _trim(write: RowWrite, column: dict[int, Cell]) -> list[Cell]:
+    return _live(write, [column[version] for version in sorted(column, reverse=True)])
+
+
+def _live(write: RowWrite, cells: Sequence[Cell]) -> list[Cell]:
+    options = write.table.options
+    return live_cells(cells, options.max_versions, live_from(options, write.now_ms))
+
+
+def _put_cell(
+    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
+) -> Cell | None:
+    del write
+    cell = _sealed(change, version)
+    column[cell.version] = cell
+    return cell
+
+
+def _delete_all(
+    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
+) -> Cell | None:
+    del write, change, version
+    column.clear()
+    return None
+
+
+def _delete_one(
+    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
+) -> Cell | None:
+    del write, version
+    if change.version is not None:
+        column.pop(change.version, None)
+    return None
+
+
+def _increment(
+    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
+) -> Cell | None:
+    """Add to the newest live value; the sum is the newest version afterwards."""
+    alive = live_from(write.table.options, write.now_ms)
+    newest = max((found for found in column if found >= alive), default=None)
+    former: Value = 0 if newest is None else cell_value(column[newest])
+    if type(former) is not int or type(change.value) is not int:
+        raise InvalidRequest(Rule.INCREMENT_TYPE, column=change.name)
+    total = former + change.value
+    if not INT64_MIN <= total <= INT64_MAX:
+        raise InvalidRequest(Rule.INCREMENT_OVERFLOW, column=change.name)
+    version = version if newest is None else max(version, newest)
+    cell = Cell(change.name, version, seal(*cell_body(change.name, total), version))
+    column[version] = cell
+    return cell
+
+
+Operate = Callable[[RowWrite, dict[int, Cell], CellChange, int], Cell | None]
+_OPERATE: dict[CellOperation, Operate] = {
+    CellOperation.PUT: _put_cell,
+    CellOperation.DELETE_ALL_VERSIONS: _delete_all,
+    CellOperation.DELETE_ONE_VERSION: _delete_one,
+    CellOperation.INCREMENT: _increment,
+}
+
+Modify = Callable[[Transaction, RowWrite, Current, KeySection], list[Cell]]
+_MODIFY: dict[Modification, Modify] = {
+    Modification.PUT: _put,
+    Modification.UPDATE: _update,
+    Modification.DELETE: _delete,
+}
+
+
+# --- the answer --------------------------------------------------------------------------------
+
+
+def _answer(write: RowWrite, section: KeySection, incremented: list[Cell]) -> RowWritten:
+    change = write.change
+    conditional = change.condition.row is not RowExpectation.IGNORE or change.condition.columns
+    reads = units(section.size) if conditional else 0
+    writes = units(section.size + change_bytes(change.cells))
+    if change.returns.type is ReturnType.NONE:
+        return RowWritten(reads, writes)
+    wanted = frozenset(change.returns.columns)
+    cells = sorted((c for c in incremented if c.name in wanted), key=_stored_order)
+    row = join_row(section.encoded, section.crc, [cell.wire for cell in cells])
+    return RowWritten(reads, writes, row)
