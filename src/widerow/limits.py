@@ -34,6 +34,7 @@ BATCH_WRITE_BYTES_MAX: Final = 4 * 1024 * 1024  # (§4.8)
 RANGE_ROWS_MAX: Final = 5000  # rows scanned for one page of GetRange (§5.6)
 RANGE_BYTES_MAX: Final = 4 * 1024 * 1024  # bytes scanned for one page of GetRange (§5.6)
 FILTER_NODES_MAX: Final = 32  # composites and leaves at any depth (§5.3)
+FILTER_PATTERN_BYTES_MAX: Final = 1024  # a regular expression of a filter; real ones are short
 CAPACITY_UNIT_BYTES: Final = 4096  # (§9)
 
 # --- stored rows (ours) ----------------------------------------------------------------------
@@ -65,3 +66,5 @@ HEADER_SECONDS_MAX: Final = 20  # from the first byte of a request to the end of
 BODY_SECONDS_MAX: Final = 60  # from the end of the headers to the end of the body
 IDLE_SECONDS_MAX: Final = 300  # keep-alive without a request; SDK pools expect minutes
 DRAIN_SECONDS_MAX: Final = 30  # SIGTERM: how long running requests may finish
+LINGER_BYTES_MAX: Final = 64 * 1024 * 1024  # thrown away after a refusal, so that it can be read
+LINGER_SECONDS_MAX: Final = 5  # the same in time

@@ -9,7 +9,8 @@ The rules, in one place:
 * Values of different types never compare true, whatever the operator (INTEGER and DOUBLE differ).
 * Strings and binaries compare byte-wise, booleans false < true.
 * A transfer rule first takes the first capture group of a STRING column and casts it; where that
-  fails the column counts as missing.
+  fails the column counts as missing. Casts to numbers take what a cell of that type could hold:
+  ASCII digits, 64 bits, no NaN and no infinity.
 """
 
 import operator
@@ -17,8 +18,10 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from math import isfinite
+from typing import Any, TypeVar
 
+from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import ColumnType, Value
 
 __all__ = [
@@ -33,6 +36,8 @@ __all__ = [
     "columns_of",
     "passes",
 ]
+
+Number = TypeVar("Number", int, float)
 
 ColumnLookup = Callable[[str], Sequence[Value]]
 """The values of a column, newest version first; empty when the row does not have it."""
@@ -151,17 +156,26 @@ def _transfer(rule: TransferRule, value: Value) -> Value | None:
 
 
 def _cast(text: str, kind: ColumnType) -> Value | None:
+    match kind:
+        case ColumnType.STRING:
+            return text
+        case ColumnType.BINARY:
+            return text.encode()
+        case ColumnType.INTEGER:
+            number = _number(text, int)
+            return number if number is not None and INT64_MIN <= number <= INT64_MAX else None
+        case ColumnType.DOUBLE:
+            number = _number(text, float)
+            return number if number is not None and isfinite(number) else None
+        case ColumnType.BOOLEAN:
+            return None
+
+
+def _number(text: str, kind: Callable[[str], Number]) -> Number | None:
+    """Python also reads digits of other scripts and underscores between digits; nobody means it."""
+    if not text.isascii() or "_" in text:
+        return None
     try:
-        match kind:
-            case ColumnType.INTEGER:
-                return int(text)
-            case ColumnType.DOUBLE:
-                return float(text)
-            case ColumnType.BINARY:
-                return text.encode()
-            case ColumnType.STRING:
-                return text
-            case ColumnType.BOOLEAN:
-                return None
+        return kind(text)
     except ValueError:
         return None

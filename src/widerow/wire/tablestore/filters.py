@@ -1,0 +1,259 @@
+"""Filters of reads and conditions of writes: protobuf bytes to filter trees (wire §3).
+
+A `Filter` names a type and carries that type's message as bytes, so filters nest where protobuf's
+own bound on depth does not look. The tree is therefore unfolded breadth first and counted before
+it is parsed: at most `FILTER_NODES_MAX` messages are ever made, however a request nests them or
+lines them up.
+
+Which columns a filter names is for the engine to check; what the tree means is said in
+`model/filter.py`.
+"""
+
+import re
+import warnings
+from collections.abc import Iterable
+from typing import Final, NamedTuple, TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import FILTER_NODES_MAX, FILTER_PATTERN_BYTES_MAX, VALUE_BYTES_MAX
+from widerow.model.filter import (
+    Comparator,
+    Comparison,
+    Composite,
+    Filter,
+    LogicalOperator,
+    Pagination,
+    TransferRule,
+)
+from widerow.model.values import ColumnType, KeyMarker, Value
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.plainbuffer import decode_variant_value
+
+__all__ = ["decode_condition", "decode_read_filter"]
+
+MessageType = TypeVar("MessageType", bound=Message)
+
+_SINGLE_COLUMN: Final = 1
+_COMPOSITE: Final = 2
+_PAGINATION: Final = 3
+
+_COMPARATORS: Final = {member.value: member for member in Comparator}
+_OPERATORS: Final = {member.value: member for member in LogicalOperator}
+_CASTS: Final = {
+    0: ColumnType.INTEGER,
+    1: ColumnType.DOUBLE,
+    3: ColumnType.STRING,
+    7: ColumnType.BINARY,
+}
+_SIZED_OVERHEAD: Final = 5  # type byte and length in front of a text or binary (wire §2.5)
+
+# A composite has one field besides its sub-filters; a few more may be unknown ones of newer
+# clients. Beyond this it is too large in any reading, and walking on would only cost.
+_COMPOSITE_FIELDS_MAX: Final = 2 * FILTER_NODES_MAX
+_FIXED_BYTES: Final = {1: 8, 5: 4}  # protobuf wire types of fixed size
+
+
+class _Branch(NamedTuple):
+    """A composite whose sub-filters are the nodes `first` to `end` (exclusive)."""
+
+    operator: LogicalOperator
+    first: int
+    end: int
+
+
+def decode_read_filter(data: bytes) -> tuple[Filter | None, Pagination | None]:
+    """The filter of a read: a tree of comparisons, or column pagination (wire §3).
+
+    Raises `InvalidRequest`. At most 32 nodes are built, whatever the input. (semantics §5.3)
+    """
+    root = _parse(messages.Filter, data, Rule.FILTER_DECODE)
+    if root.type == _PAGINATION:
+        return None, _pagination(root.filter)
+    return _tree(root), None
+
+
+def decode_condition(data: bytes) -> Filter:
+    """The column condition of a write: a tree of comparisons (wire §3, semantics §4.1).
+
+    Raises `InvalidRequest`. At most 32 nodes are built, whatever the input.
+    """
+    return _tree(_parse(messages.Filter, data, Rule.FILTER_DECODE))
+
+
+# --- trees -----------------------------------------------------------------------------------
+
+
+def _tree(root: messages.Filter) -> Filter:
+    """The tree below `root`: nodes are listed breadth first, then joined from the last one up."""
+    envelopes = [root]
+    nodes: list[Comparison | _Branch] = []
+    for envelope in envelopes:  # grows while it is walked
+        if envelope.type == _SINGLE_COLUMN:
+            nodes.append(_comparison(envelope.filter))
+        elif envelope.type == _COMPOSITE:
+            first = len(envelopes)
+            logical, children = _composite(envelope.filter, FILTER_NODES_MAX - first)
+            envelopes.extend(children)
+            nodes.append(_Branch(logical, first, len(envelopes)))
+        elif envelope.type == _PAGINATION:
+            raise InvalidRequest(Rule.FILTER_PAGINATION_PLACE)
+        else:
+            raise InvalidRequest(Rule.FILTER_TYPE, type=envelope.type)
+    return _join(nodes)
+
+
+def _join(nodes: list[Comparison | _Branch]) -> Filter:
+    """The first node with everything below it; children stand behind their parent."""
+    filters: dict[int, Filter] = {}
+    for index in range(len(nodes) - 1, -1, -1):
+        node = nodes[index]
+        if isinstance(node, _Branch):
+            children = tuple(filters[child] for child in range(node.first, node.end))
+            filters[index] = Composite(node.operator, children)
+        else:
+            filters[index] = node
+    return filters[0]
+
+
+def _composite(data: bytes, room: int) -> tuple[LogicalOperator, Iterable[messages.Filter]]:
+    """The operator and the sub-filters, of which at most `room` may come."""
+    _refuse_crowds(data, room)
+    message = _parse(messages.CompositeColumnValueFilter, data, Rule.FILTER_COMPOSITE_DECODE)
+    count = len(message.sub_filters)
+    logical = _OPERATORS.get(message.combinator)
+    if logical is None:
+        raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE, combinator=message.combinator)
+    if logical is LogicalOperator.NOT and count != 1:
+        raise InvalidRequest(Rule.FILTER_NOT_ARITY, count=count)
+    if logical is not LogicalOperator.NOT and count < 2:
+        raise InvalidRequest(Rule.FILTER_LOGIC_ARITY, count=count)
+    return logical, message.sub_filters
+
+
+def _refuse_crowds(data: bytes, room: int) -> None:
+    """Count a composite's sub-filters without parsing it: five megabytes hold two million."""
+    position, fields, children = 0, 0, 0
+    try:
+        while position < len(data):
+            key, position = _varint(data, position)
+            fields += 1
+            children += key == 2 << 3 | 2
+            if children > room or fields > _COMPOSITE_FIELDS_MAX:
+                raise InvalidRequest(Rule.FILTER_COUNT, limit=FILTER_NODES_MAX)
+            position = _skip(data, position, key & 7)
+    except (IndexError, KeyError) as error:
+        raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE) from error
+
+
+def _skip(data: bytes, position: int, wire_type: int) -> int:
+    """Where a field's value ends. Raises `KeyError` for groups, which no client sends."""
+    if wire_type == 0:
+        return _varint(data, position)[1]
+    if wire_type == 2:
+        size, position = _varint(data, position)
+        return position + size
+    return position + _FIXED_BYTES[wire_type]
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = data[position + shift // 7]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position + shift // 7 + 1
+    raise IndexError(position)
+
+
+# --- leaves ----------------------------------------------------------------------------------
+
+
+def _comparison(data: bytes) -> Comparison:
+    """A single-column filter."""
+    rule = Rule.FILTER_RELATION_DECODE
+    message = _parse(messages.SingleColumnValueFilter, data, rule)
+    comparator = _COMPARATORS.get(message.comparator)
+    if comparator is None:
+        raise InvalidRequest(Rule.FILTER_COMPARATOR, comparator=message.comparator)
+    column = _text(message.column_name, rule)
+    transferred = message.HasField("value_trans_rule")
+    return Comparison(
+        column=column,
+        comparator=comparator,
+        value=_constant(message.column_value, comparator, column),
+        pass_if_missing=not message.filter_if_missing,
+        latest_version_only=message.latest_version_only,
+        transfer=_transfer(message.value_trans_rule) if transferred else None,
+    )
+
+
+def _constant(data: bytes, comparator: Comparator, column: str) -> Value:
+    """The value compared with. Tests of presence need none and may leave it empty."""
+    if not data and comparator in {Comparator.EXIST, Comparator.NOT_EXIST}:
+        return b""
+    value = decode_variant_value(data, Rule.FILTER_RELATION_DECODE)
+    if isinstance(value, KeyMarker):
+        raise InvalidRequest(Rule.FILTER_RELATION_DECODE, column=column, value=value.value)
+    length = len(data) - _SIZED_OVERHEAD  # negative for numbers, which are never too long
+    if length > VALUE_BYTES_MAX:
+        raise InvalidRequest(Rule.VALUE_LENGTH, column=column, length=length)
+    return value
+
+
+def _transfer(message: messages.ValueTransferRule) -> TransferRule:
+    """The rule that turns a text into the value compared. Without a cast the text itself."""
+    pattern = _pattern(_text(message.regex, Rule.FILTER_REGEX))
+    if not message.HasField("cast_type"):
+        return TransferRule(pattern, ColumnType.STRING)
+    cast = _CASTS.get(message.cast_type)
+    if cast is None:
+        raise InvalidRequest(Rule.FILTER_RELATION_DECODE, cast_type=message.cast_type)
+    return TransferRule(pattern, cast)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """The regular expression, compiled once for all rows that it will meet."""
+    size = len(text.encode())
+    if size > FILTER_PATTERN_BYTES_MAX:
+        raise InvalidRequest(Rule.FILTER_REGEX, length=size, limit=FILTER_PATTERN_BYTES_MAX)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what Python may once read differently is fine today
+            pattern = re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise InvalidRequest(Rule.FILTER_REGEX, reason=str(error)) from error
+    if pattern.groups == 0:
+        raise InvalidRequest(Rule.FILTER_REGEX, reason="no capture group")
+    return pattern
+
+
+def _pagination(data: bytes) -> Pagination:
+    message = _parse(messages.ColumnPaginationFilter, data, Rule.FILTER_PAGINATION_DECODE)
+    if message.offset < 0:
+        raise InvalidRequest(Rule.FILTER_PAGINATION_OFFSET, offset=message.offset)
+    if message.limit <= 0:
+        raise InvalidRequest(Rule.FILTER_PAGINATION_LIMIT, limit=message.limit)
+    return Pagination(message.offset, message.limit)
+
+
+# --- messages --------------------------------------------------------------------------------
+
+
+def _parse(kind: type[MessageType], data: bytes, rule: Rule) -> MessageType:
+    """A whole message with every required field. Raises `InvalidRequest` with `rule`."""
+    try:
+        message = kind.FromString(data)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise InvalidRequest(rule) from error
+    if not message.IsInitialized():
+        raise InvalidRequest(rule)
+    return message
+
+
+def _text(field: object, rule: Rule) -> str:
+    """A text field. The runtime hands out bytes where a proto2 string is not UTF-8."""
+    if not isinstance(field, str):
+        raise InvalidRequest(rule)
+    return field
