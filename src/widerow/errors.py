@@ -69,6 +69,7 @@ class Rule(Enum):
     AUTO_INCREMENT_COUNT = "Declare at most one auto-increment column."
     AUTO_INCREMENT_FIRST = "The partition key cannot be auto-increment; move the column."
     DEFINED_COLUMN_COUNT = "Declare at most 32 defined columns."
+    DEFINED_COLUMN_TYPE = "Define columns as INTEGER, DOUBLE, BOOLEAN, STRING or BLOB."
     DEFINED_COLUMN_DUPLICATE = (
         "Give every defined column a name that nothing else in the table has."
     )
@@ -171,6 +172,9 @@ class Rule(Enum):
     RANGE_LIMIT = "Ask for at least one row, or leave the limit out."
     READ_TOKEN = "Send the token exactly as the last response returned it."  # noqa: S105  # a hint
 
+    # Local transactions (semantics §7)
+    TRANSACTION_ID = "Leave the transaction id out: this server begins no transactions."
+
     # Batches (semantics §4.8, §5.5)
     BATCH_GET_EMPTY = "Name at least one table."
     BATCH_GET_COUNT = "Split the request: at most 100 rows."
@@ -197,6 +201,7 @@ class Rule(Enum):
     HTTP_MALFORMED = "The request is not HTTP/1.1 as clients write it."
     HTTP_HEADERS_TOO_LARGE = "Send at most 64 headers and 32 KB of them."
     ACTION_UNKNOWN = "See docs/protocol/tablestore.md for the actions that widerow serves."
+    ACTION_UNSUPPORTED = "widerow does not offer this action; see docs/protocol/tablestore.md."
     FEATURE_UNSUPPORTED = "See docs/protocol/differences.md; remove the field to go on without it."
 
     # Identity (wire §1.2–1.4)
