@@ -43,7 +43,7 @@ RESPONSE = (
 
 # What a header may hold without the HTTP layer refusing it: no control characters.
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), max_size=40)
-# Of one length: were one name the start of another, clients would disagree on the order (wire §1.3).
+# Of one length: clients disagree on the order where one name begins another (wire §1.3).
 NAMES = st.from_regex(r"x-ots-[a-z0-9]{6}", fullmatch=True).filter(
     lambda name: name not in {SIGNATURE_V2, SIGNATURE_V4, SIGN_DATE, SIGN_REGION}
 )
