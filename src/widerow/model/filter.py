@@ -165,8 +165,8 @@ def _cast(text: str, kind: ColumnType) -> Value | None:
             number = _number(text, int)
             return number if number is not None and INT64_MIN <= number <= INT64_MAX else None
         case ColumnType.DOUBLE:
-            number = _number(text, float)
-            return number if number is not None and isfinite(number) else None
+            real = _number(text, float)
+            return real if real is not None and isfinite(real) else None
         case ColumnType.BOOLEAN:
             return None
 
