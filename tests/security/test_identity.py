@@ -1,0 +1,433 @@
+"""Attacks on identity: each a change that someone without the secret could make.
+
+Every test starts from a request that opens, so that what is refused is refused for the change.
+"""
+
+import base64
+import hashlib
+import hmac
+import traceback
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.auth.keyring import AccessKey, Keyring, Permission
+from widerow.auth.policy import ANY_INSTANCE, InstancePolicy, authorize
+from widerow.auth.signing import (
+    SIGN_DATE,
+    SIGN_REGION,
+    SIGNATURE_V2,
+    SIGNATURE_V4,
+    Mac,
+    canonical_request,
+    derive_v4,
+)
+from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.wire.tablestore.envelope import (
+    Opened,
+    collect_headers,
+    open_request,
+    response_headers,
+)
+
+PATH = "/GetRow"
+BODY = b"a body"
+NOW = 1_704_164_645_000_000  # 2024-01-02T03:04:05Z
+SECRET = "canary-secret-of-a"
+TOKEN = "canary-token"
+KEY_A = AccessKey("key-a", SECRET, frozenset({"instance-a"}))
+KEY_B = AccessKey("key-b", "canary-secret-of-b", frozenset({"instance-b"}))
+KEY_T = AccessKey("key-t", "canary-secret-of-t", security_token=TOKEN)
+KEYRING = Keyring([KEY_A, KEY_B, KEY_T])
+
+Headers = dict[str, str]
+Version = str
+
+
+def digest(body: bytes) -> str:
+    return base64.b64encode(hashlib.md5(body, usedforsecurity=False).digest()).decode()
+
+
+def sign(headers: Headers, key: AccessKey, version: Version = "v2", path: str = PATH) -> Headers:
+    """The request as its rightful sender would send it."""
+    headers = dict(headers)
+    if version == "v2":
+        mac = Mac(key.secret.encode(), "sha1")
+        headers[SIGNATURE_V2] = mac.sign(canonical_request(path, headers)).decode()
+        return headers
+    headers |= {SIGN_DATE: "20240102", SIGN_REGION: "home"}
+    mac = Mac(derive_v4(key.secret.encode(), "20240102", "home"), "sha256")
+    headers[SIGNATURE_V4] = mac.sign(canonical_request(path, headers) + b"ots").decode()
+    return headers
+
+
+def plain(key: AccessKey = KEY_A, instance: str = "instance-a", **changes: str) -> Headers:
+    headers = {
+        "x-ots-date": "2024-01-02T03:04:05.000Z",
+        "x-ots-apiversion": "2015-12-31",
+        "x-ots-accesskeyid": key.id,
+        "x-ots-instancename": instance,
+        "x-ots-contentmd5": digest(BODY),
+    }
+    return headers | {f"x-ots-{name}": value for name, value in changes.items()}
+
+
+def attempt(
+    headers: Headers,
+    body: bytes = BODY,
+    path: str = PATH,
+    now_us: int = NOW,
+    instances: InstancePolicy = ANY_INSTANCE,
+) -> Opened:
+    return open_request(path, headers, body, KEYRING, instances, now_us)
+
+
+def refusal(run: Callable[[], object]) -> InvalidRequest | NotPermitted:
+    """The refusal that `run` ends in, after a look that it tells nobody a secret."""
+    with pytest.raises((InvalidRequest, NotPermitted)) as caught:
+        run()
+    error = caught.value
+    assert isinstance(error, InvalidRequest | NotPermitted)
+    shown = "".join(traceback.format_exception_only(error)) + f"{error!r}{error!s}{error.details}"
+    assert "canary" not in shown
+    return error
+
+
+@pytest.fixture(params=["v2", "v4"])
+def version(request: pytest.FixtureRequest) -> Version:
+    return str(request.param)
+
+
+@pytest.fixture
+def good(version: Version) -> Iterator[Headers]:
+    headers = sign(plain(), KEY_A, version)
+    assert attempt(headers).key is KEY_A
+    yield headers
+    assert attempt(headers).key is KEY_A  # what was tried on copies has changed nothing
+
+
+def signature_name(version: Version) -> str:
+    return SIGNATURE_V2 if version == "v2" else SIGNATURE_V4
+
+
+# --- signatures ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda _: "",
+        lambda _: " ",
+        lambda text: text[:-1],
+        lambda text: text[:4],
+        lambda text: text.rstrip("="),
+        lambda text: text + "=",
+        lambda text: text + "A",
+        lambda text: text.swapcase(),
+        lambda text: text.lower(),
+        lambda text: " " + text,
+        lambda text: text + "\n",
+        lambda text: text + "\0",
+        lambda text: base64.b64decode(text).hex(),
+        lambda text: base64.urlsafe_b64encode(base64.b64decode(text)).decode() + "_",
+        lambda _: "*" * 28,
+        lambda _: "=" * 28,
+        lambda _: "ü" * 28,
+        lambda _: "\udcff" * 28,
+        lambda _: "\U0001f511",
+        lambda _: "A" * 30_000,
+        lambda _: base64.b64encode(bytes(20)).decode(),
+        lambda _: base64.b64encode(bytes(32)).decode(),
+    ],
+)
+def test_a_spoilt_signature_is_a_mismatch(  # one message for all of them: wire §1.3
+    good: Headers, version: Version, spoil: Callable[[str], str]
+) -> None:
+    name = signature_name(version)
+    spoilt = good | {name: spoil(good[name])}
+    error = refusal(lambda: attempt(spoilt))
+    assert (error.rule, error.details) == (Rule.SIGNATURE_MISMATCH, {})
+
+
+def test_base64_with_other_spare_bits_is_a_mismatch(good: Headers, version: Version) -> None:
+    # The last character before the padding has bits that decoders drop: same bytes, other text.
+    name = signature_name(version)
+    stem, last = good[name][:-2], good[name][-2]
+    alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+    twin = f"{stem}{alphabet[alphabet.index(last) ^ 1]}="
+    assert base64.b64decode(twin) == base64.b64decode(good[name])
+    assert refusal(lambda: attempt(good | {name: twin})).rule is Rule.SIGNATURE_MISMATCH
+
+
+def test_no_signature_is_no_entry(good: Headers, version: Version) -> None:
+    del good[signature_name(version)]
+    error = refusal(lambda: attempt(good))
+    assert error.rule is Rule.HEADER_MISSING
+    good[signature_name(version)] = sign(plain(), KEY_A, version)[signature_name(version)]
+
+
+def test_a_signature_made_with_another_keys_secret_is_a_mismatch(version: Version) -> None:
+    headers = sign(plain(), KEY_B, version)  # says key-a, signed by key-b
+    assert refusal(lambda: attempt(headers)).rule is Rule.SIGNATURE_MISMATCH
+
+
+@pytest.mark.parametrize("secret", ["", "widerow", "key-a", SECRET.upper(), SECRET[:-1]])
+def test_a_guessed_secret_is_a_mismatch(version: Version, secret: str) -> None:
+    headers = sign(plain(), AccessKey("key-a", secret), version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.SIGNATURE_MISMATCH
+
+
+def test_the_signature_of_one_action_does_not_serve_another(good: Headers) -> None:
+    for path in ("/DeleteRow", "/getrow", "/GetRow/", "//GetRow", "/GetRow?", "/GetRow\nPOST\n"):
+        error = refusal(partial(attempt, good, path=path))
+        assert error.rule is Rule.SIGNATURE_MISMATCH
+
+
+# --- headers -------------------------------------------------------------------------------------
+
+
+def test_stripping_a_signed_header_is_refused(version: Version) -> None:
+    extra = {"x-ots-request-tag": "t", "x-ots-sdk-traceid": "u"}
+    headers = sign(plain() | extra, KEY_A, version)
+    attempt(headers)
+    for name in headers:
+        stripped = {other: value for other, value in headers.items() if other != name}
+        error = refusal(partial(attempt, stripped))
+        assert error.rule in {Rule.HEADER_MISSING, Rule.SIGNATURE_MISMATCH}
+
+
+@given(
+    name=st.from_regex(r"x-ots-[a-z0-9-]{1,20}", fullmatch=True),
+    value=st.text(max_size=20),
+    version=st.sampled_from(["v2", "v4"]),
+)
+def test_adding_an_unsigned_header_is_refused(name: str, value: str, version: Version) -> None:
+    headers = sign(plain(), KEY_A, version)
+    added = headers | {name: value}
+    if added != headers:
+        assert refusal(lambda: attempt(added)).rule in {
+            Rule.SIGNATURE_MISMATCH,
+            Rule.HEADER_MISSING,
+        }
+
+
+@given(st.data())
+def test_changing_a_signed_value_is_refused(data: st.DataObject) -> None:
+    headers = sign(plain(), KEY_A)
+    name = data.draw(st.sampled_from(sorted(headers)))
+    value = data.draw(st.text(max_size=40))
+    if value.strip() != headers[name]:
+        refusal(lambda: attempt(headers | {name: value}))
+
+
+@pytest.mark.parametrize("name", ["x-ots-date", "X-OTS-DATE", "X-Ots-InstanceName"])
+def test_a_header_sent_twice_is_refused(good: Headers, name: str) -> None:
+    pairs = [(each.encode(), value.encode()) for each, value in good.items()]
+    error = refusal(lambda: collect_headers([*pairs, (name.encode(), b"other")]))
+    assert error.rule is Rule.HEADER_DUPLICATE
+
+
+def test_the_order_of_headers_and_space_around_values_do_not_matter(good: Headers) -> None:
+    pairs = [(name.upper().encode(), f" \t{value} ".encode()) for name, value in good.items()]
+    for order in (pairs, pairs[::-1]):
+        assert attempt(collect_headers(order)).key is KEY_A
+
+
+def test_a_value_folded_inside_is_refused(good: Headers) -> None:
+    folded = good | {"x-ots-instancename": "instance -a"}
+    refusal(lambda: attempt(folded))
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n "])
+def test_two_headers_cannot_travel_as_one(version: Version, line_end: str) -> None:
+    # apiversion + contentmd5 signed as two, sent as one value with a line feed in it.
+    headers = sign(plain(tag="1", trace="2"), KEY_A, version)
+    del headers["x-ots-trace"]
+    headers["x-ots-tag"] = f"1{line_end}x-ots-trace:2"
+    assert refusal(lambda: attempt(headers)).rule is Rule.SIGNATURE_MISMATCH
+
+
+# --- bodies --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", [b"", b"a bodY", BODY + b"\0", b"\0" + BODY, BODY[:-1]])
+def test_a_changed_body_is_refused(good: Headers, body: bytes) -> None:
+    assert refusal(lambda: attempt(good, body)).rule is Rule.BODY_DIGEST
+
+
+def test_a_changed_body_with_its_own_digest_is_refused(good: Headers) -> None:
+    forged = good | {"x-ots-contentmd5": digest(b"forged")}
+    assert refusal(lambda: attempt(forged, b"forged")).rule is Rule.SIGNATURE_MISMATCH
+
+
+def test_a_body_without_digest_is_refused(version: Version) -> None:
+    headers = plain()
+    del headers["x-ots-contentmd5"]
+    error = refusal(lambda: attempt(sign(headers, KEY_A, version)))
+    assert error.details == {"name": "x-ots-contentmd5"}
+
+
+@pytest.mark.parametrize("text", ["", "x", digest(BODY).lower(), digest(b"other"), "é", "\udc80"])
+def test_a_digest_of_something_else_is_refused_even_when_signed(
+    version: Version, text: str
+) -> None:
+    headers = sign(plain(contentmd5=text), KEY_A, version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.BODY_DIGEST
+
+
+# --- time ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minutes", [-16, 16, -60 * 24, 60 * 24])
+def test_an_old_or_early_request_is_refused(good: Headers, minutes: int) -> None:  # wire §1.2
+    now = NOW + minutes * 60_000_000
+    assert refusal(lambda: attempt(good, now_us=now)).rule is Rule.DATE_SKEW
+
+
+@pytest.mark.parametrize("minutes", [-14, 14])
+def test_inside_the_window_a_request_is_good(good: Headers, minutes: int) -> None:  # wire §1.2
+    attempt(good, now_us=NOW + minutes * 60_000_000)
+
+
+@pytest.mark.parametrize(
+    ("date", "rule"),
+    [
+        ("9999-12-31T23:59:59.000Z", Rule.DATE_SKEW),
+        ("0001-01-01T00:00:00.000Z", Rule.DATE_SKEW),
+        ("10000-01-01T00:00:00.000Z", Rule.DATE_FORMAT),
+        ("never", Rule.DATE_FORMAT),
+        ("", Rule.DATE_FORMAT),
+        ("2024-01-02T03:04:05.000Z\0", Rule.DATE_FORMAT),
+        ("\ud800" * 20, Rule.DATE_FORMAT),
+    ],
+)
+def test_impossible_dates_are_refused(version: Version, date: str, rule: Rule) -> None:
+    assert refusal(lambda: attempt(sign(plain(date=date), KEY_A, version))).rule is rule
+
+
+def test_a_v4_key_of_last_week_is_refused() -> None:  # wire §1.4
+    headers = plain() | {SIGN_DATE: "20231226", SIGN_REGION: "home"}
+    mac = Mac(derive_v4(SECRET.encode(), "20231226", "home"), "sha256")
+    headers[SIGNATURE_V4] = mac.sign(canonical_request(PATH, headers) + b"ots").decode()
+    assert refusal(lambda: attempt(headers)).rule is Rule.SIGNATURE_MISMATCH
+
+
+# --- who and where -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nobody", "", "KEY-A", "key-a ", "key-a\0", "key-b,key-a"])
+def test_an_unknown_key_is_refused(version: Version, name: str) -> None:
+    headers = sign(plain(accesskeyid=name), KEY_A, version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.ACCESS_KEY_UNKNOWN
+
+
+def test_a_deleted_key_is_refused_with_the_next_keyring(good: Headers) -> None:
+    without = Keyring([KEY_B])
+    error = refusal(lambda: open_request(PATH, good, BODY, without, ANY_INSTANCE, NOW))
+    assert error.rule is Rule.ACCESS_KEY_UNKNOWN
+
+
+@pytest.mark.parametrize(("key", "instance"), [(KEY_A, "instance-b"), (KEY_B, "instance-a")])
+def test_the_key_of_one_instance_does_not_open_another(
+    version: Version, key: AccessKey, instance: str
+) -> None:
+    headers = sign(plain(key, instance), key, version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.INSTANCE_FORBIDDEN
+
+
+@pytest.mark.parametrize("instance", ["INSTANCE-A", "Instance-A", "instance-a2", "instance"])
+def test_instance_names_are_compared_exactly(version: Version, instance: str) -> None:
+    headers = sign(plain(KEY_A, instance), KEY_A, version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.INSTANCE_FORBIDDEN
+
+
+@pytest.mark.parametrize(
+    "instance",
+    [
+        "",
+        ".",
+        "..",
+        "../instance-a",
+        "instance-a.",
+        "instance-a/",
+        "/instance-a",
+        "instance\\a",
+        "instance-a\0",
+        "\x01\x02",
+        "instance-a\x7f",
+        "instance a",
+        "instance%2da",
+        "ınstance-a",
+        "instance\u2010a",
+        "\udc80",
+        "a" * 256,
+        "a" * 30_000,
+    ],
+)
+def test_odd_instance_names_are_refused(version: Version, instance: str) -> None:
+    headers = sign(plain(KEY_T, instance, ststoken=TOKEN), KEY_T, version)
+    error = refusal(lambda: attempt(headers))
+    assert error.rule is Rule.INSTANCE_NAME
+    assert len(str(error.details["name"])) <= 255
+
+
+def test_an_instance_that_is_not_on_the_list_is_refused(good: Headers) -> None:
+    listed = InstancePolicy(frozenset({"instance-b"}))
+    error = refusal(lambda: attempt(good, instances=listed))
+    assert error.rule is Rule.INSTANCE_UNKNOWN
+
+
+@pytest.mark.parametrize("token", ["", "x", TOKEN.upper(), TOKEN + "x", "é", "\udc80"])
+def test_a_wrong_security_token_is_refused_even_when_signed(version: Version, token: str) -> None:
+    headers = sign(plain(KEY_T, ststoken=token), KEY_T, version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.SECURITY_TOKEN
+
+
+def test_a_security_token_alone_opens_nothing(version: Version) -> None:
+    headers = sign(plain(KEY_T, ststoken=TOKEN), AccessKey("key-t", "guess"), version)
+    assert refusal(lambda: attempt(headers)).rule is Rule.SIGNATURE_MISMATCH
+
+
+def test_a_key_that_may_read_may_not_write() -> None:
+    reader = AccessKey("r", "canary", permissions=frozenset({Permission.READ}))
+    authorize(reader, Permission.READ)
+    for permission in (Permission.WRITE, Permission.MANAGE):
+        error = refusal(partial(authorize, reader, permission))
+        assert error.rule is Rule.PERMISSION_MISSING
+
+
+# --- what shows ----------------------------------------------------------------------------------
+
+
+def test_no_secret_shows_in_anything_a_request_makes(good: Headers) -> None:
+    opened = attempt(good)
+    answer = response_headers(PATH, b"", "id", NOW, opened)
+    shown = f"{opened!r}{opened!s}{KEYRING!r}{KEY_A!r}{KEY_T!s}{answer!r}"
+    assert "canary" not in shown
+    assert SECRET.encode().hex() not in shown
+    assert base64.b64encode(SECRET.encode()).decode() not in shown
+
+
+def test_the_answer_to_a_signed_request_is_signed(good: Headers) -> None:  # wire §1.5
+    lines = response_headers(PATH, b"", "id", NOW, attempt(good))
+    assert lines.count(b"Authorization: OTS key-a:") == 1
+
+
+def test_secrets_are_compared_in_constant_time(
+    version: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    real = hmac.compare_digest
+
+    def watched(ours: bytes, theirs: bytes) -> bool:
+        compared.append((ours, theirs))
+        return real(ours, theirs)
+
+    monkeypatch.setattr(hmac, "compare_digest", watched)
+    headers = sign(plain(KEY_T, ststoken=TOKEN), KEY_T, version)
+    attempt(headers)
+    expected = [headers[signature_name(version)], TOKEN, digest(BODY)]
+    assert compared == [(text.encode(), text.encode()) for text in expected]
