@@ -68,3 +68,4 @@ IDLE_SECONDS_MAX: Final = 300  # keep-alive without a request; SDK pools expect 
 DRAIN_SECONDS_MAX: Final = 30  # SIGTERM: how long running requests may finish
 LINGER_BYTES_MAX: Final = 64 * 1024 * 1024  # thrown away after a refusal, so that it can be read
 LINGER_SECONDS_MAX: Final = 5  # the same in time
+REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end

@@ -1,0 +1,89 @@
+"""How much the server takes on: connections, requests and bytes of bodies, each with a bound.
+
+Beyond a bound the answer is 503 at once, never a queue that grows. All calls come from the loop's
+thread, so plain integers do.
+"""
+
+from widerow.errors import Exhausted, Rule
+from widerow.limits import (
+    BYTES_IN_FLIGHT_MAX,
+    CONNECTIONS_MAX,
+    REFUSALS_MAX,
+    REQUESTS_IN_FLIGHT_MAX,
+)
+
+__all__ = ["Admission"]
+
+
+class Admission:
+    """Counts what is in hand and refuses what would be too much."""
+
+    __slots__ = (
+        "bytes_in_flight",
+        "bytes_max",
+        "connections",
+        "connections_max",
+        "refused",
+        "requests_in_flight",
+        "requests_max",
+        "stopping",
+    )
+
+    def __init__(
+        self,
+        connections_max: int = CONNECTIONS_MAX,
+        requests_max: int = REQUESTS_IN_FLIGHT_MAX,
+        bytes_max: int = BYTES_IN_FLIGHT_MAX,
+    ) -> None:
+        """Start with nothing in hand."""
+        self.connections_max = connections_max
+        self.requests_max = requests_max
+        self.bytes_max = bytes_max
+        self.connections = 0
+        self.requests_in_flight = 0
+        self.bytes_in_flight = 0
+        self.refused = 0
+        self.stopping = False
+
+    def connect(self) -> bool:
+        """Count a connection, refused or not. False: too many even to be told so.
+
+        Raises: `Exhausted` if it is one too many.
+        """
+        self.connections += 1
+        if self.connections > self.connections_max + REFUSALS_MAX:
+            self.refused += 1
+            return False
+        if self.connections > self.connections_max:
+            self._refuse("connections")
+        if self.stopping:
+            raise Exhausted(Rule.SERVER_STOPPING)
+        return True
+
+    def disconnect(self) -> None:
+        """Forget a connection."""
+        self.connections -= 1
+
+    def enter(self) -> None:
+        """Take on a request. Raises `Exhausted`, and then has not taken it on."""
+        if self.stopping:
+            self.refused += 1
+            raise Exhausted(Rule.SERVER_STOPPING)
+        if self.requests_in_flight >= self.requests_max:
+            self._refuse("requests in flight")
+        self.requests_in_flight += 1
+
+    def hold(self, size: int) -> None:
+        """Take on `size` more bytes of a body. Raises `Exhausted`, and then holds them not."""
+        if self.bytes_in_flight + size > self.bytes_max:
+            self._refuse("bytes in flight")
+        self.bytes_in_flight += size
+
+    def leave(self, size: int) -> None:
+        """A request that was taken on is answered or gone, with the `size` bytes it held."""
+        self.requests_in_flight -= 1
+        self.bytes_in_flight -= size
+
+    def _refuse(self, what: str) -> None:
+        self.refused += 1
+        raise Exhausted(Rule.SERVER_BUSY, bound=what)

@@ -1,0 +1,84 @@
+"""The listener: accepts connections, keeps their time, and lets them go."""
+
+import asyncio
+import socket
+from email.utils import formatdate
+from typing import TYPE_CHECKING, Final
+
+from widerow.server.connection import Connection, Handler
+
+if TYPE_CHECKING:
+    from widerow.clock import Clock
+    from widerow.server.admission import Admission
+
+__all__ = ["Listener"]
+
+_TICK_SECONDS: Final = 1.0  # how late a timeout may be; one timer for all connections
+_BACKLOG: Final = 1024  # connections that the kernel holds while the loop is busy
+
+
+class Listener:
+    """One port. Everything happens on the thread of the loop that `start` ran on."""
+
+    def __init__(self, handler: Handler, admission: "Admission", clock: "Clock") -> None:
+        """Listen nowhere yet."""
+        self.handler = handler
+        self.admission = admission
+        self.clock = clock
+        self.loop: asyncio.AbstractEventLoop
+        self.connections: set[Connection] = set()
+        self.now = 0.0
+        self.date_line = b""
+        self._server: asyncio.Server | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def start(self, host: str, port: int) -> str:
+        """Listen, and return the endpoint, `http://host:port`. Port 0 takes a free one.
+
+        Raises: `OSError` if the address is taken or not this machine's.
+        """
+        self.loop = asyncio.get_running_loop()
+        self._tick()
+        self._server = await self.loop.create_server(
+            lambda: Connection(self), host, port, backlog=_BACKLOG
+        )
+        return _endpoint(self._server.sockets[0].getsockname())
+
+    def stop_accepting(self) -> None:
+        """Refuse new connections, and end those that have nothing in hand."""
+        if self._server is not None:
+            self._server.close()
+            self._server = None
+        for connection in list(self.connections):
+            connection.close_if_idle()
+
+    def close(self) -> None:
+        """End every connection now. Idempotent."""
+        self.stop_accepting()
+        for connection in list(self.connections):
+            connection.abort()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _tick(self) -> None:
+        """Once a second: the time of day for `date` headers, and the deadlines."""
+        self.now = self.clock.monotonic_ns() / 1e9
+        seconds = self.clock.now_us() / 1e6
+        self.date_line = f"date: {formatdate(seconds, usegmt=True)}\r\n".encode()
+        self.expire(self.now)
+        self._timer = self.loop.call_later(_TICK_SECONDS, self._tick)
+
+    def expire(self, now: float) -> None:
+        """Act on every connection whose deadline is before `now` (seconds, monotonic)."""
+        for connection in [each for each in self.connections if each.deadline <= now]:
+            connection.expire()
+
+
+def _endpoint(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
+    host, port = address[0], address[1]
+    try:
+        socket.inet_pton(socket.AF_INET6, host)
+    except OSError:
+        return f"http://{host}:{port}"
+    return f"http://[{host}]:{port}"

@@ -1,0 +1,73 @@
+"""A request as the listener hands it over, an answer as it takes it, and the bytes of an answer."""
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+__all__ = ["Reply", "Request", "Response", "render"]
+
+
+class Request(NamedTuple):
+    """One whole HTTP request.
+
+    `headers` holds what the server acts on, names lowered (`http.py` says which); `repeated` names
+    an `x-ots-*` header that came twice, "" if none did. `received_ns` is the monotonic time at
+    which its last byte was read.
+    """
+
+    method: bytes
+    target: bytes
+    headers: dict[str, str]
+    body: bytes
+    repeated: str = ""
+    keep_alive: bool = True
+    received_ns: int = 0
+
+
+class Response(NamedTuple):
+    """An answer: status, complete header lines (`name: value` CR LF …) and body.
+
+    The listener adds content-length, date and connection.
+    """
+
+    status: int
+    head: bytes
+    body: bytes
+
+
+Reply = Callable[[Response], None]
+"""Hands over the answer of one request, on the loop's thread, exactly once."""
+
+_STATUS_LINES: Final = {
+    status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-length: ".encode()
+    for status in HTTPStatus
+}
+_CLOSE: Final = b"\r\nconnection: close\r\n"
+_KEEP: Final = b"\r\nconnection: keep-alive\r\n"
+_NEITHER: Final = b"\r\n"
+
+
+def render(response: Response, date_line: bytes, request: Request | None, *, close: bool) -> bytes:
+    """The answer's bytes: one piece, so that it is one write.
+
+    A HEAD request gets the headers alone. A client that asked for keep-alive by name (HTTP/1.0
+    does) is told that it got it.
+    """
+    body = response.body
+    if close:
+        connection = _CLOSE
+    elif request is not None and "connection" in request.headers:
+        connection = _KEEP
+    else:
+        connection = _NEITHER
+    return b"".join(
+        (
+            _STATUS_LINES[response.status],
+            b"%d" % len(body),
+            connection,
+            date_line,
+            response.head,
+            b"\r\n",
+            b"" if request is not None and request.method == b"HEAD" else body,
+        )
+    )
