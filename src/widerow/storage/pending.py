@@ -1,0 +1,311 @@
+"""What a group has written and not yet committed, as its bodies see it.
+
+Three layers, each read through the one above it:
+
+    published view          synced, shared with every reader
+    group's write set       what the finished bodies of this group changed
+    body's write set        what the running body changed; dropped if it raises
+
+A write set is a dictionary of puts and deletes over a list of removed ranges. The dictionary wins:
+`delete_range` drops what it covers from the dictionary, so whatever is there was written later.
+An engine batch therefore takes the ranges first and the entries after them. Keys are put in order
+only when something scans.
+"""
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+from typing import Final, TypeVar
+
+from widerow.storage.interface import Outcome, Reader, Write
+
+__all__ = ["Overlay", "PendingTransaction", "WriteSet", "run_bodies"]
+
+T = TypeVar("T")
+
+# A few new keys are inserted into the ordered list one by one, many are sorted in together.
+_INSERT_ONE_BY_ONE_MAX: Final = 32
+
+
+class WriteSet:
+    """Puts, deletes and removed ranges over some base.
+
+    `entries` maps a key to its new value, or to None where it was deleted; `starts` and `stops`
+    are the removed ranges, ascending, disjoint and never empty. Not for more than one thread.
+    """
+
+    __slots__ = ("_ordered", "entries", "starts", "stops")
+
+    def __init__(self) -> None:
+        """Nothing written yet."""
+        self.entries: dict[bytes, bytes | None] = {}
+        self.starts: list[bytes] = []
+        self.stops: list[bytes] = []
+        self._ordered: list[bytes] = []
+
+    def __bool__(self) -> bool:
+        """Whether anything was written."""
+        return bool(self.entries or self.starts)
+
+    def size_in_bytes(self) -> int:
+        """Bytes of all keys and values. Linear in their number."""
+        values = self.entries.values()
+        return (
+            sum(map(len, self.entries))
+            + sum(len(value) for value in values if value is not None)
+            + sum(map(len, chain(self.starts, self.stops)))
+        )
+
+    def remove_range(self, start: bytes, stop: bytes) -> None:
+        """Remove start ≤ key < stop, whatever was written there before. Nothing if start ≥ stop."""
+        if start >= stop:
+            return
+        dropped = [key for key in self.entries if start <= key < stop]
+        for key in dropped:
+            del self.entries[key]
+        if dropped:
+            self._ordered = []
+        # Ranges that touch or overlap the new one become one with it.
+        first = bisect_left(self.stops, start)
+        last = bisect_right(self.starts, stop)
+        if first < last:
+            start = min(start, self.starts[first])
+            stop = max(stop, self.stops[last - 1])
+        self.starts[first:last] = [start]
+        self.stops[first:last] = [stop]
+
+    def covers(self, key: bytes) -> bool:
+        """Whether `key` lies in a removed range. Logarithmic in the number of ranges."""
+        index = bisect_right(self.starts, key)
+        return index > 0 and key < self.stops[index - 1]
+
+    def gaps(self, start: bytes, stop: bytes) -> list[tuple[bytes, bytes]]:
+        """The parts of [start, stop) that no removed range covers, ascending."""
+        parts = []
+        first, last = bisect_right(self.stops, start), bisect_left(self.starts, stop)
+        for index in range(first, last):
+            if start < self.starts[index]:
+                parts.append((start, self.starts[index]))
+            start = self.stops[index]
+        if start < stop:
+            parts.append((start, stop))
+        return parts
+
+    def keys_between(self, start: bytes, stop: bytes) -> list[bytes]:
+        """Keys of puts and deletes with start ≤ key < stop, ascending."""
+        ordered = self._ordered
+        # A dictionary keeps the order of insertion, so the keys not yet sorted are its last ones.
+        fresh = len(self.entries) - len(ordered)
+        newest = islice(reversed(self.entries), fresh)
+        if fresh <= _INSERT_ONE_BY_ONE_MAX:
+            for key in newest:
+                insort(ordered, key)
+        else:
+            ordered.extend(newest)
+            ordered.sort()
+        return ordered[bisect_left(ordered, start) : bisect_left(ordered, stop)]
+
+    def absorb(self, later: "WriteSet") -> None:
+        """Apply `later` on top of this one."""
+        for start, stop in zip(later.starts, later.stops, strict=True):
+            self.remove_range(start, stop)
+        self.entries.update(later.entries)
+
+
+class Overlay:
+    """A reader that shows `base` as `changes` leave it."""
+
+    __slots__ = ("_base", "_changes")
+
+    def __init__(self, base: Reader, changes: WriteSet) -> None:
+        """Read `base` through `changes`; neither is copied."""
+        self._base = base
+        self._changes = changes
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of `key`, or None."""
+        changes = self._changes
+        if key in changes.entries:
+            return changes.entries[key]
+        if changes.starts and changes.covers(key):
+            return None
+        return self._base.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order; the base is asked once, for what is not known."""
+        changes = self._changes
+        if not changes:
+            return self._base.get_many(keys)
+        entries = changes.entries
+        asked = [key for key in keys if key not in entries and not changes.covers(key)]
+        below = dict(zip(asked, self._base.get_many(asked), strict=True)) if asked else {}
+        return [entries[key] if key in entries else below.get(key) for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Pairs with start ≤ key < stop in order, lazily merged from both."""
+        changes = self._changes
+        if not changes:
+            return self._base.scan(start, stop, reverse=reverse)
+        parts = changes.gaps(start, stop)
+        if reverse:
+            parts.reverse()
+        below = chain.from_iterable(
+            self._base.scan(first, last, reverse=reverse) for first, last in parts
+        )
+        own = changes.keys_between(start, stop)
+        if not own:
+            return below
+        # `own` is a stack: the key that comes next is at its end.
+        if reverse:
+            return _merge_descending(below, own, changes.entries)
+        own.reverse()
+        return _merge_ascending(below, own, changes.entries)
+
+
+def _merge_ascending(
+    below: Iterator[tuple[bytes, bytes]], own: list[bytes], entries: dict[bytes, bytes | None]
+) -> Iterator[tuple[bytes, bytes]]:
+    """Both in ascending order; an entry hides the pair of the same key below it."""
+    for pair in below:
+        key = pair[0]
+        while own and own[-1] < key:
+            value = entries[own[-1]]
+            if value is not None:
+                yield own[-1], value
+            own.pop()
+        if not (own and own[-1] == key):
+            yield pair
+    yield from _drain(own, entries)
+
+
+def _merge_descending(
+    below: Iterator[tuple[bytes, bytes]], own: list[bytes], entries: dict[bytes, bytes | None]
+) -> Iterator[tuple[bytes, bytes]]:
+    """As `_merge_ascending`, the other way round; two loops, because this one runs for each row."""
+    for pair in below:
+        key = pair[0]
+        while own and own[-1] > key:
+            value = entries[own[-1]]
+            if value is not None:
+                yield own[-1], value
+            own.pop()
+        if not (own and own[-1] == key):
+            yield pair
+    yield from _drain(own, entries)
+
+
+def _drain(own: list[bytes], entries: dict[bytes, bytes | None]) -> Iterator[tuple[bytes, bytes]]:
+    """What is left of a stack of keys once nothing is left below."""
+    while own:
+        key = own.pop()
+        value = entries[key]
+        if value is not None:
+            yield key, value
+
+
+class PendingTransaction:
+    """The transaction of one body: reads `base`, keeps its writes in `written`.
+
+    Every key must lie in one of `shards`; any other raises `ValueError`, as does every use after
+    the body returned.
+    """
+
+    __slots__ = ("_reader", "_shards", "written")
+
+    def __init__(self, base: Reader, shards: tuple[bytes, ...]) -> None:
+        """A transaction over `base` that has written nothing."""
+        self.written = WriteSet()
+        self._reader = Overlay(base, self.written)
+        self._shards = shards
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of `key` as this body left it, or None."""
+        if not key.startswith(self._shards):
+            raise self._refusal(key)
+        return self._reader.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order, None where absent."""
+        for key in keys:
+            if not key.startswith(self._shards):
+                raise self._refusal(key)
+        return self._reader.get_many(keys)
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Pairs with start ≤ key < stop. Both bounds lie in one shard, or `stop` at its end."""
+        self._check_range(start, stop)
+        return self._reader.scan(start, stop, reverse=reverse)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        """Set `key` to `value`."""
+        if not key.startswith(self._shards):
+            raise self._refusal(key)
+        self.written.entries[key] = value
+
+    def delete(self, key: bytes) -> None:
+        """Remove `key`; absent keys are fine."""
+        if not key.startswith(self._shards):
+            raise self._refusal(key)
+        self.written.entries[key] = None
+
+    def delete_range(self, start: bytes, stop: bytes) -> None:
+        """Remove start ≤ key < stop. Both bounds lie in one shard, or `stop` at its end."""
+        self._check_range(start, stop)
+        self.written.remove_range(start, stop)
+
+    def finish(self) -> None:
+        """End the transaction: every later call raises `ValueError`."""
+        self._shards = ()
+
+    def _check_range(self, start: bytes, stop: bytes) -> None:
+        """Raise `ValueError` unless one shard holds every key from `start` up to `stop`."""
+        if not start.startswith(self._shards):
+            raise self._refusal(start)
+        for shard in self._shards:
+            if start.startswith(shard) and (stop.startswith(shard) or _ends_at(shard, stop)):
+                return
+        raise self._refusal(stop)
+
+    def _refusal(self, key: bytes) -> ValueError:
+        if not self._shards:
+            return ValueError("this transaction is over: its body has returned")
+        shards = ", ".join(shard.hex() for shard in self._shards)
+        return ValueError(f"key {key.hex()} is outside the shards of this write: {shards}")
+
+
+def _ends_at(shard: bytes, stop: bytes) -> bool:
+    """Whether `stop` is the smallest key above every key of the shard."""
+    stripped = shard.rstrip(b"\xff")
+    return bool(stripped) and stop == stripped[:-1] + bytes((stripped[-1] + 1,))
+
+
+def run_bodies(view: Reader, writes: Sequence[Write[T]]) -> tuple[WriteSet, list[Outcome[T]]]:
+    """Run the bodies in order over `view`; what they changed together, and what became of each.
+
+    A body that raises an `Exception` leaves no change behind. Any other `BaseException` passes
+    through and the whole group is forgotten.
+    """
+    changes = WriteSet()
+    outcomes: list[Outcome[T]] = []
+    over_view = Overlay(view, changes)
+    for write in writes:
+        # The first body that writes is spared a layer.
+        transaction = PendingTransaction(over_view if changes else view, write.shards)
+        try:
+            result = write.body(transaction)
+        except Exception as error:  # noqa: BLE001  # whatever a body raises is its own outcome
+            outcomes.append(Outcome(None, error))
+        else:
+            outcomes.append(Outcome(result, None))
+            if changes:
+                changes.absorb(transaction.written)
+            elif transaction.written:
+                changes = transaction.written
+                over_view = Overlay(view, changes)
+        finally:
+            transaction.finish()
+    return changes, outcomes

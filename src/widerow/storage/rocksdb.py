@@ -1,0 +1,438 @@
+"""The embedded driver: RocksDB in a directory, through the package `rocksdict`.
+
+A group of writes becomes one batch. It is written without a sync, then the log is synced once, then
+a new view is published (measured: one `fdatasync` a group, during which other threads run). RocksDB
+shows a write to readers before its log is synced, so readers only ever get the published view.
+
+What a view is made of. Point reads go through a RocksDB snapshot. Scans cannot: in rocksdict 0.3.29
+the iterators of a snapshot show later writes, the lower bound of its read options is taken for the
+upper one, bounds may outlive the bytes they point to, and its ready-made `items()` ends silently
+where a block is damaged. So scans use plain iterators without options, which RocksDB keeps
+consistent from their creation, and ask for their status at the end. While nothing was written since
+a view was published, a new iterator shows just that view; before a group is written, the writer
+pins one iterator in the published view, and scans of that view share it from then on, a page at a
+time. An idle store pins no file.
+
+What else is known of the binding: an absent key of a snapshot is an `Exception` with a fixed text;
+a batch is consumed by `write` even when that fails; a snapshot or an iterator that is still alive
+after `close` holds the directory's lock; every call but `flush_wal`, `flush` and `close` keeps
+other threads waiting, so a write that would stall is refused (`no_slowdown`) and tried again here.
+
+A failed sync is never repeated: neither by this driver nor by closing, which then only lets go of
+the files. Running out of room inside a commit is the one failure that is healed: RocksDB refuses
+everything until it is opened again, and its log, of which only the tail may be torn, tells what
+became of the last group.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeVar
+from weakref import WeakSet
+
+from rocksdict import Checkpoint, Rdict, RdictIter, WriteBatch, WriteOptions
+from rocksdict import Snapshot as EngineSnapshot
+
+from widerow.errors import StorageFailure, StoreBusy, StoreDamaged, StoreFull, StorePoisoned
+from widerow.storage.directory import free_bytes, sync_directory
+from widerow.storage.interface import Capabilities, Outcome, Store, Write
+from widerow.storage.pending import WriteSet, run_bodies
+from widerow.storage.rocksdb_engine import is_no_space, open_engine, opening_failure, read_failure
+
+__all__ = ["RocksDBStore", "Steps"]
+
+T = TypeVar("T")
+
+_MIB: Final = 1024 * 1024
+_ROOM_FLOOR_BYTES: Final = 64 * _MIB  # one memtable can still be flushed, one log still end
+_PAGE_PAIRS_FIRST: Final = 16  # most scans want few rows; each further page doubles
+_PAGE_PAIRS_MAX: Final = 512  # about 0.2 ms under the view's lock
+_PAGE_BYTES_MAX: Final = 256 * 1024  # held by a scan beside the pair being looked at
+_STALL_PAUSES: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # seconds
+
+
+def _write(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
+    engine.write(batch, options)
+
+
+def _sync(engine: Rdict) -> None:
+    engine.flush_wal(True)  # noqa: FBT003  # the binding's own signature; True means fdatasync
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The moments at which the outside world can fail a commit, so that tests can make it so."""
+
+    write: Callable[[Rdict, WriteBatch, WriteOptions], None] = _write
+    sync: Callable[[Rdict], None] = _sync
+    free_bytes: Callable[[Path], int] = free_bytes
+    pause: Callable[[float], None] = time.sleep
+
+
+_REAL_STEPS: Final = Steps()
+
+
+class _View:
+    """What was published after one group; shared by all who ask for a snapshot meanwhile."""
+
+    __slots__ = ("__weakref__", "_engine", "_gone", "_lock", "_pinned", "_snapshot")
+
+    def __init__(self, engine: Rdict) -> None:
+        """The state of `engine` now; nothing unsynced may be in it."""
+        self._engine: Rdict | None = engine
+        self._snapshot: EngineSnapshot | None = engine.snapshot()
+        self._pinned: RdictIter | None = None
+        self._lock = threading.Lock()
+        self._gone = StorageFailure("the store is closed")
+
+    def get(self, key: bytes) -> bytes | None:
+        """The value of `key`, or None. Raises `StoreDamaged` if its block is."""
+        snapshot = self._snapshot
+        if snapshot is None:
+            raise self._gone
+        try:
+            value: bytes = snapshot[key]
+        except Exception as error:  # noqa: BLE001  # the binding raises nothing narrower
+            reason = str(error)
+        else:
+            return value
+        if reason == "key not found":
+            return None
+        del snapshot  # whoever keeps the error would keep the directory locked
+        raise read_failure(reason)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order, None where absent."""
+        return [self.get(key) for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Pairs with start ≤ key < stop, read in growing pages of bounded size."""
+        pairs_max, more = _PAGE_PAIRS_FIRST, True
+        while more and start < stop:
+            pairs, more = self._page(start, stop, pairs_max, reverse=reverse)
+            yield from pairs
+            if more and reverse:
+                stop = pairs[-1][0]
+            elif more:
+                start = pairs[-1][0] + b"\x00"
+            pairs_max = min(2 * pairs_max, _PAGE_PAIRS_MAX)
+
+    def _page(
+        self, start: bytes, stop: bytes, pairs_max: int, *, reverse: bool
+    ) -> tuple[list[tuple[bytes, bytes]], bool]:
+        """The first pairs of a range in its direction, and whether there may be more."""
+        read = _pairs_descending if reverse else _pairs_ascending
+        with self._lock:
+            pairs, more, failure = read(self._iterator(), start, stop, pairs_max)
+        if failure is not None:
+            raise read_failure(failure)
+        return pairs, more
+
+    def _iterator(self) -> RdictIter:
+        """An iterator over exactly this view, for use under the lock."""
+        if self._pinned is not None:
+            return self._pinned
+        if self._engine is None:
+            raise self._gone
+        return self._engine.iter()
+
+    def pin(self) -> None:
+        """Keep an iterator: from now on the engine may hold more than this view."""
+        with self._lock:
+            if self._pinned is None:
+                self._pinned = self._iterator()
+
+    def detach(self, gone: StorageFailure) -> None:
+        """Let go of the engine; later reads raise `gone`."""
+        with self._lock:
+            self._gone = gone
+            self._engine = self._snapshot = self._pinned = None
+
+
+def _pairs_ascending(
+    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int
+) -> tuple[list[tuple[bytes, bytes]], bool, str | None]:
+    """Up to `pairs_max` pairs from `start` on, whether there may be more, and what went wrong."""
+    valid, read_key, read_value, step = iterator.valid, iterator.key, iterator.value, iterator.next
+    pairs: list[tuple[bytes, bytes]] = []
+    room = _PAGE_BYTES_MAX
+    iterator.seek(start)
+    while valid():
+        key: bytes = read_key()
+        if key >= stop:
+            return pairs, False, None
+        if len(pairs) == pairs_max or room <= 0:
+            return pairs, True, None
+        value: bytes = read_value()
+        pairs.append((key, value))
+        room -= len(key) + len(value)
+        step()
+    return pairs, False, _status(iterator)
+
+
+def _pairs_descending(
+    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int
+) -> tuple[list[tuple[bytes, bytes]], bool, str | None]:
+    """As `_pairs_ascending`, from the last key below `stop` downwards."""
+    valid, read_key, read_value, step = iterator.valid, iterator.key, iterator.value, iterator.prev
+    pairs: list[tuple[bytes, bytes]] = []
+    room = _PAGE_BYTES_MAX
+    iterator.seek_for_prev(stop)
+    if valid() and read_key() == stop:
+        step()
+    while valid():
+        key: bytes = read_key()
+        if key < start:
+            return pairs, False, None
+        if len(pairs) == pairs_max or room <= 0:
+            return pairs, True, None
+        value: bytes = read_value()
+        pairs.append((key, value))
+        room -= len(key) + len(value)
+        step()
+    return pairs, False, _status(iterator)
+
+
+def _status(iterator: RdictIter) -> str | None:
+    """Why an iterator ended: None at the end of the data, else the engine's error."""
+    try:
+        iterator.status()
+    except Exception as error:  # noqa: BLE001  # the binding raises nothing narrower
+        return str(error)
+    return None
+
+
+class RocksDBStore(Store):
+    """One directory, open for this process alone.
+
+    No frame that may raise keeps the engine in a local variable: whoever keeps the error would
+    keep the directory locked.
+    """
+
+    capabilities = Capabilities(
+        atomic_across_shards=True, reads_may_block=False, persistent=True, checkpoints=True
+    )
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        cache_bytes: int,
+        room_floor_bytes: int = _ROOM_FLOOR_BYTES,
+        steps: Steps = _REAL_STEPS,
+    ) -> None:
+        """Open the store in `directory`, creating it if there is none.
+
+        `cache_bytes` bounds the cache of uncompressed blocks. Writes are refused while less than
+        `room_floor_bytes` are free.
+
+        Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
+        """
+        self._directory = directory
+        self._cache_bytes = cache_bytes
+        self._room_floor_bytes = room_floor_bytes
+        self._steps = steps
+        self._writing = threading.Lock()
+        self._write_options = WriteOptions()
+        self._write_options.no_slowdown = True
+        self._views: WeakSet[_View] = WeakSet()
+        self._poison: str | None = None
+        self._out_of_room = False
+        self._closed = False
+        self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0, "reopenings": 0}
+        self._engine: Rdict | None = open_engine(directory, cache_bytes)
+        self._published = self._publish(self._engine)
+
+    def snapshot(self) -> _View:
+        """The view after the last finished group."""
+        if self._closed:
+            raise StorageFailure("the store is closed")
+        return self._published
+
+    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+        """Run the bodies in order, commit them as one batch with one sync."""
+        with self._writing:
+            self._make_ready()
+            changes, outcomes = run_bodies(self._published, writes)
+            if changes:
+                self._check_room()
+                failure = self._commit(changes)
+                if failure is not None:
+                    raise failure
+            self._counts["groups"] += 1
+            self._counts["writes"] += sum(outcome.error is None for outcome in outcomes)
+            return outcomes
+
+    def _make_ready(self) -> None:
+        """Raise unless the engine takes writes; heal it if it had run out of room."""
+        if self._closed:
+            raise StorageFailure("the store is closed")
+        if self._poison is not None:
+            raise StorePoisoned(self._poison)
+        if self._out_of_room:
+            self._reopen()
+
+    def _check_room(self) -> None:
+        free = self._steps.free_bytes(self._directory)
+        if free < self._room_floor_bytes:
+            raise StoreFull(
+                f"{free} bytes are free at {self._directory}, "
+                f"writes need {self._room_floor_bytes}; make room and they go on"
+            )
+
+    def _commit(self, changes: WriteSet) -> StorageFailure | None:
+        """Write, sync, publish; or the failure, which leaves the published view as it is."""
+        engine = self._engine
+        assert engine is not None
+        self._published.pin()
+        try:
+            if not self._write(engine, changes):
+                return StoreBusy("the engine is behind with compaction; nothing was written")
+            self._steps.sync(engine)
+            self._counts["syncs"] += 1
+            self._published = self._publish(engine)
+        except Exception as error:  # noqa: BLE001  # the binding raises nothing narrower
+            return self._failed(str(error))
+        except BaseException:
+            # An interrupt in between: the engine may hold more than the published view shows.
+            self._poison = "a commit was interrupted; open the store again to go on"
+            raise
+        return None
+
+    def _write(self, engine: Rdict, changes: WriteSet) -> bool:
+        """Hand the batch to the engine; False if it stalls for longer than the pauses."""
+        for pause in (0.0, *_STALL_PAUSES):
+            if pause:
+                self._counts["stalls"] += 1
+                self._steps.pause(pause)
+            try:
+                self._steps.write(engine, _batch(changes), self._write_options)
+            except Exception as error:
+                if "Write stall" not in str(error):
+                    raise
+            else:
+                return True
+        return False
+
+    def _failed(self, reason: str) -> StorePoisoned:
+        """Record a failed commit. Its outcome is unknown until the engine is opened again."""
+        if is_no_space(reason):
+            self._out_of_room = True
+            return StorePoisoned(
+                f"the disk filled up during a commit, its outcome is open: {reason}"
+            )
+        self._poison = f"a commit failed ({reason}); check the disk, then start again"
+        return StorePoisoned(self._poison)
+
+    def _reopen(self) -> None:
+        """Open the engine again after it ran out of room, once there is room."""
+        self._check_room()
+        self._detach_views(
+            StoreBusy("the store is being opened again after a full disk; read again")
+        )
+        # Dropped, not closed: closing would sync and flush what the failed commit left behind.
+        self._engine = None
+        try:
+            self._engine = open_engine(self._directory, self._cache_bytes)
+        except StoreDamaged as error:
+            self._poison = str(error)
+            raise StorePoisoned(self._poison) from error
+        except StorageFailure as error:
+            raise StoreFull(f"not open again yet after a full disk: {error}") from error
+        self._published = self._publish(self._engine)
+        self._out_of_room = False
+        self._counts["reopenings"] += 1
+
+    def _publish(self, engine: Rdict) -> _View:
+        view = _View(engine)
+        self._views.add(view)
+        return view
+
+    def _detach_views(self, gone: StorageFailure) -> None:
+        for view in list(self._views):
+            view.detach(gone)
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since opening, and sizes now.
+
+        Counted: `groups`, `writes`, `syncs`, `stalls`, `reopenings`. In bytes: `bytes` (data, on
+        disk and in memtables), `memtable_bytes`, `cache_bytes`, `compaction_pending_bytes`,
+        `free_bytes` (of the file system).
+        """
+        if self._closed:
+            raise StorageFailure("the store is closed")
+        if self._engine is None:
+            raise StoreBusy("the store is being opened again after a full disk")
+        number = self._engine.property_int_value
+        memtables = number("rocksdb.cur-size-all-mem-tables") or 0
+        return {
+            **self._counts,
+            "bytes": memtables + (number("rocksdb.live-sst-files-size") or 0),
+            "memtable_bytes": memtables,
+            "cache_bytes": number("rocksdb.block-cache-usage") or 0,
+            "compaction_pending_bytes": number("rocksdb.estimate-pending-compaction-bytes") or 0,
+            "free_bytes": self._steps.free_bytes(self._directory),
+        }
+
+    @property
+    def writable(self) -> bool:
+        """False once poisoned or closed. True on a full disk: writes resume by themselves."""
+        return self._poison is None and not self._closed
+
+    def checkpoint(self, directory: Path) -> None:
+        """Write a consistent copy into `directory`: hard links where possible, between two groups.
+
+        Raises: `FileExistsError` if `directory` exists, `StoreFull`, `StorePoisoned`.
+        """
+        with self._writing:
+            self._make_ready()
+            self._check_room()
+            if directory.exists():
+                raise FileExistsError(f"{directory} exists; a checkpoint makes its own directory")
+            reason = self._copy(directory)
+            if reason is not None:
+                raise opening_failure(directory, reason)
+            sync_directory(directory.parent)
+
+    def _copy(self, directory: Path) -> str | None:
+        """Let the engine write a checkpoint; what it said if that failed."""
+        assert self._engine is not None
+        try:
+            Checkpoint(self._engine).create_checkpoint(str(directory))
+        except Exception as error:  # noqa: BLE001  # the binding raises nothing narrower
+            return str(error)
+        return None
+
+    def close(self) -> None:
+        """Release files and lock, after the group that is running."""
+        with self._writing:
+            if self._closed:
+                return
+            self._closed = True
+            self._detach_views(StorageFailure("the store is closed"))
+            engine, self._engine = self._engine, None
+            if engine is None or self._poison is not None or self._out_of_room:
+                return  # dropped, not closed: closing would repeat the sync that failed
+            # Closing flushes memtables, which only makes the next opening faster: everything
+            # acknowledged is in the synced log, and the files are released either way.
+            with suppress(Exception):
+                engine.close()
+
+
+def _batch(changes: WriteSet) -> WriteBatch:
+    """An engine batch: ranges first, then what was written after them."""
+    batch = WriteBatch(raw_mode=True)
+    for start, stop in zip(changes.starts, changes.stops, strict=True):
+        batch.delete_range(start, stop)
+    put, delete = batch.put, batch.delete
+    for key, value in changes.entries.items():
+        if value is None:
+            delete(key)
+        else:
+            put(key, value)
+    return batch

@@ -1,0 +1,140 @@
+"""RocksDB as the embedded driver runs it: its settings, opening it, and what its errors mean.
+
+Every setting that differs from RocksDB 9.8's defaults is here, and so is the proof that the engine
+took those on which the durability promise rests: it records what it runs with in its directory.
+(The check that logs were not lost between two openings, `track_and_verify_wals_in_manifest`, is the
+one such setting that the binding cannot reach.)
+"""
+
+from pathlib import Path
+from typing import Final
+
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    DBRecoveryMode,
+    Options,
+    Rdict,
+)
+
+from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
+from widerow.storage.directory import holds_store, make_directory, sync_directory
+
+__all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure"]
+
+_MIB: Final = 1024 * 1024
+
+# As the engine writes them into its OPTIONS file when it opens.
+_PROMISED_SETTINGS: Final = {
+    "manual_wal_flush": "false",
+    "wal_recovery_mode": "kTolerateCorruptedTailRecords",
+    "paranoid_checks": "true",
+    "unordered_write": "false",
+    "enable_pipelined_write": "false",
+    "best_efforts_recovery": "false",
+    "allow_mmap_writes": "false",
+    "recycle_log_file_num": "0",
+}
+
+
+def open_engine(directory: Path, cache_bytes: int) -> Rdict:
+    """Open the engine in `directory`, creating it where none is, and verify its settings.
+
+    Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
+    """
+    exists = holds_store(directory)
+    make_directory(directory)
+    options = _options(cache_bytes, create=not exists)
+    try:
+        # Without the second mention of the options a reopened store gets a cache of 8 MB.
+        engine = Rdict(str(directory), options=options, column_families={"default": options})
+    except Exception as error:
+        raise opening_failure(directory, str(error)) from error
+    if not exists:
+        sync_directory(directory)
+    wrong = _wrong_settings(engine, directory, cache_bytes)
+    if wrong:
+        engine.close()
+        raise StorageFailure(f"the engine runs with other settings than asked for: {wrong}")
+    return engine
+
+
+def _options(cache_bytes: int, *, create: bool) -> Options:
+    """The settings, those of RocksDB 9.8 where nothing is said."""
+    options = Options(raw_mode=True)
+    options.create_if_missing(create)
+    options.set_block_based_table_factory(_table_options(cache_bytes))
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_level_compaction_dynamic_level_bytes(True)
+    options.set_write_buffer_size(64 * _MIB)
+    options.set_max_write_buffer_number(3)
+    options.set_max_total_wal_size(256 * _MIB)
+    options.set_bytes_per_sync(_MIB)
+    options.set_max_background_jobs(2)
+    options.set_max_open_files(512)  # below the usual limit of 1024 descriptors
+    # Files in which half of 32768 neighbours are deletions are compacted soon, so that scans do
+    # not walk over what expired.
+    options.add_compact_on_deletion_collector_factory(32 * 1024, 16 * 1024, 0.5)
+    options.set_keep_log_file_num(5)
+    options.set_max_log_file_size(16 * _MIB)
+    options.set_stats_dump_period_sec(0)
+    options.set_paranoid_checks(True)
+    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
+    return options
+
+
+def _table_options(cache_bytes: int) -> BlockBasedOptions:
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(cache_bytes))
+    table.set_block_size(16 * 1024)
+    table.set_bloom_filter(10, False)  # noqa: FBT003  # bits a key; whole-file filters
+    # Indexes and filters are counted in the cache, so that memory stays bounded as data grows.
+    table.set_cache_index_and_filter_blocks(True)
+    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    return table
+
+
+def _wrong_settings(engine: Rdict, directory: Path, cache_bytes: int) -> dict[str, str]:
+    """Settings that the engine runs with and that were not asked for."""
+    recorded = max(directory.glob("OPTIONS-*[0-9]"), key=lambda path: int(path.name[8:]))
+    lines = recorded.read_text(encoding="utf-8").splitlines()
+    settings = dict(line.strip().split("=", 1) for line in lines if "=" in line)
+    wrong = {
+        name: settings.get(name, "absent")
+        for name, value in _PROMISED_SETTINGS.items()
+        if settings.get(name) != value
+    }
+    cache = engine.property_int_value("rocksdb.block-cache-capacity")
+    if cache != cache_bytes:
+        wrong["block-cache-capacity"] = str(cache)
+    return wrong
+
+
+def opening_failure(directory: Path, reason: str) -> StorageFailure:
+    """The error for what the engine said when it was to open or to copy a directory."""
+    if "LOCK:" in reason:
+        return StoreLocked(
+            f"{directory} is in use by another process (or another store of this one); "
+            "stop that one, or name another directory"
+        )
+    if reason.startswith(("Corruption", "Invalid argument")):
+        return StoreDamaged(
+            f"the store in {directory} is damaged and is left as it is; "
+            f"restore it from a copy ({reason})"
+        )
+    if is_no_space(reason):
+        return StoreFull(f"no room for the store in {directory}; make room ({reason})")
+    return StorageFailure(f"cannot open the store in {directory}: {reason}")
+
+
+def read_failure(reason: str) -> StorageFailure:
+    """The error for what the engine said when it was to read."""
+    if reason.startswith("Corruption"):
+        return StoreDamaged(f"stored bytes do not match their checksum: {reason}")
+    return StorageFailure(f"the store could not be read: {reason}")
+
+
+def is_no_space(reason: str) -> bool:
+    """Whether the engine ran out of disk."""
+    return "No space left on device" in reason
