@@ -243,7 +243,7 @@ def test_a_value_folded_inside_is_refused(good: Headers) -> None:
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\n "])
 def test_two_headers_cannot_travel_as_one(version: Version, line_end: str) -> None:
-    # apiversion + contentmd5 signed as two, sent as one value with a line feed in it.
+    # Signed as two headers, sent as one whose value holds a line feed.
     headers = sign(plain(tag="1", trace="2"), KEY_A, version)
     del headers["x-ots-trace"]
     headers["x-ots-tag"] = f"1{line_end}x-ots-trace:2"
