@@ -1,0 +1,113 @@
+"""Compile the dialect's .proto files: descriptor set and type information, both checked in.
+
+    python tools/gen_messages.py
+
+Run it after a change of a .proto file. `tests/unit/wire/tablestore/test_messages.py` fails while
+the checked-in results are not those of the sources.
+"""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorSet,
+)
+from grpc_tools import protoc
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PACKAGE: Final = ROOT / "src" / "widerow" / "wire" / "tablestore"
+SOURCES: Final = ("ots_filter.proto", "table_store.proto")
+
+_SCALARS: Final = {
+    FieldDescriptorProto.TYPE_BOOL: "bool",
+    FieldDescriptorProto.TYPE_BYTES: "bytes",
+    FieldDescriptorProto.TYPE_ENUM: "int",
+    FieldDescriptorProto.TYPE_INT32: "int",
+    FieldDescriptorProto.TYPE_INT64: "int",
+    FieldDescriptorProto.TYPE_STRING: "str",
+}
+_STUB_HEAD: Final = """\
+# Made by tools/gen_messages.py from the .proto files beside it; do not edit.
+# ruff: noqa: A002  # arguments are named as the fields are
+
+from collections.abc import Iterable
+
+from google.protobuf.internal.containers import (
+    RepeatedCompositeFieldContainer,
+    RepeatedScalarFieldContainer,
+)
+from google.protobuf.message import Message
+"""
+
+
+def compile_descriptors() -> FileDescriptorSet:
+    """The descriptor set of the .proto files as they are now. Raises `RuntimeError`."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = Path(directory) / "messages.binpb"
+        arguments = ["protoc", f"-I{PACKAGE}", f"--descriptor_set_out={out}", *SOURCES]
+        if protoc.main(arguments) != 0:
+            raise RuntimeError("protoc refused the .proto files; it says why above")
+        return FileDescriptorSet.FromString(out.read_bytes())
+
+
+def stub(descriptors: FileDescriptorSet) -> str:
+    """The text of messages.pyi."""
+    messages = [message for file in descriptors.file for message in file.message_type]
+    return "\n".join([_STUB_HEAD, *("\n".join(_message_lines(m)) for m in messages)])
+
+
+def _message_lines(message: DescriptorProto) -> Iterator[str]:
+    yield f"class {message.name}(Message):"
+    if not message.field:
+        yield "    def __init__(self) -> None: ..."
+        yield ""
+        return
+    for field in message.field:
+        yield from _field_lines(field)
+    yield "    def __init__("
+    yield "        self,"
+    yield "        *,"
+    for field in message.field:
+        yield f"        {field.name}: {_argument_type(field)} | None = ...,"
+    yield "    ) -> None: ..."
+    yield ""
+
+
+def _field_lines(field: FieldDescriptorProto) -> Iterator[str]:
+    kind = _element_type(field)
+    is_message = field.type == FieldDescriptorProto.TYPE_MESSAGE
+    if field.label == FieldDescriptorProto.LABEL_REPEATED:
+        container = "Composite" if is_message else "Scalar"
+        kind = f"Repeated{container}FieldContainer[{kind}]"
+    elif not is_message:
+        yield f"    {field.name}: {kind}"
+        return
+    yield "    @property"
+    yield f"    def {field.name}(self) -> {kind}: ..."
+
+
+def _argument_type(field: FieldDescriptorProto) -> str:
+    kind = _element_type(field)
+    repeated = field.label == FieldDescriptorProto.LABEL_REPEATED
+    return f"Iterable[{kind}]" if repeated else kind
+
+
+def _element_type(field: FieldDescriptorProto) -> str:
+    if field.type == FieldDescriptorProto.TYPE_MESSAGE:
+        return field.type_name.rpartition(".")[2]
+    return _SCALARS[field.type]
+
+
+def main() -> None:
+    """Write messages.binpb and messages.pyi."""
+    descriptors = compile_descriptors()
+    (PACKAGE / "messages.binpb").write_bytes(descriptors.SerializeToString(deterministic=True))
+    (PACKAGE / "messages.pyi").write_text(stub(descriptors), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
