@@ -1,4 +1,4 @@
-"""Every bound, with its reason. Foreign limits cite `tablestore-semantics.md` §17 (LIMITS)."""
+"""Every bound, with its reason. Foreign limits cite the vendor's (semantics §17 and others)."""
 
 from typing import Final
 
@@ -49,6 +49,8 @@ BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (�
 HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB
 HEADERS_COUNT_MAX: Final = 64  # SDKs send below 20
 DATE_SKEW_SECONDS_MAX: Final = 15 * 60  # the protocol's window (wire §1.2)
+ERROR_MESSAGE_CHARACTERS_MAX: Final = 4096  # names of refused requests may be megabytes long
+HINT_BYTES_MAX: Final = 512  # one response header; common proxies allow 4 KB of all together
 CREDENTIAL_BYTES_MAX: Final = 256  # access key ids and secrets are tens of bytes
 SECURITY_TOKEN_BYTES_MAX: Final = 4096  # tokens of the vendor's STS are about 1 KB
 SCOPED_KEYS_MAX: Final = 32  # derived V4 keys kept for one access key: a few days and regions
