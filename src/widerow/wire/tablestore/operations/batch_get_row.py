@@ -1,0 +1,46 @@
+"""BatchGetRow (semantics §5.5)."""
+
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import BATCH_GET_ROWS_MAX
+from widerow.model.requests import BatchGet, TableGet
+from widerow.wire.tablestore.messages import BatchGetRowRequest, TableInBatchGetRowRequest
+from widerow.wire.tablestore.operations.batches import BatchAnswer, encode_batch
+from widerow.wire.tablestore.operations.bodies import decoder, text
+from widerow.wire.tablestore.operations.reading import selection
+from widerow.wire.tablestore.plainbuffer import decode_primary_key
+
+__all__ = ["call", "decode", "encode"]
+
+
+@decoder(BatchGetRowRequest)
+def decode(sent: BatchGetRowRequest) -> BatchGet:
+    """The rows asked for, table by table. Raises `InvalidRequest` for the batch as a whole.
+
+    Rows are counted before any is decoded. A table without rows is fine, no table is not.
+    """
+    if not sent.tables:
+        raise InvalidRequest(Rule.BATCH_GET_EMPTY)
+    count = sum(len(table.primary_key) for table in sent.tables)
+    if count > BATCH_GET_ROWS_MAX:
+        raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
+    return BatchGet(tuple([_table(table) for table in sent.tables]))
+
+
+def _table(sent: TableInBatchGetRowRequest) -> TableGet:
+    if any(sent.token):  # none was given out, so none can be right (semantics §5.4)
+        raise InvalidRequest(Rule.READ_TOKEN)
+    cells = selection(sent, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
+    keys = tuple([decode_primary_key(key) for key in sent.primary_key])
+    return TableGet(text(sent.table_name), keys, cells)
+
+
+def call(engine: Engine, instance: str, request: BatchGet) -> BatchAnswer:
+    """Ask the engine."""
+    names = tuple([table.table for table in request.tables])
+    return BatchAnswer(names, engine.batch_get_row(instance, request))
+
+
+def encode(result: BatchAnswer) -> bytes:
+    """BatchGetRowResponse."""
+    return encode_batch(result)

@@ -1,0 +1,109 @@
+"""BatchWriteRow (semantics §4.8)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import BATCH_WRITE_BYTES_MAX, BATCH_WRITE_ROWS_MAX
+from widerow.model.condition import UNCONDITIONAL
+from widerow.model.requests import BatchWrite, TableWrite
+from widerow.model.row import Modification, RowChange
+from widerow.model.values import KeyMarker, value_bytes
+from widerow.storage.interface import Outcome
+from widerow.wire.tablestore.messages import (
+    BatchWriteRowRequest,
+    RowInBatchWriteRowRequest,
+    TableInBatchWriteRowRequest,
+)
+from widerow.wire.tablestore.operations.batches import BatchAnswer, encode_batch
+from widerow.wire.tablestore.operations.bodies import decoder, text
+from widerow.wire.tablestore.operations.writing import condition, return_content
+from widerow.wire.tablestore.plainbuffer import decode_row_change
+
+__all__ = ["call", "decode", "encode"]
+
+_MODIFICATIONS = {modification.value: modification for modification in Modification}
+
+
+@decoder(BatchWriteRowRequest)
+def decode(sent: BatchWriteRowRequest) -> BatchWrite:
+    """The row changes asked for, table by table. Raises `InvalidRequest` for the whole batch.
+
+    Rows are counted before any is decoded.
+    """
+    if sent.HasField("transaction_id"):
+        raise InvalidRequest(Rule.TRANSACTION_ID)
+    _check_counts(sent)
+    request = BatchWrite(tuple([_table(table) for table in sent.tables]), sent.is_atomic)
+    _check_size(sent, request)
+    return request
+
+
+def _check_counts(sent: BatchWriteRowRequest) -> None:
+    if not sent.tables:
+        raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
+    for table in sent.tables:
+        if not table.rows:
+            raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=text(table.table_name))
+    count = sum(len(table.rows) for table in sent.tables)
+    if count > BATCH_WRITE_ROWS_MAX:
+        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
+
+
+def _table(sent: TableInBatchWriteRowRequest) -> TableWrite:
+    name = text(sent.table_name)
+    return TableWrite(name, tuple([_row(name, row) for row in sent.rows]))
+
+
+def _row(table: str, sent: RowInBatchWriteRowRequest) -> RowChange:
+    modification = _MODIFICATIONS.get(sent.type)
+    if modification is None:
+        raise InvalidRequest(Rule.BATCH_WRITE_TYPE, value=sent.type)
+    # One client leaves the condition out (protos §9); no condition is what its callers mean.
+    expected = condition(sent.condition) if sent.HasField("condition") else UNCONDITIONAL
+    key, cells = decode_row_change(sent.row_change, modification)
+    return RowChange(table, modification, key, cells, expected, return_content(sent))
+
+
+def _check_size(sent: BatchWriteRowRequest, request: BatchWrite) -> None:
+    """Refuse more data than the limit: bytes of names and values, as clients count them.
+
+    Encoded rows are larger than the data in them, so most batches need no second look.
+    """
+    encoded = sum(len(row.row_change) for table in sent.tables for row in table.rows)
+    if encoded <= BATCH_WRITE_BYTES_MAX:
+        return
+    size = sum(_data_size(change) for table in request.tables for change in table.changes)
+    if size > BATCH_WRITE_BYTES_MAX:
+        raise InvalidRequest(Rule.BATCH_WRITE_SIZE, limit=BATCH_WRITE_BYTES_MAX, size=size)
+
+
+def _data_size(change: RowChange) -> int:
+    """What a row change counts in capacity units (semantics §9)."""
+    key = sum(
+        len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
+        for name, value in change.key.columns
+    )
+    cells = sum(
+        len(cell.name.encode()) + (0 if cell.value is None else value_bytes(cell.value))
+        for cell in change.cells
+    )
+    return key + cells
+
+
+def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer]:
+    """Ask the engine; the plan's answer goes with the names of its tables."""
+    plan = engine.batch_write_row(instance, request)
+    names = tuple([table.table for table in request.tables])
+
+    def finish(outcomes: Sequence[Outcome[Any]]) -> BatchAnswer:
+        return BatchAnswer(names, plan.finish(outcomes))
+
+    return Plan(plan.writes, finish, plan.size)
+
+
+def encode(result: BatchAnswer) -> bytes:
+    """BatchWriteRowResponse."""
+    return encode_batch(result)

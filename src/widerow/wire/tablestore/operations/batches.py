@@ -1,0 +1,53 @@
+"""What the two batches share: names for the answer, and the answer itself (semantics §4.8, §5.5).
+
+The engine answers rows in the order asked; the response repeats the names of their tables, so
+`call` carries them along.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from widerow.model.requests import RowOutcome
+from widerow.wire.tablestore.errors import encode_error, foreign
+from widerow.wire.tablestore.operations.answers import consumed_field, field, row_field
+
+__all__ = ["BatchAnswer", "encode_batch"]
+
+_FAILED = b"\x08\x00"
+_DONE = b"\x08\x01"
+
+
+class BatchAnswer(NamedTuple):
+    """The outcomes of a batch, one list a table, and the tables' names in the same order."""
+
+    tables: tuple[str, ...]
+    outcomes: Sequence[Sequence[RowOutcome]]
+
+
+def encode_batch(answer: BatchAnswer) -> bytes:
+    """BatchGetRowResponse and BatchWriteRowResponse, which are alike."""
+    return b"".join(
+        [
+            field(b"\x0a", field(b"\x0a", name.encode()), _rows(outcomes))
+            for name, outcomes in zip(answer.tables, answer.outcomes, strict=True)
+        ]
+    )
+
+
+def _rows(outcomes: Iterable[RowOutcome]) -> bytes:
+    return b"".join([field(b"\x12", *_row(outcome)) for outcome in outcomes])
+
+
+def _row(outcome: RowOutcome) -> tuple[bytes, ...]:
+    """A failed row has an error with a message, any other what it consumed (protos §0 rule 6)."""
+    if outcome.read is not None:
+        read_units, write_units, row = outcome.read.read_units, 0, outcome.read.row
+    elif outcome.written is not None:
+        read_units, write_units, row = outcome.written
+    else:
+        assert outcome.error is not None, "an outcome is a read, a write or an error"
+        _, code, message = foreign(outcome.error)
+        return _FAILED, field(b"\x12", encode_error(code, message))
+    consumed = consumed_field(b"\x1a", read_units, write_units)
+    # No field for no row: one client's older releases try to read a row from empty bytes.
+    return (_DONE, consumed, row_field(b"\x22", row)) if row else (_DONE, consumed)

@@ -1,0 +1,52 @@
+"""From the bytes of a request to its protobuf message, refusing what is none (wire §1.7)."""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from google.protobuf.message import DecodeError, Message
+
+from widerow.errors import InvalidRequest, Rule
+
+__all__ = ["decoder", "text", "texts"]
+
+M = TypeVar("M", bound=Message)
+R = TypeVar("R")
+
+
+def decoder(message: type[M]) -> Callable[[Callable[[M], R]], Callable[[bytes], R]]:
+    """Make a function of a message one of a request's body.
+
+    The result raises `InvalidRequest(BODY_UNREADABLE)` where the body is not such a message, lacks
+    a required field or goes on behind its end. Fields that nobody knows are skipped.
+    """
+    parse = message.FromString
+
+    def wrap(read: Callable[[M], R]) -> Callable[[bytes], R]:
+        def decode(body: bytes) -> R:
+            try:
+                sent = parse(body)
+            except DecodeError as error:
+                raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+            if not sent.IsInitialized():
+                raise InvalidRequest(Rule.BODY_UNREADABLE)
+            return read(sent)
+
+        return decode
+
+    return wrap
+
+
+def text(value: object) -> str:
+    """The text of a string field; `value` is typed as it comes.
+
+    The protobuf runtime hands out the bare bytes of a proto2 string that is not UTF-8. Raises
+    `InvalidRequest(BODY_UNREADABLE)` for these.
+    """
+    if isinstance(value, str):
+        return value
+    raise InvalidRequest(Rule.BODY_UNREADABLE)
+
+
+def texts(values: Iterable[object]) -> tuple[str, ...]:
+    """The texts of a repeated string field, as `text`."""
+    return tuple([text(value) for value in values])

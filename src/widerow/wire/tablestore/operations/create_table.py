@@ -1,0 +1,66 @@
+"""CreateTable (semantics §2.1)."""
+
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.model.requests import CreateTable, OptionsChange
+from widerow.model.values import KeyInput, KeyMarker
+from widerow.wire.tablestore.messages import CreateTableRequest, PartitionRange
+from widerow.wire.tablestore.operations.bodies import decoder, text
+from widerow.wire.tablestore.operations.definitions import (
+    defined_column,
+    encryption,
+    key_column,
+    options_change,
+    stream_change,
+    throughput_change,
+)
+from widerow.wire.tablestore.plainbuffer import decode_variant_value
+
+__all__ = ["call", "decode", "encode"]
+
+
+@decoder(CreateTableRequest)
+def decode(sent: CreateTableRequest) -> CreateTable:
+    """The table asked for. Raises `InvalidRequest`, `Unsupported`."""
+    _refuse_unsupported(sent)
+    meta, has = sent.table_meta, sent.HasField
+    return CreateTable(
+        name=text(meta.table_name),
+        key_columns=tuple(map(key_column, meta.primary_key)),
+        defined_columns=tuple(map(defined_column, meta.defined_column)),
+        throughput=throughput_change(sent.reserved_throughput),
+        options=options_change(sent.table_options) if has("table_options") else OptionsChange(),
+        partitions=tuple(map(_partition, sent.partitions)),
+        stream=stream_change(sent.stream_spec) if has("stream_spec") else None,
+        encryption=encryption(sent.sse_spec) if has("sse_spec") else None,
+    )
+
+
+def _refuse_unsupported(sent: CreateTableRequest) -> None:
+    if sent.index_metas or sent.table_meta.index_meta:
+        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="secondary indexes")
+    if sent.enable_local_txn:
+        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="local transactions")
+
+
+def _partition(sent: PartitionRange) -> tuple[KeyInput, KeyInput]:
+    return _bound(sent.begin), _bound(sent.end)
+
+
+def _bound(data: bytes) -> KeyInput:
+    """A value or an infinity; other types of value are none a partition key can have."""
+    value = decode_variant_value(data, Rule.SPLIT_TYPE)
+    if isinstance(value, (bool, float)) or value is KeyMarker.AUTO_INCREMENT:
+        raise InvalidRequest(Rule.SPLIT_TYPE)
+    return value
+
+
+def call(engine: Engine, instance: str, request: CreateTable) -> Plan[None]:
+    """Ask the engine."""
+    return engine.create_table(instance, request)
+
+
+def encode(_result: None) -> bytes:
+    """CreateTableResponse, which is empty."""
+    return b""

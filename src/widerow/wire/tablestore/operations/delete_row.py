@@ -1,0 +1,28 @@
+"""DeleteRow (semantics §4.4)."""
+
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.model.requests import RowWritten
+from widerow.model.row import Modification, RowChange
+from widerow.wire.tablestore.messages import DeleteRowRequest
+from widerow.wire.tablestore.operations.answers import written
+from widerow.wire.tablestore.operations.bodies import decoder
+from widerow.wire.tablestore.operations.writing import row_change
+
+__all__ = ["call", "decode", "encode"]
+
+
+@decoder(DeleteRowRequest)
+def decode(sent: DeleteRowRequest) -> RowChange:
+    """The row change asked for. Raises `InvalidRequest`."""
+    return row_change(sent, Modification.DELETE, sent.primary_key)
+
+
+def call(engine: Engine, instance: str, request: RowChange) -> Plan[RowWritten]:
+    """Ask the engine."""
+    return engine.write_row(instance, request)
+
+
+def encode(result: RowWritten) -> bytes:
+    """DeleteRowResponse; with a row only where the request asked for one."""
+    return written(result)

@@ -1,0 +1,61 @@
+"""GetRange (semantics §5.6)."""
+
+from widerow.engine.engine import Engine
+from widerow.engine.static import check_table_name
+from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.model.requests import GetRange, RangePage
+from widerow.model.selection import Direction, RowRange
+from widerow.wire.tablestore.messages import GetRangeRequest
+from widerow.wire.tablestore.operations.answers import consumed_field, field, row_field
+from widerow.wire.tablestore.operations.bodies import decoder, text
+from widerow.wire.tablestore.operations.reading import check_unfinished, selection
+from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
+
+__all__ = ["call", "decode", "encode"]
+
+_DIRECTIONS = {direction.value: direction for direction in Direction}
+
+
+@decoder(GetRangeRequest)
+def decode(sent: GetRangeRequest) -> GetRange:
+    """The range, and the cells of its rows that are asked for. Raises `InvalidRequest`.
+
+    The hints for the encoding of the answer (`data_block_type_hint`, `compress_type_hint`) and for
+    caching are left aside, as the protocol lets a server do.
+    """
+    check_unfinished(sent)
+    cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
+    table = text(sent.table_name)
+    return GetRange(table, _range(sent, table), cells)
+
+
+def _range(sent: GetRangeRequest, table: str) -> RowRange:
+    if not sent.return_entire_primary_keys:
+        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="return_entire_primary_keys=false")
+    direction = _DIRECTIONS.get(sent.direction)
+    if direction is None:
+        raise InvalidRequest(Rule.RANGE_DIRECTION, value=sent.direction)
+    limit = sent.limit if sent.HasField("limit") else None
+    if limit is not None and limit <= 0:
+        check_table_name(table)  # a wrong name is what gets reported (semantics §1.4)
+        raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
+    return RowRange(
+        decode_primary_key(sent.inclusive_start_primary_key),
+        decode_primary_key(sent.exclusive_end_primary_key),
+        direction,
+        limit,
+    )
+
+
+def call(engine: Engine, instance: str, request: GetRange) -> RangePage:
+    """Ask the engine."""
+    return engine.get_range(instance, request)
+
+
+def encode(result: RangePage) -> bytes:
+    """GetRangeResponse; without a next key when the range is exhausted (protos §0 rule 3)."""
+    consumed = consumed_field(b"\x0a", result.read_units, 0)
+    rows = row_field(b"\x12", result.rows)
+    if result.next_key is None:
+        return consumed + rows
+    return consumed + rows + field(b"\x1a", encode_primary_key(*result.next_key))

@@ -1,0 +1,107 @@
+"""What the reading actions share: versions, columns, filters (semantics §5.1-§5.3)."""
+
+from functools import lru_cache
+
+from widerow.engine.static import check_table_name
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import INT64_MAX, VERSION_MAX
+from widerow.model.selection import Selection, TimeRange
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.filters import decode_read_filter
+from widerow.wire.tablestore.operations.bodies import text, texts
+
+__all__ = ["check_unfinished", "selection"]
+
+Read = messages.GetRowRequest | messages.TableInBatchGetRowRequest | messages.GetRangeRequest
+
+
+def check_unfinished(read: messages.GetRowRequest | messages.GetRangeRequest) -> None:
+    """Refuse to go on with what was never begun: transactions and continuation tokens.
+
+    widerow gives out neither, so none that arrives is valid (semantics §5.4, §7).
+    """
+    if read.HasField("transaction_id"):
+        raise InvalidRequest(Rule.TRANSACTION_ID)
+    if read.token:
+        raise InvalidRequest(Rule.READ_TOKEN)
+
+
+def selection(read: Read, missing: Rule) -> Selection:
+    """Which cells the read asks for.
+
+    Raises `InvalidRequest`: `missing` where neither versions nor times are given, and the other
+    rules of semantics §5.1. A table name that no table can have is reported before any of these
+    (semantics §1.4).
+    """
+    try:
+        return _selection(read, missing)
+    except InvalidRequest:
+        check_table_name(text(read.table_name))
+        raise
+
+
+def _selection(read: Read, missing: Rule) -> Selection:
+    max_versions, times = _versions(read, missing)
+    columns = texts(read.columns_to_get)
+    start, end = text(read.start_column), text(read.end_column)
+    if not (times or columns or read.filter or start or end):
+        return _whole_rows(max_versions)
+    tree, pagination = decode_read_filter(read.filter) if read.filter else (None, None)
+    return Selection(
+        columns=frozenset(columns),
+        max_versions=max_versions,
+        time_range=times,
+        filter=tree,
+        pagination=pagination,
+        start_column=start or None,
+        end_column=end or None,
+    )
+
+
+@lru_cache(maxsize=64)  # nearly every read asks for one version, or for all
+def _whole_rows(max_versions: int) -> Selection:
+    return Selection(max_versions=max_versions)
+
+
+def _versions(read: Read, missing: Rule) -> tuple[int, TimeRange | None]:
+    """How many versions, of which times."""
+    counted = read.HasField("max_versions")
+    times = _times(read.time_range, counted=counted) if read.HasField("time_range") else None
+    if counted:
+        if read.max_versions <= 0:
+            raise InvalidRequest(Rule.READ_MAX_VERSIONS, value=read.max_versions)
+        return read.max_versions, times
+    if times is None:
+        raise InvalidRequest(missing)
+    return INT64_MAX, times
+
+
+def _times(sent: messages.TimeRange, *, counted: bool) -> TimeRange | None:
+    has_start, has_end = sent.HasField("start_time"), sent.HasField("end_time")
+    if sent.HasField("specific_time"):
+        if has_start or has_end:
+            raise InvalidRequest(Rule.TIME_SPECIFIC_AND_RANGE)
+        if counted:
+            raise InvalidRequest(Rule.TIME_SPECIFIC_AND_VERSIONS)
+        return _specific_time(sent.specific_time)
+    if has_start != has_end:
+        raise InvalidRequest(Rule.TIME_RANGE_INCOMPLETE)
+    return _range_of_times(sent.start_time, sent.end_time) if has_start else None
+
+
+def _specific_time(time: int) -> TimeRange:
+    if time < 0:
+        raise InvalidRequest(Rule.TIME_SPECIFIC_NEGATIVE)
+    if time > VERSION_MAX:
+        raise InvalidRequest(Rule.VERSION_RANGE, version=time)
+    return TimeRange(time, time + 1)
+
+
+def _range_of_times(start: int, end: int) -> TimeRange:
+    """The end is exclusive: one past the largest version is the end of all of them."""
+    for time, largest in ((start, VERSION_MAX), (end, VERSION_MAX + 1)):
+        if not 0 <= time <= largest:
+            raise InvalidRequest(Rule.VERSION_RANGE, version=time)
+    if start > end:
+        raise InvalidRequest(Rule.TIME_RANGE_ORDER, start=start, end=end)
+    return TimeRange(start, end)
