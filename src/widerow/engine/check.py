@@ -46,7 +46,7 @@ class Finding:
 def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: None) -> list[Finding]:
     """Every violation found; an empty list is a clean store.
 
-    `progress` is called with the number of a table's records read, every thousand of them. Cost: one
+    `progress` is called with the number of a table's records read, every thousand. Cost: one
     pass over the store; memory: one wide row.
     """
     if next(store.snapshot().scan(b"", b"\xff" * 8), None) is None:

@@ -1,0 +1,141 @@
+"""Requests built from plain Python values, for tests and experiments without a wire.
+
+    put("people", {"id": 7}, {"name": "Ada", "age": [(1000, 36), (2000, 37)]})
+
+A column is a value (the server chooses its version) or a list of (version, value) pairs.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from widerow.model.condition import UNCONDITIONAL, Condition
+from widerow.model.requests import CreateTable, GetRange, GetRow, OptionsChange, ThroughputChange
+from widerow.model.row import (
+    CellChange,
+    CellOperation,
+    Modification,
+    PrimaryKey,
+    ReturnContent,
+    RowChange,
+)
+from widerow.model.schema import KeyColumn
+from widerow.model.selection import Direction, RowRange, Selection
+from widerow.model.values import KeyInput, KeyType, Value
+from widerow.rows.cells import cell_body
+
+__all__ = [
+    "Columns",
+    "create",
+    "delete",
+    "delete_all",
+    "delete_one",
+    "get",
+    "increment",
+    "primary_key",
+    "put",
+    "put_cells",
+    "scan",
+    "update",
+]
+
+Key = Mapping[str, KeyInput]
+Columns = Mapping[str, Value | list[tuple[int, Value]]]
+
+
+def primary_key(key: Key) -> PrimaryKey:
+    """A primary key, as if decoded from a request; the engine encodes it itself."""
+    return PrimaryKey(tuple(key.items()))
+
+
+def put_cells(columns: Columns) -> tuple[CellChange, ...]:
+    """PUT cells of the given columns."""
+    cells: list[CellChange] = []
+    for name, content in columns.items():
+        versions = content if isinstance(content, list) else [(None, content)]
+        for version, value in versions:
+            body, crc = cell_body(name, value)
+            cells.append(CellChange(CellOperation.PUT, name, value, version, body, crc))
+    return tuple(cells)
+
+
+def delete_all(name: str) -> CellChange:
+    """A cell that removes every version of a column."""
+    return CellChange(CellOperation.DELETE_ALL_VERSIONS, name, None, None)
+
+
+def delete_one(name: str, version: int) -> CellChange:
+    """A cell that removes one version of a column."""
+    return CellChange(CellOperation.DELETE_ONE_VERSION, name, None, version)
+
+
+def increment(name: str, by: int) -> CellChange:
+    """A cell that adds to a column."""
+    return CellChange(CellOperation.INCREMENT, name, by, None, *cell_body(name, by))
+
+
+def put(
+    table: str,
+    key: Key,
+    columns: Columns,
+    condition: Condition = UNCONDITIONAL,
+    returns: ReturnContent | None = None,
+) -> RowChange:
+    """PutRow."""
+    cells = put_cells(columns)
+    answer = returns or ReturnContent()
+    return RowChange(table, Modification.PUT, primary_key(key), cells, condition, answer)
+
+
+def update(
+    table: str,
+    key: Key,
+    cells: Iterable[CellChange],
+    condition: Condition = UNCONDITIONAL,
+    returns: ReturnContent | None = None,
+) -> RowChange:
+    """UpdateRow."""
+    answer = returns or ReturnContent()
+    return RowChange(table, Modification.UPDATE, primary_key(key), tuple(cells), condition, answer)
+
+
+def delete(table: str, key: Key, condition: Condition = UNCONDITIONAL) -> RowChange:
+    """DeleteRow."""
+    return RowChange(table, Modification.DELETE, primary_key(key), (), condition)
+
+
+def create(
+    name: str,
+    key: Mapping[str, KeyType] | Iterable[KeyColumn],
+    *,
+    time_to_live: int = -1,
+    max_versions: int = 1,
+    max_version_offset: int | None = None,
+    allow_update: bool | None = None,
+) -> CreateTable:
+    """CreateTable with the options the SDKs send by default."""
+    columns = (
+        tuple(KeyColumn(column, kind) for column, kind in key.items())
+        if isinstance(key, Mapping)
+        else tuple(key)
+    )
+    options = OptionsChange(time_to_live, max_versions, max_version_offset, allow_update)
+    return CreateTable(name, columns, (), ThroughputChange(0, 0), options)
+
+
+def get(table: str, key: Key, selection: Selection | None = None) -> GetRow:
+    """GetRow; all columns and versions unless a selection is given."""
+    return GetRow(table, primary_key(key), selection or Selection())
+
+
+def scan(
+    table: str,
+    start: Key,
+    end: Key,
+    *,
+    backward: bool = False,
+    limit: int | None = None,
+    selection: Selection | None = None,
+) -> GetRange:
+    """GetRange; all columns and versions unless a selection is given."""
+    direction = Direction.BACKWARD if backward else Direction.FORWARD
+    bounds = RowRange(primary_key(start), primary_key(end), direction, limit)
+    return GetRange(table, bounds, selection or Selection())

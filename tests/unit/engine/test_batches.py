@@ -1,0 +1,152 @@
+"""BatchWriteRow and BatchGetRow (semantics §4.8, §5.5)."""
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, Rule, WiderowError
+from widerow.model.condition import Condition, RowExpectation
+from widerow.model.filter import Comparator, Comparison
+from widerow.model.requests import BatchGet, BatchWrite, RowOutcome, TableGet, TableWrite
+from widerow.model.row import RowChange
+from widerow.model.selection import Selection
+from widerow.model.values import KeyInput, KeyType
+from widerow.testing.answers import decode_row, plain
+from widerow.testing.changes import create, delete, get, primary_key, put, put_cells, update
+
+EXISTS = Condition(RowExpectation.EXPECT_EXIST)
+
+
+@pytest.fixture(autouse=True)
+def _tables(engine: Engine) -> None:
+    schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
+    for name in ("t", "u"):
+        engine.run(engine.create_table("i", create(name, schema)))
+
+
+def batch(engine: Engine, *changes: RowChange, atomic: bool = False) -> list[RowOutcome]:
+    tables = tuple(TableWrite(change.table, (change,)) for change in changes)
+    answered = engine.run(engine.batch_write_row("i", BatchWrite(tables, atomic)))
+    return [outcome for rows in answered for outcome in rows]
+
+
+def row(engine: Engine, key: str, number: int, table: str = "t") -> object:
+    found = engine.get_row("i", get(table, {"k": key, "n": number})).row
+    return plain(decode_row(found))
+
+
+def rules(outcomes: list[RowOutcome]) -> list[Rule | None]:
+    return [getattr(outcome.error, "rule", None) for outcome in outcomes]
+
+
+def test_every_row_stands_alone(engine: Engine) -> None:
+    outcomes = batch(
+        engine,
+        put("t", {"k": "a", "n": 1}, {"x": 1}),
+        put("t", {"k": "a", "n": 2}, {"x": 1}, EXISTS),
+        put("nowhere", {"k": "a", "n": 1}, {"x": 1}),
+        put("t", {"k": "a"}, {"x": 1}),
+        update("u", {"k": "b", "n": 3}, put_cells({"y": 2})),
+    )
+    assert rules(outcomes) == [
+        None,
+        Rule.CONDITION_FAILED,
+        Rule.TABLE_NOT_FOUND,
+        Rule.KEY_SIZE,
+        None,
+    ]
+    assert row(engine, "a", 1) == {"x": 1}
+    assert row(engine, "a", 2) is None
+    assert row(engine, "b", 3, "u") == {"y": 2}
+
+
+def test_repeated_rows_apply_in_order(engine: Engine) -> None:
+    # semantics §19 row 5: puts: the last one stays; updates merge
+    key: dict[str, KeyInput] = {"k": "a", "n": 1}
+    assert rules(batch(engine, *(put("t", key, {"x": n}) for n in range(10)))) == [None] * 10
+    assert row(engine, "a", 1) == {"x": 9}
+    batch(engine, *(update("t", key, put_cells({f"y{n}": n})) for n in range(3)))
+    assert row(engine, "a", 1) == {"x": 9, "y0": 0, "y1": 1, "y2": 2}
+    batch(engine, put("t", key, {"z": 1}), delete("t", key))
+    assert row(engine, "a", 1) is None
+
+
+def test_repeated_rows_take_no_conditions(engine: Engine) -> None:
+    key: dict[str, KeyInput] = {"k": "a", "n": 1}
+    test = Condition(columns=Comparison("x", Comparator.EQUAL, 1))
+    for condition, rule in (
+        (EXISTS, Rule.BATCH_REPEATED_EXPECTATION),
+        (test, Rule.BATCH_REPEATED_CONDITION),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            batch(engine, put("t", key, {"x": 1}), put("t", key, {"x": 2}, condition))
+        assert refused.value.rule is rule
+
+
+def test_static_violations_fail_the_whole_request(engine: Engine) -> None:
+    with pytest.raises(InvalidRequest):
+        batch(
+            engine, put("t", {"k": "a", "n": 1}, {"x": 1}), put("t", {"k": "a", "n": 2}, {"#": 1})
+        )
+    assert row(engine, "a", 1) is None
+
+
+def test_batch_write_counts(engine: Engine) -> None:
+    changes = [put("t", {"k": "a", "n": n}, {"x": n}) for n in range(201)]
+    assert rules(batch(engine, *changes[:200])) == [None] * 200
+    cases: list[tuple[BatchWrite, Rule]] = [
+        (BatchWrite((TableWrite("t", tuple(changes)),)), Rule.BATCH_WRITE_COUNT),
+        (BatchWrite(()), Rule.BATCH_WRITE_EMPTY),
+        (BatchWrite((TableWrite("t", ()),)), Rule.BATCH_WRITE_TABLE_EMPTY),
+    ]
+    for request, rule in cases:
+        with pytest.raises(InvalidRequest) as refused:
+            engine.batch_write_row("i", request)
+        assert refused.value.rule is rule
+
+
+def test_atomic_batches(engine: Engine) -> None:
+    # semantics §4.8: one partition key value of one table, all or nothing
+    good = [put("t", {"k": "a", "n": n}, {"x": n}) for n in range(3)]
+    assert rules(batch(engine, *good, atomic=True)) == [None] * 3
+    assert row(engine, "a", 2) == {"x": 2}
+    failing = [
+        put("t", {"k": "a", "n": 1}, {"x": 10}),
+        put("t", {"k": "a", "n": 99}, {"x": 1}, EXISTS),
+    ]
+    assert rules(batch(engine, *failing, atomic=True)) == [Rule.CONDITION_FAILED] * 2
+    assert row(engine, "a", 1) == {"x": 1}
+    for other in (put("t", {"k": "b", "n": 1}, {"x": 1}), put("u", {"k": "a", "n": 1}, {"x": 1})):
+        outcomes = batch(engine, good[0], other, atomic=True)
+        assert rules(outcomes) == [Rule.BATCH_ATOMIC_SCOPE] * 2
+
+
+def test_batch_get(engine: Engine) -> None:
+    batch(engine, *(put("t", {"k": "a", "n": n}, {"x": n, "y": n}) for n in range(3)))
+    keys = tuple(primary_key({"k": "a", "n": n}) for n in (0, 7, 2, 2))
+    only_x = Selection(frozenset({"x"}), max_versions=1)
+    request = BatchGet(
+        (
+            TableGet("t", (*keys, primary_key({"k": "a"})), only_x),
+            TableGet("nowhere", keys[:1], only_x),
+            TableGet("u", (), only_x),
+        )
+    )
+    t, nowhere, empty = engine.batch_get_row("i", request)
+    found = [plain(decode_row(o.read.row)) if o.read else o.error for o in t]
+    assert found[:4] == [{"x": 0}, None, {"x": 2}, {"x": 2}]
+    assert isinstance(found[4], WiderowError)
+    assert rules(t) == [None, None, None, None, Rule.KEY_SIZE]
+    assert rules(nowhere) == [Rule.TABLE_NOT_FOUND]
+    assert empty == []
+
+
+def test_batch_get_counts(engine: Engine) -> None:
+    keys = tuple(primary_key({"k": "a", "n": n}) for n in range(101))
+    engine.batch_get_row("i", BatchGet((TableGet("t", keys[:100], Selection()),)))
+    for request, rule in (
+        (BatchGet((TableGet("t", keys, Selection()),)), Rule.BATCH_GET_COUNT),
+        (BatchGet(()), Rule.BATCH_GET_EMPTY),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            engine.batch_get_row("i", request)
+        assert refused.value.rule is rule

@@ -1,0 +1,336 @@
+"""PutRow, GetRow, UpdateRow, DeleteRow on one row (semantics §4, §5)."""
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
+from widerow.model.condition import Condition, RowExpectation
+from widerow.model.filter import Comparator, Comparison, Pagination
+from widerow.model.requests import GetRow
+from widerow.model.row import CellChange, CellOperation, ReturnContent, ReturnType, RowChange
+from widerow.model.selection import Selection, TimeRange
+from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
+from widerow.testing.answers import Row, decode_row, plain
+from widerow.testing.changes import (
+    Columns,
+    create,
+    delete,
+    delete_all,
+    delete_one,
+    get,
+    increment,
+    put,
+    put_cells,
+    update,
+)
+from widerow.testing.clock import FakeClock
+
+NOW = 1_468_944_000_000
+
+
+@pytest.fixture(autouse=True)
+def _table(engine: Engine) -> None:
+    engine.run(
+        engine.create_table("i", create("t", {"k": KeyType.STRING}, max_versions=3)),
+    )
+
+
+def write(engine: Engine, change: RowChange) -> None:
+    engine.run(engine.write_row("i", change))
+
+
+def read(engine: Engine, request: GetRow | None = None) -> Row | None:
+    return decode_row(engine.get_row("i", request or get("t", {"k": "a"})).row)
+
+
+def test_every_type_comes_back_as_it_was_put(engine: Engine) -> None:
+    columns: dict[str, Value] = {
+        "s": "Hangzhou 杭州",
+        "i": -(2**63),
+        "d": -0.5,
+        "t": True,
+        "f": False,
+        "b": b"\x00\xff",
+        "empty": "",
+    }
+    write(engine, put("t", {"k": "a"}, columns))
+    assert plain(read(engine)) == columns
+
+
+def test_columns_are_sorted_and_versions_are_newest_first(engine: Engine) -> None:
+    # wire §2.3: columns ascending by name bytes, per column versions newest first
+    write(engine, put("t", {"k": "a"}, {"b": [(NOW, 1), (NOW + 2, 3), (NOW + 1, 2)], "a": 0}))
+    row = read(engine)
+    assert row is not None
+    assert list(row[1]) == ["a", "b"]
+    assert row[1]["b"] == [(NOW + 2, 3), (NOW + 1, 2), (NOW, 1)]
+
+
+def test_put_replaces_the_whole_row(engine: Engine) -> None:
+    # semantics §4.2
+    write(engine, put("t", {"k": "a"}, {"x": 1, "y": 2}))
+    write(engine, put("t", {"k": "a"}, {"y": 3}))
+    assert plain(read(engine)) == {"y": 3}
+
+
+def test_the_last_of_equal_versions_in_one_put_wins(engine: Engine) -> None:
+    write(engine, put("t", {"k": "a"}, {"x": [(NOW, 1), (NOW, 2)]}))
+    row = read(engine)
+    assert row is not None
+    assert row[1]["x"] == [(NOW, 2)]
+
+
+def test_a_row_without_attributes_exists(engine: Engine) -> None:
+    # semantics §4.2: a row with its primary key only is readable
+    write(engine, put("t", {"k": "a"}, {}))
+    assert read(engine) == ({"k": "a"}, {})
+    write(engine, put("t", {"k": "a"}, {}, Condition(RowExpectation.EXPECT_EXIST)))
+
+
+def test_update_merges_deletes_and_adds_versions(engine: Engine, clock: FakeClock) -> None:
+    # semantics §4.3
+    write(engine, put("t", {"k": "a"}, {"x": [(NOW, 1)], "y": [(NOW, 2)], "z": [(NOW, 3)]}))
+    clock.advance(1)
+    cells = [*put_cells({"x": 10, "w": 9}), delete_all("y"), delete_one("z", NOW)]
+    write(engine, update("t", {"k": "a"}, cells))
+    assert read(engine) == (
+        {"k": "a"},
+        {"w": [(NOW + 1000, 9)], "x": [(NOW + 1000, 10), (NOW, 1)]},
+    )
+
+
+def test_operations_of_one_update_apply_in_order(engine: Engine) -> None:
+    write(engine, put("t", {"k": "a"}, {"x": 1}))
+    write(engine, update("t", {"k": "a"}, [delete_all("x"), *put_cells({"x": 2})]))
+    assert plain(read(engine)) == {"x": 2}
+    write(engine, update("t", {"k": "a"}, [*put_cells({"x": 3}), delete_all("x")]))
+    assert read(engine) == ({"k": "a"}, {})
+
+
+def test_deletes_alone_on_an_absent_row_change_nothing(engine: Engine) -> None:
+    # semantics §4.3, asserted by the Python SDK's tests
+    write(engine, update("t", {"k": "a"}, [delete_all("x"), delete_one("y", 5)]))
+    assert read(engine) is None
+
+
+def test_a_row_keeps_existing_when_its_last_attribute_is_deleted(engine: Engine) -> None:
+    write(engine, put("t", {"k": "a"}, {"x": 1}))
+    write(engine, update("t", {"k": "a"}, [delete_all("x")]))
+    assert read(engine) == ({"k": "a"}, {})
+    write(engine, delete("t", {"k": "a"}))
+    assert read(engine) is None
+
+
+def test_a_deleted_version_can_be_written_again(engine: Engine) -> None:
+    # semantics §8: deletes are ordered by arrival, not by version
+    for value in (1, 2):
+        write(engine, put("t", {"k": "a"}, {"x": [(NOW, value)]}))
+        write(engine, delete("t", {"k": "a"}))
+        assert read(engine) is None
+    write(engine, put("t", {"k": "a"}, {"x": [(NOW, 3)]}))
+    write(engine, update("t", {"k": "a"}, [delete_one("x", NOW)]))
+    write(engine, update("t", {"k": "a"}, put_cells({"x": [(NOW, 4)]})))
+    row = read(engine)
+    assert row is not None
+    assert row[1] == {"x": [(NOW, 4)]}
+
+
+@pytest.mark.parametrize("kind", ["put", "update", "delete"])
+@pytest.mark.parametrize("present", [True, False])
+@pytest.mark.parametrize("expectation", list(RowExpectation))
+def test_row_existence(
+    engine: Engine, kind: str, expectation: RowExpectation, *, present: bool
+) -> None:
+    # semantics §4.1: the nine combinations, for each of the three writes
+    if present:
+        write(engine, put("t", {"k": "a"}, {"x": 1}))
+    condition = Condition(expectation)
+    changes = {
+        "put": put("t", {"k": "a"}, {"x": 2}, condition),
+        "update": update("t", {"k": "a"}, put_cells({"x": 2}), condition),
+        "delete": delete("t", {"k": "a"}, condition),
+    }
+    fails = expectation is (
+        RowExpectation.EXPECT_NOT_EXIST if present else RowExpectation.EXPECT_EXIST
+    )
+    if fails:
+        with pytest.raises(Conflict) as refused:
+            write(engine, changes[kind])
+        assert refused.value.rule is Rule.CONDITION_FAILED
+        assert plain(read(engine)) == ({"x": 1} if present else None)
+    else:
+        write(engine, changes[kind])
+        assert plain(read(engine)) == (None if kind == "delete" else {"x": 2})
+
+
+def test_column_conditions(engine: Engine) -> None:
+    # semantics §4.1
+    equal = Comparison("price", Comparator.EQUAL, 0)
+    fresh = Condition(RowExpectation.EXPECT_NOT_EXIST, equal)
+    write(engine, put("t", {"k": "a"}, {"price": 0}, fresh))
+    with pytest.raises(Conflict):
+        write(engine, put("t", {"k": "a"}, {"price": 1}, fresh))
+    write(engine, put("t", {"k": "a"}, {"price": 5}, Condition(columns=equal)))
+    with pytest.raises(Conflict):
+        write(engine, delete("t", {"k": "a"}, Condition(columns=equal)))
+    missing = Comparison("nowhere", Comparator.EQUAL, 1, pass_if_missing=False)
+    with pytest.raises(Conflict):
+        write(engine, update("t", {"k": "a"}, put_cells({"x": 1}), Condition(columns=missing)))
+    by_key = Comparison("k", Comparator.EQUAL, "a", pass_if_missing=False)
+    write(engine, update("t", {"k": "a"}, put_cells({"x": 1}), Condition(columns=by_key)))
+    assert plain(read(engine)) == {"price": 5, "x": 1}
+
+
+def test_conditions_on_any_version(engine: Engine) -> None:
+    # semantics §19 row 8: latest-only `= 1` fails, any-version `= 1` succeeds
+    write(engine, put("t", {"k": "a"}, {"x": [(NOW + n, n) for n in range(3)]}))
+    latest = Comparison("x", Comparator.EQUAL, 1)
+    with pytest.raises(Conflict):
+        write(engine, delete("t", {"k": "a"}, Condition(columns=latest)))
+    anything = Comparison("x", Comparator.EQUAL, 1, latest_version_only=False)
+    write(engine, delete("t", {"k": "a"}, Condition(columns=anything)))
+    assert read(engine) is None
+
+
+def test_increments(engine: Engine) -> None:
+    # semantics §4.6, §19 row 7: 10, 10, -30 → -10
+    results: list[Value] = []
+    for by in (10, 10, -30):
+        change = update(
+            "t",
+            {"k": "a"},
+            [increment("n", by), *put_cells({"item": "pen"})],
+            returns=ReturnContent(ReturnType.AFTER_MODIFY, ("n",)),
+        )
+        row = decode_row(engine.run(engine.write_row("i", change)).row)
+        assert row is not None
+        assert row[0] == {"k": "a"}
+        assert list(row[1]) == ["n"]
+        results.append(row[1]["n"][0][1])
+    assert results == [10, 20, -10]
+
+
+def test_increment_refusals_change_nothing(engine: Engine) -> None:
+    write(engine, put("t", {"k": "a"}, {"text": "x", "big": 2**63 - 1}))
+    before = read(engine)
+    for cells, rule in (
+        ([increment("text", 1)], Rule.INCREMENT_TYPE),
+        ([*put_cells({"new": 1}), increment("big", 1)], Rule.INCREMENT_OVERFLOW),
+        ([increment("n", 1), delete_all("n")], Rule.INCREMENT_COMBINED),
+        ([increment("n", 1), increment("n", 1)], Rule.INCREMENT_COMBINED),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            write(engine, update("t", {"k": "a"}, cells))
+        assert refused.value.rule is rule
+    for returns in (
+        ReturnContent(ReturnType.AFTER_MODIFY, ("item",)),
+        ReturnContent(ReturnType.PRIMARY_KEY, ("n",)),
+    ):
+        with pytest.raises(InvalidRequest):
+            write(engine, update("t", {"k": "a"}, [increment("n", 1)], returns=returns))
+    assert read(engine) == before
+
+
+def test_return_primary_key(engine: Engine) -> None:
+    returns = ReturnContent(ReturnType.PRIMARY_KEY)
+    written = engine.run(engine.write_row("i", put("t", {"k": "a"}, {"x": 1}, returns=returns)))
+    assert decode_row(written.row) == ({"k": "a"}, {})
+
+
+def test_max_versions_of_the_table_hold_at_once(engine: Engine) -> None:
+    # semantics §1.5
+    write(engine, put("t", {"k": "a"}, {"x": [(NOW + n, n) for n in range(5)]}))
+    row = read(engine)
+    assert row is not None
+    assert row[1]["x"] == [(NOW + 4, 4), (NOW + 3, 3), (NOW + 2, 2)]
+
+
+def test_selections(engine: Engine) -> None:
+    # semantics §5.1, §5.2
+    write(engine, put("t", {"k": "a"}, {"x": [(NOW, 1), (NOW + 1, 2)], "y": [(NOW + 1, 3)]}))
+
+    def selected(selection: Selection) -> object:
+        row = read(engine, get("t", {"k": "a"}, selection))
+        return None if row is None else row[1]
+
+    assert selected(Selection(max_versions=1)) == {"x": [(NOW + 1, 2)], "y": [(NOW + 1, 3)]}
+    assert selected(Selection(frozenset({"x", "x2"}), max_versions=1)) == {"x": [(NOW + 1, 2)]}
+    assert selected(Selection(frozenset({"blah"}))) is None
+    assert selected(Selection(frozenset({"blah", "k"}))) == {}
+    assert selected(Selection(time_range=TimeRange(NOW, NOW + 1))) == {"x": [(NOW, 1)]}
+    assert selected(Selection(time_range=TimeRange(NOW + 7, NOW + 8))) is None
+    assert selected(Selection(start_column="y")) == {"y": [(NOW + 1, 3)]}
+    assert selected(Selection(end_column="y", max_versions=1)) == {"x": [(NOW + 1, 2)]}
+    assert selected(Selection(pagination=Pagination(1, 5))) == {"y": [(NOW + 1, 3)]}
+    passing = Comparison("x", Comparator.GREATER_EQUAL, 2)
+    assert selected(Selection(max_versions=1, filter=passing)) == {
+        "x": [(NOW + 1, 2)],
+        "y": [(NOW + 1, 3)],
+    }
+    assert selected(Selection(filter=Comparison("x", Comparator.LESS_THAN, 2))) is None
+
+
+def test_server_versions_never_go_back(engine: Engine, clock: FakeClock) -> None:
+    # design §6: server-chosen versions never go backwards for a cell even if the clock does
+    write(engine, put("t", {"k": "a"}, {"x": 1}))
+    clock.advance(-3600)
+    write(engine, update("t", {"k": "a"}, put_cells({"x": 2})))
+    assert read(engine) == ({"k": "a"}, {"x": [(NOW, 2)]})
+    write(engine, put("t", {"k": "a"}, {"x": 3}))
+    assert read(engine) == ({"k": "a"}, {"x": [(NOW, 3)]})
+
+
+def test_keys_that_do_not_fit_the_table(engine: Engine) -> None:
+    # semantics §3
+    cases: list[tuple[dict[str, KeyInput], Rule]] = [
+        ({"k": "a", "l": 1}, Rule.KEY_SIZE),
+        ({"q": "a"}, Rule.KEY_NAME),
+        ({"k": 1}, Rule.KEY_TYPE),
+        ({"k": KeyMarker.INF_MIN}, Rule.KEY_MARKER),
+        ({"k": KeyMarker.AUTO_INCREMENT}, Rule.AUTO_INCREMENT_MARKER),
+        ({"k": "x" * 1025}, Rule.KEY_LENGTH),
+    ]
+    for key, rule in cases:
+        with pytest.raises(InvalidRequest) as refused:
+            write(engine, put("t", key, {"x": 1}))
+        assert refused.value.rule is rule
+    write(engine, put("t", {"k": "x" * 1024}, {"x": 1}))
+    write(engine, put("t", {"k": "é" * 512}, {"x": 1}))
+    with pytest.raises(NotFound):
+        engine.get_row("i", get("nowhere", {"k": "a"}))
+
+
+def test_static_limits(engine: Engine) -> None:
+    # semantics §17, at the limit and one over
+    write(engine, put("t", {"k": "a"}, {"x": "v" * 2_097_152}))
+    write(engine, put("t", {"k": "a"}, {f"c{n}": n for n in range(1024)}))
+    cases: list[tuple[Columns, Rule]] = [
+        ({"x": "v" * 2_097_153}, Rule.VALUE_LENGTH),
+        ({"x": b"v" * 2_097_153}, Rule.VALUE_LENGTH),
+        ({f"c{n}": n for n in range(1025)}, Rule.COLUMN_COUNT),
+        ({"#": 1}, Rule.COLUMN_NAME),
+        ({"n" * 256: 1}, Rule.COLUMN_NAME),
+        ({"k": 1}, Rule.COLUMN_SHADOWS_KEY),
+        ({"x": [(-1, 1)]}, Rule.VERSION_RANGE),
+        ({"x": [((2**63 - 1) // 1000, 1)]}, Rule.VERSION_RANGE),
+    ]
+    for columns, rule in cases:
+        with pytest.raises(InvalidRequest) as refused:
+            write(engine, put("t", {"k": "a"}, columns))
+        assert refused.value.rule is rule
+    assert len(plain(read(engine)) or {}) == 1024
+
+
+def test_capacity_units(engine: Engine) -> None:
+    # semantics §9: a row of 2 x 4096 bytes costs (0, 3), with an expectation (1, 3)
+    columns: dict[str, Value] = {"x": "v" * 4096, "y": "v" * 4096}
+    written = engine.run(engine.write_row("i", put("t", {"k": "a"}, columns)))
+    assert written[:2] == (0, 3)
+    exists = Condition(RowExpectation.EXPECT_EXIST)
+    written = engine.run(engine.write_row("i", put("t", {"k": "a"}, columns, exists)))
+    assert written[:2] == (1, 3)
+    assert engine.get_row("i", get("t", {"k": "a"})).read_units == 3
+    assert engine.get_row("i", get("t", {"k": "absent"})).read_units == 1
+    assert engine.run(engine.write_row("i", delete("t", {"k": "a"}, exists)))[:2] == (1, 1)
+    deletion = [CellChange(CellOperation.DELETE_ALL_VERSIONS, "x", None, None)]
+    assert engine.run(engine.write_row("i", update("t", {"k": "a"}, deletion)))[:2] == (0, 1)

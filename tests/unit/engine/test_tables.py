@@ -1,0 +1,319 @@
+"""CreateTable, ListTable, DescribeTable, UpdateTable, DeleteTable (semantics §2)."""
+
+from dataclasses import replace
+
+import pytest
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.engine.table_record import decode_table, encode_table
+from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, StoreDamaged
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import SPACE_ROWS, SPACE_SEQUENCES
+from widerow.model.requests import (
+    CreateTable,
+    OptionsChange,
+    StreamChange,
+    ThroughputChange,
+    UpdateTable,
+)
+from widerow.model.row import ReturnContent, ReturnType
+from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
+from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
+from widerow.storage.interface import Store
+from widerow.testing.answers import decode_row
+from widerow.testing.changes import create, delete, get, put
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+SCHEMA = {"k": KeyType.STRING, "n": KeyType.INTEGER}
+FULL = CreateTable(
+    "full",
+    (KeyColumn("k", KeyType.INTEGER), KeyColumn("b", KeyType.BINARY)),
+    (DefinedColumn("d", ColumnType.DOUBLE), DefinedColumn("s", ColumnType.STRING)),
+    ThroughputChange(10, 20),
+    OptionsChange(86_400, 5, 1000, allow_update=False, update_full_row=True),
+    partitions=((KeyMarker.INF_MIN, 5), (5, 100), (100, KeyMarker.INF_MAX)),
+    stream=StreamChange(enable=True, expiration_hours=24, columns=("s", "s", "d")),
+    encryption=Encryption(enabled=True, key_type=2, key_id=b"id", role_arn=b"role"),
+)
+
+
+def test_describe_says_what_create_asked(engine: Engine, clock: FakeClock) -> None:
+    engine.run(engine.create_table("i", FULL))
+    table = engine.describe_table("i", "full")
+    assert table.key_columns == FULL.key_columns
+    assert table.defined_columns == FULL.defined_columns
+    assert table.options.time_to_live == 86_400
+    assert table.options.max_versions == 5
+    assert table.options.max_version_offset == 1000
+    assert not table.options.allow_update
+    assert table.options.update_full_row
+    assert table.throughput.reserved == Throughput(10, 20)
+    assert table.throughput.last_increase == clock.now_us() // 1_000_000
+    assert table.throughput.last_decrease is None
+    assert table.created_us == clock.now_us()
+    assert len(table.splits) == 2
+    assert table.stream is not None
+    assert table.stream.columns == ("s", "d")
+    assert table.encryption == FULL.encryption
+
+
+def test_records_of_tables_come_back(engine: Engine) -> None:
+    engine.run(engine.create_table("i", FULL))
+    table = engine.describe_table("i", "full")
+    assert decode_table(encode_table(table)) == table
+    plain = replace(table, stream=None, encryption=None, splits=())
+    assert decode_table(encode_table(plain)) == plain
+    for damaged in (b"", b"{}", b"[]", encode_table(table)[:-1], b'{"format":2}'):
+        with pytest.raises(StoreDamaged):
+            decode_table(damaged)
+    with pytest.raises(StoreDamaged, match="unknown fields"):
+        decode_table(encode_table(table)[:-1] + b',"more":1}')
+
+
+def test_tables_survive_a_reopened_engine(engine: Engine, store: Store) -> None:
+    engine.run(engine.create_table("i", FULL))
+    again = Engine(store, FakeClock(), FakeEntropy())
+    assert again.describe_table("i", "full") == engine.describe_table("i", "full")
+    again.run(again.create_table("i", create("other", SCHEMA)))
+    ids = {again.describe_table("i", name).id for name in again.list_tables("i")}
+    assert len(ids) == 2
+
+
+def test_existing_and_unknown_names(engine: Engine) -> None:
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    with pytest.raises(Conflict) as exists:
+        engine.create_table("i", create("t", SCHEMA))
+    assert exists.value.rule is Rule.TABLE_EXISTS
+    engine.run(engine.create_table("other", create("t", SCHEMA)))  # instances do not meet
+    assert engine.list_tables("i") == ("t",)
+    for call in (engine.describe_table, engine.delete_table):
+        with pytest.raises(NotFound):
+            call("i", "nowhere")
+    with pytest.raises(NotFound):
+        engine.update_table("i", UpdateTable("nowhere", options=OptionsChange(max_versions=2)))
+
+
+@pytest.mark.parametrize("name", ["0", "#", "中文", "T#", "T中文", "3t", "-", "", "a" * 256, "a\n"])
+def test_invalid_table_names_come_before_everything(engine: Engine, name: str) -> None:
+    # semantics §1.4
+    for call in (
+        lambda: engine.create_table("i", create(name, SCHEMA)),
+        lambda: engine.describe_table("i", name),
+        lambda: engine.delete_table("i", name),
+        lambda: engine.update_table("i", UpdateTable(name, options=OptionsChange(max_versions=2))),
+        lambda: engine.get_row("i", get(name, {"k": "a"})),
+        lambda: engine.write_row("i", put(name, {"k": "a"}, {})),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            call()
+        assert refused.value.rule is Rule.TABLE_NAME
+
+
+@pytest.mark.parametrize("name", ["_0", "_T", "A0", "a" * 255])
+def test_valid_table_names(engine: Engine, name: str) -> None:
+    engine.run(engine.create_table("i", create(name, SCHEMA)))
+    assert engine.list_tables("i") == (name,)
+
+
+def test_delete_hides_at_once_and_frees_later(engine: Engine, store: Store) -> None:
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
+    late = engine.write_row("i", put("t", {"k": "a", "n": 2}, {"x": 1}))
+    engine.run(engine.delete_table("i", "t"))
+    with pytest.raises(NotFound):
+        engine.run(late)  # planned before the drop, run after it
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    assert decode_row(engine.get_row("i", get("t", {"k": "a", "n": 1})).row) is None
+    assert check_store(store) == []
+    cleaning = engine.housekeeping()
+    assert cleaning is not None
+    engine.run(cleaning)
+    assert engine.housekeeping() is None
+    assert list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_SEQUENCES))) == []
+
+
+def test_an_interrupted_drop_is_finished_by_the_next_engine(engine: Engine, store: Store) -> None:
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
+    engine.run(engine.delete_table("i", "t"))
+    again = Engine(store, FakeClock(), FakeEntropy())
+    assert again.list_tables("i") == ()
+    cleaning = again.housekeeping()
+    assert cleaning is not None
+    again.run(cleaning)
+    assert list(store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))) == []
+
+
+BAD_DEFINITIONS: list[tuple[CreateTable, Rule]] = [
+    (create("t", {}), Rule.KEY_COLUMN_COUNT),
+    (create("t", {f"k{n}": KeyType.STRING for n in range(5)}), Rule.KEY_COLUMN_COUNT),
+    (
+        create("t", [KeyColumn("k", KeyType.STRING), KeyColumn("k", KeyType.STRING)]),
+        Rule.KEY_COLUMN_DUPLICATE,
+    ),
+    (create("t", {"3k": KeyType.STRING}), Rule.COLUMN_NAME),
+    (
+        create(
+            "t",
+            [
+                KeyColumn("k", KeyType.STRING),
+                KeyColumn("a", KeyType.INTEGER, auto_increment=True),
+                KeyColumn("b", KeyType.INTEGER, auto_increment=True),
+            ],
+        ),
+        Rule.AUTO_INCREMENT_COUNT,
+    ),
+    (
+        create("t", [KeyColumn("k", KeyType.STRING), KeyColumn("a", KeyType.STRING, True)]),  # noqa: FBT003  # the flag under test
+        Rule.AUTO_INCREMENT_TYPE,
+    ),
+    (
+        create("t", [KeyColumn("k", KeyType.INTEGER, auto_increment=True)]),
+        Rule.AUTO_INCREMENT_FIRST,
+    ),
+    (create("t", SCHEMA, time_to_live=0), Rule.TIME_TO_LIVE_VALUE),
+    (create("t", SCHEMA, time_to_live=-2), Rule.TIME_TO_LIVE_VALUE),
+    (create("t", SCHEMA, max_versions=0), Rule.MAX_VERSIONS_VALUE),
+    (create("t", SCHEMA, max_version_offset=-1), Rule.MAX_VERSION_OFFSET),
+    (create("t", SCHEMA, max_version_offset=(2**63 - 1) // 1_000_000 + 1), Rule.MAX_VERSION_OFFSET),
+    (
+        replace(create("t", SCHEMA), options=OptionsChange(max_versions=1)),
+        Rule.TIME_TO_LIVE_MISSING,
+    ),
+    (replace(create("t", SCHEMA), options=OptionsChange(-1)), Rule.MAX_VERSIONS_MISSING),
+    (replace(FULL, throughput=ThroughputChange(1, None)), Rule.THROUGHPUT_MISSING),
+    (replace(FULL, throughput=ThroughputChange(-1, 0)), Rule.THROUGHPUT_READ_NEGATIVE),
+    (replace(FULL, throughput=ThroughputChange(0, -1)), Rule.THROUGHPUT_WRITE_NEGATIVE),
+    (replace(FULL, throughput=ThroughputChange(0, 100_001)), Rule.THROUGHPUT_TOO_LARGE),
+    (replace(FULL, stream=StreamChange(enable=True, expiration_hours=169)), Rule.STREAM_EXPIRATION),
+    (
+        replace(FULL, defined_columns=(DefinedColumn("k", ColumnType.STRING),)),
+        Rule.DEFINED_COLUMN_DUPLICATE,
+    ),
+    (
+        replace(
+            FULL,
+            defined_columns=tuple(DefinedColumn(f"d{n}", ColumnType.STRING) for n in range(33)),
+        ),
+        Rule.DEFINED_COLUMN_COUNT,
+    ),
+]
+
+
+@pytest.mark.parametrize(("request_", "rule"), BAD_DEFINITIONS)
+def test_bad_definitions(engine: Engine, request_: CreateTable, rule: Rule) -> None:
+    # semantics §2.1, §4.7
+    with pytest.raises(InvalidRequest) as refused:
+        engine.create_table("i", request_)
+    assert refused.value.rule is rule
+    assert engine.list_tables("i") == ()
+
+
+def test_bad_pre_splits(engine: Engine) -> None:
+    # semantics §2.1
+    low, high = KeyMarker.INF_MIN, KeyMarker.INF_MAX
+    text = replace(FULL, key_columns=(KeyColumn("k", KeyType.STRING),))
+    eleven = [(low, 1), *((n, n + 1) for n in range(1, 10)), (10, high)]
+    for request, partitions, rule in (
+        (FULL, eleven, Rule.SPLIT_COUNT),
+        (FULL, [(low, 2**63 - 1), (2**63 - 1, high)], Rule.SPLIT_INFINITE),
+        (FULL, [(low, "a"), ("a", high)], Rule.SPLIT_TYPE),
+        (FULL, [(low, 5), (6, high)], Rule.SPLIT_CONTIGUOUS),
+        (FULL, [(low, 5), (5, 4), (4, high)], Rule.SPLIT_CONTIGUOUS),
+        (FULL, [(1, 5), (5, high)], Rule.SPLIT_CONTIGUOUS),
+        (text, [(low, ""), ("", high)], Rule.SPLIT_EMPTY_STRING),
+        (text, [(low, "a" * 65), ("a" * 65, high)], Rule.SPLIT_LENGTH),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            engine.create_table("i", replace(request, partitions=tuple(partitions)))  # type: ignore[arg-type]  # a mixed table of cases
+        assert refused.value.rule is rule
+
+
+def test_table_quota(engine: Engine) -> None:
+    # semantics §17: 64 tables in an instance
+    for n in range(64):
+        engine.run(engine.create_table("i", create(f"t{n}", SCHEMA)))
+    with pytest.raises(Exhausted) as refused:
+        engine.create_table("i", create("t64", SCHEMA))
+    assert refused.value.rule is Rule.TABLE_QUOTA
+    engine.run(engine.create_table("other", create("t", SCHEMA)))
+
+
+def test_update_table(engine: Engine, clock: FakeClock) -> None:
+    # semantics §2.4
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+
+    def change(**parts: object) -> Table:
+        return engine.run(engine.update_table("i", UpdateTable("t", **parts)))  # type: ignore[arg-type]  # parts by name
+
+    assert change(options=OptionsChange(3600, 7)).options.max_versions == 7
+    assert engine.describe_table("i", "t").options.time_to_live == 3600
+    with pytest.raises(Exhausted) as early:
+        change(throughput=ThroughputChange(5, None))
+    assert early.value.rule is Rule.THROUGHPUT_CHANGE_RATE
+    clock.advance(120)
+    table = change(throughput=ThroughputChange(5, None))
+    assert table.throughput.reserved == Throughput(5, 0)
+    assert table.throughput.last_increase == clock.now_us() // 1_000_000
+    clock.advance(120)
+    table = change(throughput=ThroughputChange(1, 0))
+    assert table.throughput.last_decrease == clock.now_us() // 1_000_000
+    on = change(stream=StreamChange(enable=True, expiration_hours=5, columns=("a",))).stream
+    assert on is not None
+    more = change(stream=StreamChange(enable=True, columns=("a", "b"))).stream
+    assert more == replace(on, columns=("a", "b"))
+    assert change(stream=StreamChange(enable=False)).stream is None
+
+
+@pytest.mark.parametrize(
+    ("request_", "rule"),
+    [
+        (UpdateTable("t"), Rule.TABLE_UPDATE_EMPTY),
+        (UpdateTable("t", options=OptionsChange()), Rule.TABLE_OPTIONS_EMPTY),
+        (UpdateTable("t", options=OptionsChange(0)), Rule.TIME_TO_LIVE_VALUE),
+        (UpdateTable("t", options=OptionsChange(update_full_row=True)), Rule.UPDATE_FULL_ROW_FIXED),
+        (UpdateTable("t", throughput=ThroughputChange(-1, -1)), Rule.THROUGHPUT_UPDATE),
+        (UpdateTable("t", throughput=ThroughputChange(100_001, 1)), Rule.THROUGHPUT_TOO_LARGE),
+    ],
+)
+def test_bad_updates(engine: Engine, request_: UpdateTable, rule: Rule) -> None:
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    with pytest.raises(InvalidRequest) as refused:
+        engine.update_table("i", request_)
+    assert refused.value.rule is rule
+
+
+def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
+    # semantics §4.7
+    columns = [KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True)]
+    engine.run(engine.create_table("i", create("t", columns)))
+    chosen: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
+    returns = ReturnContent(ReturnType.PRIMARY_KEY)
+    numbers: list[int] = []
+    for step in (0, 0, -10, 5):
+        clock.advance(step)
+        written = engine.run(engine.write_row("i", put("t", chosen, {"x": step}, returns=returns)))
+        row = decode_row(written.row)
+        assert row is not None
+        number = row[0]["n"]
+        assert isinstance(number, int)
+        found = decode_row(engine.get_row("i", get("t", {"k": "a", "n": number})).row)
+        assert found is not None
+        numbers.append(number)
+    assert numbers == sorted(set(numbers))
+    far = numbers[-1] + 1000
+    engine.run(engine.write_row("i", put("t", {"k": "a", "n": far}, {"x": 1})))
+    written = engine.run(engine.write_row("i", put("t", chosen, {"x": 1}, returns=returns)))
+    row = decode_row(written.row)
+    assert row is not None
+    assert row[0]["n"] == far + 1
+    with pytest.raises(InvalidRequest) as refused:
+        engine.write_row("i", delete("t", chosen))
+    assert refused.value.rule is Rule.AUTO_INCREMENT_DELETE
+    with pytest.raises(InvalidRequest) as refused:
+        engine.get_row("i", get("t", chosen))
+    assert refused.value.rule is Rule.KEY_AUTO_INCREMENT_READ
+    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
+    with pytest.raises(Exhausted):
+        engine.run(engine.write_row("i", put("t", chosen, {"x": 1})))

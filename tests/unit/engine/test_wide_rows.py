@@ -1,0 +1,147 @@
+"""Rows above the segment bound (design §5, docs/formats/rows.md)."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import SPACE_ROWS
+from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
+from widerow.model.row import RowChange
+from widerow.model.selection import Selection
+from widerow.model.values import KeyMarker, KeyType
+from widerow.rows.record import RecordKind
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
+from widerow.testing.answers import decode_row, decode_rows, plain
+from widerow.testing.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    put,
+    put_cells,
+    scan,
+    update,
+)
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+KEY = {"k": "wide"}
+
+
+@pytest.fixture(autouse=True)
+def _table(engine: Engine) -> None:
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING}, max_versions=2)))
+
+
+def write(engine: Engine, change: RowChange) -> None:
+    engine.run(engine.write_row("i", change))
+
+
+def columns(engine: Engine) -> dict[str, object] | None:
+    found = plain(decode_row(engine.get_row("i", get("t", KEY)).row))
+    return None if found is None else dict(found)
+
+
+def records(store: Store) -> list[bytes]:
+    return [record for _, record in store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))]
+
+
+def test_a_row_is_cut_above_the_bound_and_not_below(engine: Engine, store: Store) -> None:
+    write(engine, put("t", KEY, {f"c{n:04}": n for n in range(SEGMENT_CELLS_MAX)}))
+    assert [record[0] for record in records(store)] == [RecordKind.ROW]
+    write(engine, update("t", KEY, put_cells({"one_more": 1})))
+    assert [record[0] for record in records(store)] == [RecordKind.WIDE] + [RecordKind.SEGMENT] * 3
+    assert columns(engine) == {f"c{n:04}": n for n in range(SEGMENT_CELLS_MAX)} | {"one_more": 1}
+    assert check_store(store) == []
+
+
+def test_a_large_value_makes_a_row_wide(engine: Engine, store: Store) -> None:
+    write(engine, put("t", KEY, {"a": "x" * SEGMENT_BYTES_MAX, "b": 1}))
+    assert [record[0] for record in records(store)] == [RecordKind.WIDE] + [RecordKind.SEGMENT] * 2
+    assert columns(engine) == {"a": "x" * SEGMENT_BYTES_MAX, "b": 1}
+
+
+def test_replacing_and_deleting_take_the_segments_along(engine: Engine, store: Store) -> None:
+    many = {f"c{n:04}": n for n in range(1000)}
+    write(engine, put("t", KEY, many))
+    write(engine, put("t", KEY, {"a": 1}))
+    assert [record[0] for record in records(store)] == [RecordKind.ROW]
+    write(engine, put("t", KEY, many))
+    write(engine, delete("t", KEY))
+    assert records(store) == []
+    assert columns(engine) is None
+
+
+def test_one_column_of_a_wide_row_touches_one_segment(
+    engine: Engine, store: Store, clock: FakeClock
+) -> None:
+    for start in range(0, 10_000, 1000):
+        cells = put_cells({f"c{n:05}": n for n in range(start, start + 1000)})
+        write(engine, update("t", KEY, cells))
+    before = set(records(store))
+    clock.advance(1)
+    write(engine, update("t", KEY, [*put_cells({"c05000": -1}), increment("c05001", 5)]))
+    changed = set(records(store)) - before
+    assert sorted(record[0] for record in changed) == [RecordKind.WIDE, RecordKind.SEGMENT]
+    selection = Selection(frozenset({"c05000", "c05001", "c09999"}), max_versions=1)
+    row = decode_row(engine.get_row("i", get("t", KEY, selection)).row)
+    assert plain(row) == {"c05000": -1, "c05001": 5006, "c09999": 9999}
+    between = Selection(start_column="c07000", end_column="c07003", max_versions=1)
+    row = decode_row(engine.get_row("i", get("t", KEY, between)).row)
+    assert plain(row) == {"c07000": 7000, "c07001": 7001, "c07002": 7002}
+
+
+def test_a_wide_row_that_loses_every_column_still_exists(engine: Engine, store: Store) -> None:
+    names = [f"c{n:04}" for n in range(1000)]
+    write(engine, put("t", KEY, dict.fromkeys(names, 1)))
+    write(engine, update("t", KEY, [delete_all(name) for name in names]))
+    assert decode_row(engine.get_row("i", get("t", KEY)).row) == (KEY, {})
+    assert len(records(store)) == 1
+
+
+def test_ranges_pass_wide_rows_in_both_directions(engine: Engine) -> None:
+    for key in ("a", "m", "z"):
+        size = 700 if key == "m" else 1
+        write(engine, put("t", {"k": key}, {f"c{n:04}": n for n in range(size)}))
+    ends = ({"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
+    up = engine.get_range("i", scan("t", ends[0], ends[1]))
+    down = engine.get_range("i", scan("t", ends[1], ends[0], backward=True))
+    rows = decode_rows(up.rows)
+    assert [row[0]["k"] for row in rows] == ["a", "m", "z"]
+    assert len(rows[1][1]) == 700
+    assert decode_rows(down.rows) == rows[::-1]
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.booleans(),  # delete the columns, or put them
+            st.integers(0, 1499),  # first column
+            st.integers(1, 7),  # stride
+            st.integers(1, 400),  # how many
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_wide_rows_agree_with_a_dictionary(steps: list[tuple[bool, int, int, int]]) -> None:
+    expected: dict[str, int] = {}
+    with open_store("memory:") as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        for deleting, first, stride, count in steps:
+            names = [f"c{(first + n * stride) % 1500:04}" for n in range(count)]
+            if deleting:
+                write(engine, update("t", KEY, [delete_all(name) for name in names]))
+                for name in names:
+                    expected.pop(name, None)
+            else:
+                write(engine, update("t", KEY, put_cells(dict.fromkeys(names, first))))
+                expected |= dict.fromkeys(names, first)
+            assert (columns(engine) or {}) == expected
+            assert check_store(store) == []
