@@ -1,4 +1,4 @@
-"""Every bound, with its reason. Foreign limits cite the vendor's (semantics §17 and others)."""
+"""Every bound, with its reason. Foreign ones cite the vendor's behaviour (semantics §17)."""
 
 from typing import Final
 
@@ -71,3 +71,4 @@ DRAIN_SECONDS_MAX: Final = 30  # SIGTERM: how long running requests may finish
 LINGER_BYTES_MAX: Final = 64 * 1024 * 1024  # thrown away after a refusal, so that it can be read
 LINGER_SECONDS_MAX: Final = 5  # the same in time
 REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end
+BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
