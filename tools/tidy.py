@@ -370,7 +370,7 @@ def leads_somewhere(tree: Tree, source: Source, target: str) -> bool:
     if path:
         parts: list[str] = []
         for part in (Path(source.path).parent / path).parts:
-            parts = parts[:-1] if part == ".." else [*parts, part]
+            parts = parts[:-1] if part == ".." and parts else [*parts, part]
         name = "/".join(parts)
     inside = any(each == name or each.startswith(f"{name}/") for each in tree) or name == "LICENSE"
     return inside and (not anchor or name not in tree or anchor in anchors(tree[name]))
