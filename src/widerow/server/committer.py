@@ -1,0 +1,234 @@
+"""Group commit: one thread hands waiting plans to the store, many at a time, with one sync.
+
+A plan that arrives while nothing is under way starts at once. Plans that arrive while a sync runs
+wait for it and then share the next one, so groups grow with the load and no timer is needed.
+A group ends at `GROUP_WRITES_MAX` writes or `GROUP_BYTES_MAX` bytes, and before a plan that wants
+a group of its own. After a group: each write's `settled`, then each plan's `finish`, both here,
+then one call into the loop with all the answers.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from widerow.errors import Exhausted, Rule, StorageFailure
+from widerow.limits import GROUP_BYTES_MAX, GROUP_WRITES_MAX
+from widerow.storage.interface import Outcome, Store, Write
+
+if TYPE_CHECKING:
+    from widerow.clock import Clock
+    from widerow.engine.plan import Plan
+    from widerow.server.metrics import Metrics
+
+__all__ = ["Committed", "Committer", "Done", "Post"]
+
+T = TypeVar("T")
+
+Done = Callable[[Any, Exception | None], None]
+"""Takes a plan's answer, or the error instead of it."""
+
+
+class Committed(NamedTuple):
+    """A plan's end: whom to tell, and what."""
+
+    done: Done
+    answer: Any
+    error: Exception | None
+
+
+Post = Callable[[list[Committed]], None]
+"""Carries the ends of a group's plans to where they are awaited. Called on the writer's thread."""
+
+
+class _Waiting(NamedTuple):
+    plan: "Plan[Any]"
+    done: Done
+    alone: bool
+
+
+_END: Final = None  # behind the last plan
+
+
+def call_each(ends: list[Committed]) -> None:
+    """Tell everyone, on the thread this is called on."""
+    for end in ends:
+        end.done(end.answer, end.error)
+
+
+class Committer:
+    """The writer thread and its queue. Any thread may submit."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: "Clock",
+        metrics: "Metrics",
+        post: Post = call_each,
+        failed: Callable[[StorageFailure], None] | None = None,
+    ) -> None:
+        """Nothing runs before `start`.
+
+        `post` carries answers to the loop; by default they are told on the writer's thread.
+        `failed` hears of every group that the store refused as a whole.
+        """
+        self._store = store
+        self._clock = clock
+        self._metrics = metrics
+        self._post = post
+        self._failed = failed
+        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+        self._lock = threading.Lock()  # nothing gets behind the end mark
+
+    def start(self) -> None:
+        """Start the writer thread."""
+        self._thread = threading.Thread(target=self._run, name="widerow-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, plan: "Plan[Any]", done: Done) -> None:
+        """Commit `plan` with whatever else waits; `done` gets its answer or its error.
+
+        Raises: `Exhausted` (SERVER_STOPPING) after `stop`.
+        """
+        self._put(_Waiting(plan, done, any(write.alone for write in plan.writes)))
+
+    def run(self, plan: "Plan[T]") -> T:
+        """Commit `plan` and wait for its answer. Not for the loop's thread, nor the writer's.
+
+        Raises what `plan.finish` raises, and `StorageFailure`.
+        """
+        ends: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+        # `post` may need a loop that this caller does not run: the group tells us by itself.
+        waiting = _Waiting(plan, _Direct(ends), any(write.alone for write in plan.writes))
+        if self._thread is None and not self._stopped:
+            self._commit([waiting])
+        else:
+            self._put(waiting)
+        answer, error = ends.get()
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]  # what this plan's finish returned
+
+    def stop(self) -> None:
+        """Commit what was submitted before, then end the thread. Idempotent; waits."""
+        with self._lock:
+            if not self._stopped:
+                self._stopped = True
+                self._queue.put(_END)
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+
+    def _put(self, waiting: _Waiting) -> None:
+        with self._lock:
+            if self._stopped:
+                raise Exhausted(Rule.SERVER_STOPPING)
+            self._queue.put(waiting)
+
+    @property
+    def waiting(self) -> int:
+        """About how many plans wait for the writer."""
+        return self._queue.qsize()
+
+    # --- the writer's thread -----------------------------------------------------------------
+
+    def _run(self) -> None:
+        held: _Waiting | None = None
+        ended = False
+        while not ended or held is not None:
+            first = held if held is not None else self._queue.get()
+            if first is _END:
+                return
+            group, held, ended = self._drain(first, ended=ended)
+            self._commit(group)
+
+    def _drain(
+        self, first: _Waiting, *, ended: bool
+    ) -> tuple[list[_Waiting], _Waiting | None, bool]:
+        """The group that begins with `first`, the plan that did not fit, whether all is read."""
+        group = [first]
+        writes = len(first.plan.writes)
+        size = first.plan.size
+        while not first.alone and not ended:
+            try:
+                waiting = self._queue.get_nowait()
+            except Empty:
+                break
+            if waiting is _END:
+                return group, None, True
+            writes += len(waiting.plan.writes)
+            size += waiting.plan.size
+            if waiting.alone or writes > GROUP_WRITES_MAX or size > GROUP_BYTES_MAX:
+                return group, waiting, False
+            group.append(waiting)
+        return group, None, ended
+
+    def _commit(self, group: list[_Waiting]) -> None:
+        """Hand a group to the store and tell everyone in it how it ended."""
+        started = self._clock.monotonic_ns()
+        try:
+            if group[0].alone:
+                outcomes = [
+                    outcome
+                    for writes in group[0].plan.groups()
+                    for outcome in self._transact(writes)
+                ]
+            else:
+                outcomes = self._transact(
+                    [write for waiting in group for write in waiting.plan.writes]
+                )
+        except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear it
+            self._metrics.commit_failed()
+            if self._failed is not None and isinstance(error, StorageFailure):
+                self._failed(error)
+            self._tell(group, [Committed(each.done, None, error) for each in group])
+            return
+        self._metrics.committed(len(outcomes), self._clock.monotonic_ns() - started)
+        self._tell(group, _ends(group, outcomes))
+
+    def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        if not writes:
+            return []
+        outcomes = self._store.transact_group(writes)
+        for write, outcome in zip(writes, outcomes, strict=True):
+            if write.settled is not None and outcome.error is None:
+                write.settled(outcome.result)
+        return outcomes
+
+    def _tell(self, group: list[_Waiting], ends: list[Committed]) -> None:
+        posted = []
+        for waiting, end in zip(group, ends, strict=True):
+            if isinstance(waiting.done, _Direct):
+                end.done(end.answer, end.error)
+            else:
+                posted.append(end)
+        if posted:
+            self._post(posted)
+
+
+class _Direct:
+    """The `done` of a caller that waits on a queue of its own."""
+
+    __slots__ = ("_ends",)
+
+    def __init__(self, ends: "SimpleQueue[tuple[Any, Exception | None]]") -> None:
+        self._ends = ends
+
+    def __call__(self, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
+        self._ends.put((answer, error))
+
+
+def _ends(group: list[_Waiting], outcomes: list[Outcome[Any]]) -> list[Committed]:
+    """What each plan makes of its share of the outcomes."""
+    ends = []
+    offset = 0
+    for plan, done, _ in group:
+        stop = offset + len(plan.writes)
+        try:
+            ends.append(Committed(done, plan.finish(outcomes[offset:stop]), None))
+        except Exception as error:  # noqa: BLE001  # it is this plan's answer
+            ends.append(Committed(done, None, error))
+        offset = stop
+    return ends

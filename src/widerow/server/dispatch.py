@@ -1,0 +1,287 @@
+"""From a request to its answer: find the operation, verify the sender, decode, run, encode.
+
+Checks come in the protocol's order (wire §1.2): method, action, headers and identity
+(`wire/tablestore/envelope.py`), permission, then decoding and the engine's own rules. Whatever a
+client sends is answered with an error of the protocol; an exception that nobody foresaw is
+answered as an internal error and logged with its frames, and without its words: they may hold
+what the client stored.
+
+Reads run here, on the loop, unless the store says that its reads may block; then requests run on
+a few threads. Writes become plans, which the committer carries out; their answers come back on the
+loop.
+"""
+
+import logging
+import traceback
+from asyncio import AbstractEventLoop
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from widerow.auth.keyring import Keyring, Permission
+from widerow.auth.policy import InstancePolicy, authorize
+from widerow.clock import Clock, Entropy
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, Rule, StorageFailure, WiderowError
+from widerow.limits import BLOCKING_THREADS_MAX
+from widerow.server.committer import Committer
+from widerow.server.message import Reply, Request, Response
+from widerow.server.metrics import Metrics
+from widerow.server.probes import Probes, text
+from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
+from widerow.wire.tablestore.errors import encode_error, foreign, hint
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, Operation, operation
+
+__all__ = ["Dispatcher", "Identity", "RequestIds"]
+
+_log = logging.getLogger("widerow.server")
+
+_NO_ACTION: Final = "other"  # in metrics: what clients make up is no label
+_UNIQUE_BYTES: Final = 10  # of a process, in its request ids: 80 bits, written as 20 digits
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who may come in: the keys and the instances. A value; replace it whole to change it."""
+
+    keyring: Keyring
+    instances: InstancePolicy
+
+
+class RequestIds:
+    """Identifiers of requests: 36 characters, shaped as the protocol's clients know them.
+
+    Unique by a random prefix for each process and a counter; nothing about them is secret.
+    """
+
+    __slots__ = ("_count", "_prefix")
+
+    def __init__(self, entropy: Entropy) -> None:
+        """Choose the prefix."""
+        digits = entropy.token_bytes(_UNIQUE_BYTES).hex()
+        self._prefix = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}-"
+        self._count = 0
+
+    def next(self) -> str:
+        """One that was not given out before. Cost: 0.2 µs."""
+        self._count += 1
+        return f"{self._prefix}{self._count:012x}"
+
+
+class _Route(NamedTuple):
+    operation: Operation
+    permission: Permission
+    path: str  # what is signed: the endpoint's prefix is not
+
+
+class _Call(NamedTuple):
+    """What an answer needs to know of its request."""
+
+    action: str
+    path: str
+    request_id: str
+    received_ns: int
+    opened: Opened | None
+
+
+class Dispatcher:
+    """The handler of the port. Lives on the loop's thread; nothing it is handed makes it raise."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        committer: Committer,
+        probes: Probes,
+        identity: Identity,
+        clock: Clock,
+        entropy: Entropy,
+        metrics: Metrics,
+    ) -> None:
+        """Serve `engine`, committing through `committer`."""
+        self.identity = identity
+        self._engine = engine
+        self._committer = committer
+        self._probes = probes
+        self._clock = clock
+        self._metrics = metrics
+        self._ids = RequestIds(entropy)
+        self._routes = _routes(OPERATIONS)
+        self._traced = _log.isEnabledFor(logging.DEBUG)
+        self._loop: AbstractEventLoop | None = None
+        self._threads: ThreadPoolExecutor | None = None
+
+    def use_threads(self, loop: AbstractEventLoop) -> None:
+        """Run requests on threads from now on, answering on `loop`: the store may block."""
+        self._loop = loop
+        self._threads = ThreadPoolExecutor(BLOCKING_THREADS_MAX, "widerow-request")
+
+    def close(self) -> None:
+        """End the threads, if there are any, after the work they have."""
+        if self._threads is not None:
+            self._threads.shutdown()
+
+    def handle(self, request: Request, reply: Reply) -> Response | None:
+        """Answer now, or return None and call `reply` on the loop's thread later."""
+        route = self._routes.get(request.target)
+        if route is not None and request.method == b"POST":
+            return self._run(route, request, reply)
+        target = request.target.decode("latin-1").partition("?")[0]
+        if request.method in (b"GET", b"HEAD"):
+            page = self._probes.page(target)
+            if page is not None:
+                return self._counted(request, target[1:], page)
+        action = _action_of(target)
+        known = action in OPERATIONS or action in UNSUPPORTED
+        if request.method in (b"GET", b"HEAD") and not known:
+            words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
+            return self._counted(request, _NO_ACTION, text(404, words))
+        call = _Call(_NO_ACTION, "/" + action, self._ids.next(), request.received_ns, None)
+        try:
+            if request.method != b"POST":
+                raise InvalidRequest(Rule.HTTP_METHOD)
+            found = operation(action)
+        except WiderowError as error:
+            return self._failed(call, error)
+        return self._run(_route(found), request, reply)
+
+    def refuse(self, error: WiderowError) -> Response:
+        """The answer to something that never became a request."""
+        now_ns = self._clock.monotonic_ns()
+        return self._failed(_Call(_NO_ACTION, "/", self._ids.next(), now_ns, None), error)
+
+    def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
+        action = route.operation.name
+        call = _Call(action, route.path, self._ids.next(), request.received_ns, None)
+        try:
+            opened = self._open(route.path, request)
+            call = _Call(action, route.path, call.request_id, call.received_ns, opened)
+            authorize(opened.key, route.permission)
+            if self._threads is not None:
+                self._run_on_thread(route.operation, opened, call, reply)
+                return None
+            result = self._perform(route.operation, opened)
+            if route.operation.writes:
+                self._committer.submit(result, partial(self._settled, route.operation, call, reply))
+                return None
+        except Exception as error:  # noqa: BLE001  # every request is answered
+            return self._failed(call, error)
+        return self._answered(call, result)
+
+    def _open(self, path: str, request: Request) -> Opened:
+        if request.repeated:
+            raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
+        identity = self.identity
+        return open_request(
+            path,
+            request.headers,
+            request.body,
+            identity.keyring,
+            identity.instances,
+            self._clock.now_us(),
+        )
+
+    def _perform(self, action: Operation, opened: Opened) -> Any:  # noqa: ANN401  # see the table
+        """A write's plan, or the body of a read's answer."""
+        result = action.call(self._engine, opened.instance, action.decode(opened.body))
+        return result if action.writes else action.encode(result)
+
+    def _run_on_thread(self, action: Operation, opened: Opened, call: _Call, reply: Reply) -> None:
+        assert self._threads is not None
+        assert self._loop is not None
+        loop = self._loop
+        back = partial(self._performed, action, call, reply)
+        work = self._threads.submit(self._perform, action, opened)
+        work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
+
+    def _performed(
+        self, action: Operation, call: _Call, reply: Reply, future: "Future[Any]"
+    ) -> None:
+        """Back on the loop."""
+        try:
+            result = future.result()
+            if action.writes:
+                self._committer.submit(result, partial(self._settled, action, call, reply))
+                return
+            response = self._answered(call, result)
+        except Exception as error:  # noqa: BLE001  # every request is answered
+            response = self._failed(call, error)
+        reply(response)
+
+    def _settled(
+        self,
+        action: Operation,
+        call: _Call,
+        reply: Reply,
+        answer: Any,  # noqa: ANN401  # what the operation's plan returns
+        error: Exception | None,
+    ) -> None:
+        """A write is durable, or refused."""
+        if error is not None:
+            reply(self._failed(call, error))
+            return
+        try:
+            response = self._answered(call, action.encode(answer))
+        except Exception as failure:  # noqa: BLE001  # every request is answered
+            response = self._failed(call, failure)
+        reply(response)
+
+    # --- answers -----------------------------------------------------------------------------
+
+    def _answered(self, call: _Call, body: bytes) -> Response:
+        head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
+        self._note(call, 200, "OK")
+        return Response(200, head, body)
+
+    def _failed(self, call: _Call, error: Exception) -> Response:
+        status, code, message = foreign(error)
+        body = encode_error(code, message)
+        head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
+        allow = b"allow: POST\r\n" if status == 405 else b""
+        self._note(call, status, code)
+        if not isinstance(error, WiderowError):
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            facts = {"action": call.action, "request_id": call.request_id, "frames": frames}
+            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+        elif isinstance(error, StorageFailure):
+            facts = {"action": call.action, "request_id": call.request_id}
+            _log.warning("%s: %s", type(error).__name__, error, extra={"facts": facts})
+        return Response(
+            status, b"%b%bx-widerow-hint: %b\r\n" % (head, allow, hint(error).encode()), body
+        )
+
+    def _counted(self, request: Request, action: str, response: Response) -> Response:
+        call = _Call(action, "", "", request.received_ns, None)
+        self._note(call, response.status, "OK" if response.status == 200 else "-")
+        return response
+
+    def _note(self, call: _Call, status: int, code: str) -> None:
+        elapsed_ns = self._clock.monotonic_ns() - call.received_ns
+        self._metrics.answered(call.action, code, elapsed_ns)
+        if self._traced:
+            facts = {
+                "action": call.action,
+                "status": status,
+                "code": code,
+                "us": elapsed_ns // 1000,
+                "request_id": call.request_id,
+            }
+            _log.debug("answered", extra={"facts": facts})
+
+
+def _routes(operations: Mapping[str, Operation]) -> dict[bytes, _Route]:
+    return {f"/{name}".encode(): _route(each) for name, each in operations.items()}
+
+
+def _route(found: Operation) -> _Route:
+    return _Route(found, Permission(found.permission), "/" + found.name)
+
+
+def _action_of(target: str) -> str:
+    """The action of a target, whatever prefix the endpoint has: its last segment.
+
+    The actions of tunnels are the only ones of two segments.
+    """
+    before, _, last = target.rpartition("/")
+    return f"tunnel/{last}" if before.endswith("/tunnel") else last

@@ -1,0 +1,66 @@
+"""Structured logs on stderr: one line for each event, as text or as JSON.
+
+An event is a constant sentence and facts (`extra={"facts": {...}}`). Facts are names, counts and
+ids; never cell values, keys of rows, or secrets.
+"""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Final, TextIO
+
+__all__ = ["FORMATS", "LEVELS", "configure_logging"]
+
+FORMATS: Final = ("text", "json")
+LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+
+
+def configure_logging(form: str, level: str, stream: TextIO | None = None) -> None:
+    """Send widerow's log to `stream` (stderr) as `form`, from `level` on. Call again to change."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_JsonLines() if form == "json" else _TextLines())
+    logger = logging.getLogger("widerow")
+    logger.handlers[:] = [handler]
+    logger.setLevel(level.upper())
+    logger.propagate = False
+    logging.getLogger("asyncio").handlers[:] = [handler]
+
+
+class _JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": _time(record),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **_facts(record),
+        }
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class _TextLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        facts = "".join(f" {name}={_quoted(value)}" for name, value in _facts(record).items())
+        text = f"{_time(record)} {record.levelname.lower():8} {record.getMessage()}{facts}"
+        if record.exc_info and record.exc_info[0] is not None:
+            text += "\n" + self.formatException(record.exc_info)
+        return text
+
+
+def _facts(record: logging.LogRecord) -> dict[str, object]:
+    facts: dict[str, object] = getattr(record, "facts", {})
+    return facts
+
+
+def _quoted(value: object) -> str:
+    """As it is if it is one word, else as JSON, so that no fact can begin a line of its own."""
+    words = str(value)
+    plain = words.isascii() and words.isprintable() and not set(words) & set(' "=')
+    return words if plain and words else json.dumps(words)
+
+
+def _time(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

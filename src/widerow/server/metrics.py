@@ -1,0 +1,142 @@
+"""What the server counts, and how it is written for Prometheus (text format 0.0.4).
+
+Our own counters: a request costs one dictionary increment and one bisection, where a metrics
+library takes locks and builds label keys for each. Requests are counted on the loop's thread only,
+commits on the writer's thread only; reading them from elsewhere sees whole numbers.
+"""
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from widerow.server.admission import Admission
+
+__all__ = ["Histogram", "Metrics", "render_metrics", "resident_bytes"]
+
+# A read in memory takes 0.1 ms, a lone sync 0.3 ms, a full group 3 ms; beyond a second is trouble.
+_BOUNDS: Final = (
+    *(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01),
+    *(0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+)
+_BOUNDS_NS: Final = tuple(int(bound * 1e9) for bound in _BOUNDS)
+_PAGE_BYTES: Final = 4096
+
+
+class Histogram:
+    """Durations, counted into buckets."""
+
+    __slots__ = ("buckets", "sum_ns")
+
+    def __init__(self) -> None:
+        """Nothing seen yet."""
+        self.buckets = [0] * (len(_BOUNDS) + 1)
+        self.sum_ns = 0
+
+    def observe(self, nanoseconds: int) -> None:
+        """Count one duration."""
+        self.buckets[bisect_left(_BOUNDS_NS, nanoseconds)] += 1
+        self.sum_ns += nanoseconds
+
+
+class Metrics:
+    """Everything that is counted."""
+
+    __slots__ = ("commit_failures", "commit_seconds", "commits", "requests", "seconds", "writes")
+
+    def __init__(self) -> None:
+        """All zero."""
+        self.requests: dict[tuple[str, str], int] = {}
+        self.seconds: dict[str, Histogram] = {}
+        self.commits = 0
+        self.writes = 0
+        self.commit_failures = 0
+        self.commit_seconds = Histogram()
+
+    def answered(self, action: str, code: str, nanoseconds: int) -> None:
+        """Count a request: its action, its error code (`OK` if none), how long it took.
+
+        `action` must come from a bounded set: clients do not choose labels.
+        """
+        pair = (action, code)
+        requests = self.requests
+        requests[pair] = requests.get(pair, 0) + 1
+        histogram = self.seconds.get(action)
+        if histogram is None:
+            histogram = self.seconds[action] = Histogram()
+        histogram.observe(nanoseconds)
+
+    def committed(self, writes: int, nanoseconds: int) -> None:
+        """Count a group commit."""
+        self.commits += 1
+        self.writes += writes
+        self.commit_seconds.observe(nanoseconds)
+
+    def commit_failed(self) -> None:
+        """Count a group that the store refused."""
+        self.commit_failures += 1
+
+
+def render_metrics(
+    metrics: Metrics, admission: "Admission", waiting: int, store: Mapping[str, int]
+) -> bytes:
+    """The page that Prometheus reads. `store`: counters and sizes of the store, by name."""
+    lines = [
+        *_family("requests_total", "counter", "Requests answered, by action and error code."),
+        *(
+            f'widerow_requests_total{{action="{action}",code="{code}"}} {count}'
+            for (action, code), count in sorted(metrics.requests.items())
+        ),
+        *_family("request_seconds", "histogram", "From the last byte read to the answer written."),
+    ]
+    for action, histogram in sorted(metrics.seconds.items()):
+        lines += _histogram("request_seconds", histogram, f'action="{action}"')
+    lines += _family("commit_seconds", "histogram", "Group commits: bodies, batch and sync.")
+    lines += _histogram("commit_seconds", metrics.commit_seconds, "")
+    for name, kind, text, value in _singles(metrics, admission, waiting):
+        lines += [*_family(name, kind, text), f"widerow_{name} {value}"]
+    lines += _family("store", "gauge", "What the store says of itself.")
+    lines += (f'widerow_store{{name="{name}"}} {value}' for name, value in sorted(store.items()))
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _singles(
+    metrics: Metrics, admission: "Admission", waiting: int
+) -> Iterable[tuple[str, str, str, float]]:
+    return (
+        ("commits_total", "counter", "Group commits.", metrics.commits),
+        ("committed_writes_total", "counter", "Writes in them.", metrics.writes),
+        ("commit_failures_total", "counter", "Groups the store refused.", metrics.commit_failures),
+        ("writes_waiting", "gauge", "Plans waiting for the writer.", waiting),
+        ("connections", "gauge", "Open connections.", admission.connections),
+        ("requests_in_flight", "gauge", "Not yet answered.", admission.requests_in_flight),
+        ("bytes_in_flight", "gauge", "Bytes of their bodies.", admission.bytes_in_flight),
+        ("refused_total", "counter", "Refused for lack of room.", admission.refused),
+        ("process_cpu_seconds_total", "counter", "CPU time used.", time.process_time()),
+        ("process_resident_bytes", "gauge", "Resident memory.", resident_bytes()),
+    )
+
+
+def _family(name: str, kind: str, text: str) -> tuple[str, str]:
+    return f"# HELP widerow_{name} {text}", f"# TYPE widerow_{name} {kind}"
+
+
+def _histogram(name: str, histogram: Histogram, label: str) -> Iterator[str]:
+    comma = "," if label else ""
+    count = 0
+    for bound, bucket in zip((*_BOUNDS, "+Inf"), histogram.buckets, strict=True):
+        count += bucket
+        yield f'widerow_{name}_bucket{{{label}{comma}le="{bound}"}} {count}'
+    braces = f"{{{label}}}" if label else ""
+    yield f"widerow_{name}_sum{braces} {histogram.sum_ns / 1e9}"
+    yield f"widerow_{name}_count{braces} {count}"
+
+
+def resident_bytes() -> int:
+    """Resident memory of this process, in bytes; 0 where the system does not say (not Linux)."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * _PAGE_BYTES
+    except OSError:
+        return 0

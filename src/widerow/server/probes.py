@@ -1,0 +1,70 @@
+"""What the port answers to GET: is it alive, is it ready, which version, what does it count."""
+
+import json
+import platform
+from typing import TYPE_CHECKING, Final
+
+from widerow import __version__
+from widerow.server.message import Response
+from widerow.server.metrics import Metrics, render_metrics
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from widerow.server.admission import Admission
+    from widerow.server.committer import Committer
+    from widerow.storage.interface import Store
+
+__all__ = ["PAGES", "Probes", "text"]
+
+_TEXT: Final = b"content-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
+_JSON: Final = b"content-type: application/json\r\ncache-control: no-store\r\n"
+_METRICS: Final = b"content-type: text/plain; version=0.0.4\r\ncache-control: no-store\r\n"
+
+PAGES: Final = ("/livez", "/readyz", "/version", "/metrics")
+
+
+def text(status: int, words: str) -> Response:
+    """A line of plain text."""
+    return Response(status, _TEXT, f"{words}\n".encode())
+
+
+class Probes:
+    """The pages, by path. They show counts and states, never data, and need no signature."""
+
+    def __init__(
+        self, store: "Store", committer: "Committer", admission: "Admission", metrics: Metrics
+    ) -> None:
+        """Pages about these."""
+        self._store = store
+        self._committer = committer
+        self._admission = admission
+        self._metrics = metrics
+        self._pages: dict[str, Callable[[], Response]] = dict(
+            zip(PAGES, (self._live, self._ready, self._version, self._count), strict=True)
+        )
+
+    def page(self, path: str) -> Response | None:
+        """The page at `path`, or None."""
+        make = self._pages.get(path)
+        return None if make is None else make()
+
+    def _live(self) -> Response:
+        return text(200, "alive")
+
+    def _ready(self) -> Response:
+        if self._admission.stopping:
+            return text(503, "stopping")
+        if not self._store.writable:
+            return text(503, "the store takes no writes; see the log")
+        return text(200, "ready")
+
+    def _version(self) -> Response:
+        facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}
+        return Response(200, _JSON, json.dumps(facts).encode() + b"\n")
+
+    def _count(self) -> Response:
+        page = render_metrics(
+            self._metrics, self._admission, self._committer.waiting, self._store.statistics()
+        )
+        return Response(200, _METRICS, page)

@@ -1,0 +1,190 @@
+"""Settings: what can be set, where from, and what is refused.
+
+Every setting is a flag (`--log-level`), a variable (`WIDEROW_LOG_LEVEL`) and a key of the
+configuration file (`log_level`). The first of these that gives a value wins: flag, variable, file,
+default. A name that is none of ours is refused, with the nearest one that is.
+"""
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.errors import WiderowError
+from widerow.limits import TABLES_PER_INSTANCE_MAX
+from widerow.server.logging import FORMATS, LEVELS
+from widerow.storage.opener import CACHE_BYTES_DEFAULT
+
+__all__ = ["DESCRIPTIONS", "PREFIX", "Settings", "SettingsInvalid", "resolve"]
+
+PREFIX: Final = "WIDEROW_"
+_FILE_DEFAULT: Final = Path("widerow.toml")
+_MEBIBYTE: Final = 1024 * 1024
+_PORT_MAX: Final = 65535
+
+
+class SettingsInvalid(WiderowError):
+    """A setting cannot be used; the message says which, where it came from, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a server is started with."""
+
+    host: str = "127.0.0.1"
+    port: int = 8087
+    store: str = "rocksdb:widerow-data"
+    credentials: str | None = None
+    instances: tuple[str, ...] | None = None
+    log_format: str = "text"
+    log_level: str = "info"
+    cache_mb: int = CACHE_BYTES_DEFAULT // _MEBIBYTE
+    max_tables_per_instance: int = TABLES_PER_INSTANCE_MAX
+
+    @property
+    def cache_bytes(self) -> int:
+        """The block cache in bytes."""
+        return self.cache_mb * _MEBIBYTE
+
+
+DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "host": "Address to listen on.",
+    "port": "Port to listen on; 0 takes a free one.",
+    "path": "Directory of the store; short for --store rocksdb:DIR.",
+    "memory": "Keep everything in memory; short for --store memory:.",
+    "store": "URL of the store: memory:, rocksdb:DIR.",
+    "credentials": "File with access keys; without it the pair widerow/widerow is valid.",
+    "instances": "Instances to serve, separated by commas; without it any name.",
+    "log_format": "text or json.",
+    "log_level": "debug, info, warning, error or critical; debug logs every request.",
+    "cache_mb": "Block cache of the store in MiB.",
+    "max_tables_per_instance": "Tables an instance may have.",
+}
+"""What can be set, and what it means; flags, variables and keys are these names."""
+
+_SHORTHANDS: Final = ("path", "memory")
+
+
+def resolve(
+    flags: Mapping[str, Any],
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Settings:
+    """The settings in force.
+
+    `flags` holds what was given on the command line, by name with underscores; None is "not
+    given". `file` defaults to `WIDEROW_CONFIG`, then to `widerow.toml` if that exists.
+    Raises: `SettingsInvalid`.
+    """
+    variables = _variables(os.environ if environment is None else environment)
+    named = variables.pop("config", None)
+    path = file or (Path(named) if named else None)
+    merged: dict[str, Any] = {}
+    for source, values in (
+        _read_file(path),
+        ("environment", variables),
+        ("command line", {name: value for name, value in flags.items() if value is not None}),
+    ):
+        _refuse_unknown(source, values)
+        merged |= {name: (source, value) for name, value in _with_store(source, values).items()}
+    return Settings(**{name: _checked(name, *given) for name, given in merged.items()})
+
+
+def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name.removeprefix(PREFIX).lower(): value
+        for name, value in environment.items()
+        if name.startswith(PREFIX) and value
+    }
+
+
+def _read_file(path: Path | None) -> tuple[str, dict[str, Any]]:
+    if path is None:
+        if not _FILE_DEFAULT.exists():
+            return str(_FILE_DEFAULT), {}
+        path = _FILE_DEFAULT
+    try:
+        return str(path), tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsInvalid(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsInvalid(f"{path} is not TOML: {error}") from error
+
+
+def _refuse_unknown(source: str, values: Iterable[str]) -> None:
+    for name in values:
+        if name not in DESCRIPTIONS:
+            near = difflib.get_close_matches(name, DESCRIPTIONS, n=1)
+            advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(DESCRIPTIONS)}"
+            raise SettingsInvalid(f"{source}: unknown setting {name!r}; {advice}")
+
+
+def _with_store(source: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values, with `path` and `memory` written as the `store` they stand for."""
+    rest = {name: value for name, value in values.items() if name not in _SHORTHANDS}
+    stores = [rest["store"]] if "store" in rest else []
+    if "path" in values:
+        stores.append(f"rocksdb:{values['path']}")
+    if _boolean(source, "memory", values.get("memory", False)):
+        stores.append("memory:")
+    if len(stores) > 1:
+        raise SettingsInvalid(f"{source}: give one of store, path and memory, not several")
+    if stores:
+        rest["store"] = stores[0]
+    return rest
+
+
+def _boolean(source: str, name: str, value: Any) -> bool:  # noqa: ANN401  # as TOML gives it
+    if isinstance(value, bool):
+        return value
+    words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+    if isinstance(value, str) and value.lower() in words:
+        return words[value.lower()]
+    raise SettingsInvalid(f"{source}: {name} must be true or false, not {value!r}")
+
+
+def _number(source: str, name: str, value: Any, bounds: range) -> int:  # noqa: ANN401  # same
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value not in bounds:
+        raise SettingsInvalid(
+            f"{source}: {name} must be a number from {bounds[0]} to {bounds[-1]}, not {value!r}"
+        )
+    return value
+
+
+def _names(source: str, name: str, value: Any) -> tuple[str, ...]:  # noqa: ANN401  # same
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        raise SettingsInvalid(f"{source}: {name} must be a list of names, not {value!r}")
+    names = tuple(part.strip() for part in parts if part.strip())
+    if not names:
+        raise SettingsInvalid(f"{source}: {name} is empty; leave it out to serve any name")
+    return names
+
+
+_NUMBERS: Final = {
+    "port": range(_PORT_MAX + 1),
+    "cache_mb": range(1, 1024 * 1024),
+    "max_tables_per_instance": range(1, 1_000_000),
+}
+_CHOICES: Final = {"log_format": FORMATS, "log_level": LEVELS}
+
+
+def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the field's type
+    """The value as the field holds it."""
+    if name in _NUMBERS:
+        return _number(source, name, value, _NUMBERS[name])
+    if name == "instances":
+        return _names(source, name, value)
+    if not isinstance(value, str) or not value:
+        raise SettingsInvalid(f"{source}: {name} must be a text, not {value!r}")
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise SettingsInvalid(f"{source}: {name} must be one of {', '.join(_CHOICES[name])}")
+    return value
+
+
+assert {field.name for field in fields(Settings)} | set(_SHORTHANDS) == set(DESCRIPTIONS)
