@@ -1,0 +1,327 @@
+"""Every error has its foreign form, in the service's words (semantics §3, §4, §5, §18)."""
+
+import ast
+import importlib.util
+from collections.abc import Iterator
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.errors import (
+    Conflict,
+    Exhausted,
+    InvalidRequest,
+    NotFound,
+    NotPermitted,
+    Rule,
+    StorageFailure,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreLocked,
+    StorePoisoned,
+    Unsupported,
+    WiderowError,
+)
+from widerow.limits import HINT_BYTES_MAX
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
+from widerow.wire.tablestore.errors import encode_error, foreign, hint
+
+ROOT = Path(__file__).parents[4]
+KINDS = {"InvalidRequest", "NotPermitted", "NotFound", "Conflict", "Exhausted", "Unsupported"}
+
+
+def test_every_rule_has_a_foreign_form() -> None:
+    assert list(FOREIGN) == list(Rule)
+
+
+def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
+    assert set(FAILURES) == {StorageFailure, *StorageFailure.__subclasses__()}
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_statuses_and_codes_belong_together(rule: Rule) -> None:
+    # semantics §18: "Status for codes"
+    row = FOREIGN[rule]
+    expected = {
+        "OTSParameterInvalid": {400, 431},
+        "OTSInvalidPK": {400},
+        "OTSDataOutOfRange": {400},
+        "OTSMissingHeader": {400},
+        "OTSUnsupportOperation": {400},
+        "OTSAuthFailed": {403},
+        "OTSNoPermissionAccess": {403},
+        "OTSConditionCheckFail": {403},
+        "OTSQuotaExhausted": {403},
+        "OTSTooFrequentReservedThroughputAdjustment": {403},
+        "OTSObjectNotExist": {404},
+        "OTSMethodNotAllowed": {405},
+        "OTSRequestTimeout": {408},
+        "OTSObjectAlreadyExist": {409},
+        "OTSRequestBodyTooLarge": {413},
+        "OTSServerBusy": {503},
+        "OTSServerUnavailable": {503},
+    }
+    assert row.status in expected[row.code]
+    assert row.when
+
+
+# --- facts of templates ----------------------------------------------------------------------
+
+
+def _placeholders(template: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(template) if name is not None}
+
+
+def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
+    """Every `Kind(Rule.X, fact=…)` of the product: where, which rule, which facts."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            rule, kind = node.args[0], node.func
+            is_kind = isinstance(kind, ast.Name) and kind.id in KINDS
+            if is_kind and isinstance(rule, ast.Attribute) and rule.attr in Rule.__members__:
+                facts = {keyword.arg for keyword in node.keywords if keyword.arg}
+                yield f"{path.name}:{node.lineno}", Rule[rule.attr], facts
+
+
+RAISED_BY_VARIABLE = {  # plainbuffer.py chooses the rule first and gives `name` to each
+    Rule.KEY_VALUE_MISSING: {"name"},
+    Rule.KEY_VERSION: {"name"},
+}
+
+
+def test_raise_sites_give_the_facts_that_texts_need() -> None:
+    missing = {
+        (where, rule.name, fact)
+        for where, rule, facts in _raise_sites()
+        for fact in _placeholders(FOREIGN[rule].template) - facts
+    }
+    assert not missing
+
+
+def test_texts_need_facts_of_rules_that_are_raised_only() -> None:
+    given_by_code = {*RAISED_BY_VARIABLE, *(rule for _, rule, _ in _raise_sites())}
+    needing = {rule for rule in Rule if _placeholders(FOREIGN[rule].template)}
+    assert needing - given_by_code <= {Rule.BATCH_TABLE_DUPLICATE}
+    for rule, facts in RAISED_BY_VARIABLE.items():
+        assert _placeholders(FOREIGN[rule].template) <= facts
+
+
+def test_a_forgotten_fact_costs_its_place_only() -> None:
+    assert foreign(InvalidRequest(Rule.TABLE_NAME))[2] == "Invalid table name: '?'."
+
+
+# --- texts -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (  # semantics §3, asserted by two clients' tests
+            InvalidRequest(Rule.KEY_SIZE, count=1, expected=2),
+            (400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2."),
+        ),
+        (
+            InvalidRequest(Rule.KEY_NAME, name="PK2", expected="PK1"),
+            (400, "OTSInvalidPK", "Validate PK name fail. Input: PK2, Meta: PK1."),
+        ),
+        (
+            InvalidRequest(Rule.KEY_TYPE, column="PK1", type="BINARY", expected="INTEGER"),
+            (400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_INTEGER."),
+        ),
+        (
+            InvalidRequest(Rule.KEY_MARKER, marker="INF_MIN"),
+            (400, "OTSParameterInvalid", "VT_INF_MIN is an invalid type for the primary key."),
+        ),
+        (
+            InvalidRequest(Rule.KEY_LENGTH, column="PK", limit=1024, length=1025),
+            (
+                400,
+                "OTSParameterInvalid",
+                (
+                    "The length of primary key column: 'PK' exceeds the MaxLength:1024 "
+                    "with CurrentLength:1025."
+                ),
+            ),
+        ),
+        (  # semantics §4.2
+            InvalidRequest(Rule.VALUE_LENGTH, column="a", limit=2097152, length=2097153),
+            (
+                400,
+                "OTSParameterInvalid",
+                (
+                    "The length of attribute column: 'a' exceeds the MaxLength:2097152 "
+                    "with CurrentLength:2097153."
+                ),
+            ),
+        ),
+        (
+            InvalidRequest(Rule.COLUMN_COUNT, limit=1024, count=1025),
+            (
+                400,
+                "OTSParameterInvalid",
+                (
+                    "The number of attribute columns exceeds the limit, limit count: 1024, "
+                    "column count: 1025."
+                ),
+            ),
+        ),
+        (  # semantics §4.8
+            InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=200, count=201),
+            (400, "OTSParameterInvalid", "Rows count exceeds the upper limit: 200."),
+        ),
+        (
+            InvalidRequest(Rule.BATCH_WRITE_SIZE, limit=4194304, size=4194305),
+            (
+                400,
+                "OTSParameterInvalid",
+                (
+                    "The total data size of BatchWriteRow request exceeds the limit, "
+                    "limit size: 4194304, data size: 4194305."
+                ),
+            ),
+        ),
+        (  # semantics §5.1, §5.3
+            InvalidRequest(Rule.READ_MAX_VERSIONS, value=-1),
+            (
+                400,
+                "OTSParameterInvalid",
+                "Invalid max versions: -1 . Reason: Max versions must be positive.",
+            ),
+        ),
+        (
+            InvalidRequest(Rule.FILTER_COUNT, limit=32),
+            (400, "OTSParameterInvalid", "The count of filter exceeds the max: 32."),
+        ),
+        (
+            Conflict(Rule.CONDITION_FAILED),
+            (403, "OTSConditionCheckFail", "Condition check failed."),
+        ),
+        (
+            Conflict(Rule.TABLE_EXISTS, instance="i", table="t"),
+            (409, "OTSObjectAlreadyExist", "Requested table already exists."),
+        ),
+        (
+            NotFound(Rule.TABLE_NOT_FOUND, instance="i", table="t"),
+            (404, "OTSObjectNotExist", "Requested table does not exist."),
+        ),
+        (
+            Exhausted(Rule.TABLE_QUOTA, limit=64),
+            (403, "OTSQuotaExhausted", "Number of tables exceeds the quota:64."),
+        ),
+        (
+            NotPermitted(Rule.ACCESS_KEY_UNKNOWN),
+            (403, "OTSAuthFailed", "The AccessKeyID does not exist."),
+        ),
+        (  # wire §1.1
+            Unsupported(Rule.ACTION_UNKNOWN, action="HelloWorld"),
+            (400, "OTSUnsupportOperation", "Unsupported operation: 'HelloWorld'."),
+        ),
+        (
+            InvalidRequest(Rule.ROW_ENCODING, message="Invalid row: {checksum} is missing."),
+            (400, "OTSParameterInvalid", "Invalid row: {checksum} is missing."),
+        ),
+    ],
+    ids=lambda value: value.rule.name if hasattr(value, "rule") else "",
+)
+def test_texts_are_those_that_clients_compare(
+    error: WiderowError, expected: tuple[int, str, str]
+) -> None:
+    assert foreign(error) == expected
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (StorePoisoned("EIO"), (503, "OTSServerUnavailable", "Server is not available.")),
+        (StoreDamaged("crc"), (503, "OTSServerUnavailable", "Server is not available.")),
+        (StoreLocked("pid"), (503, "OTSServerUnavailable", "Server is not available.")),
+        (StorageFailure("?"), (503, "OTSServerUnavailable", "Server is not available.")),
+        (StoreFull("0 left"), (503, "OTSServerBusy", "Server is busy.")),
+        (StoreBusy("stall"), (503, "OTSServerBusy", "Server is busy.")),
+        (Exhausted(Rule.SERVER_BUSY), (503, "OTSServerBusy", "Server is busy.")),
+        (ValueError("secret"), (500, "OTSInternalServerError", "Internal server error.")),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_failures_of_ours_say_nothing_of_their_cause(
+    error: Exception, expected: tuple[int, str, str]
+) -> None:
+    assert foreign(error) == expected
+
+
+def test_a_kind_of_failure_that_is_not_listed_counts_as_the_one_above_it() -> None:
+    class DiskOnFire(StoreFull):
+        pass
+
+    assert foreign(DiskOnFire()) == (503, "OTSServerBusy", "Server is busy.")
+    assert hint(DiskOnFire()) == FAILURES[StoreFull].hint
+
+
+def test_long_names_are_cut_from_messages() -> None:
+    error = InvalidRequest(Rule.COLUMN_NAME, name="n" * 5_000_000)
+    assert len(foreign(error)[2]) == 4096
+
+
+@given(code=st.text(), message=st.text())
+def test_error_bodies_are_read_back(code: str, message: str) -> None:
+    # wire §1.6
+    read = messages.Error.FromString(encode_error(code, message))
+    assert (read.code, read.message) == (code, message)
+
+
+# --- hints -----------------------------------------------------------------------------------
+
+
+def _is_header(text: str) -> bool:
+    return text.isascii() and text.isprintable() and 0 < len(text) <= HINT_BYTES_MAX
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_every_rule_has_a_hint_that_fits_a_header(rule: Rule) -> None:
+    assert _is_header(hint(InvalidRequest(rule)))
+
+
+@pytest.mark.parametrize("failure", [*FAILURES.values(), UNEXPECTED])
+def test_every_failure_has_a_hint_that_fits_a_header(failure: object) -> None:
+    assert isinstance(failure, type(UNEXPECTED))
+    assert _is_header(failure.hint)
+
+
+@given(rule=st.sampled_from(Rule), name=st.text(), count=st.integers())
+def test_hints_are_one_line_of_ascii_whatever_the_facts(rule: Rule, name: str, count: int) -> None:
+    text = hint(InvalidRequest(rule, name=name, column=name * 100, count=count))
+    assert _is_header(text)
+    assert text.endswith(rule.value)
+
+
+def test_hints_tell_names_and_numbers() -> None:
+    told = hint(InvalidRequest(Rule.KEY_LENGTH, column="é", limit=1024, length=1025))
+    assert told == f"column='\\xe9', limit=1024, length=1025: {Rule.KEY_LENGTH.value}"
+
+
+def test_hints_never_tell_values_of_cells() -> None:
+    scope = InvalidRequest(Rule.BATCH_ATOMIC_SCOPE, atomic="customer-1", data="customer-2")
+    assert hint(scope) == Rule.BATCH_ATOMIC_SCOPE.value
+    assert "4711" not in hint(InvalidRequest(Rule.FILTER_RELATION_DECODE, column="c", value=4711))
+    assert hint(ValueError("4711")) == UNEXPECTED.hint
+
+
+# --- the page --------------------------------------------------------------------------------
+
+
+def test_the_page_of_errors_is_that_of_the_table() -> None:
+    path = ROOT / "tools" / "gen_errors_doc.py"
+    spec = importlib.util.spec_from_file_location("gen_errors_doc", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = (ROOT / "docs" / "protocol" / "errors.md").read_text(encoding="utf-8")
+    assert page == module.page()

@@ -1,0 +1,155 @@
+"""The dialect's messages are those of the public clients, and the compiled form is fresh."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
+from google.protobuf.message import DecodeError
+
+from widerow.model.condition import RowExpectation
+from widerow.model.filter import Comparator, LogicalOperator
+from widerow.model.row import Modification, ReturnType
+from widerow.model.selection import Direction
+from widerow.wire.tablestore import messages
+
+ROOT = Path(__file__).parents[4]
+PACKAGE = ROOT / "src" / "widerow" / "wire" / "tablestore"
+
+
+def _generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("gen_messages", ROOT / "tools/gen_messages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _checked_in() -> FileDescriptorSet:
+    return FileDescriptorSet.FromString((PACKAGE / "messages.binpb").read_bytes())
+
+
+def test_the_descriptor_set_is_that_of_the_sources() -> None:
+    assert _generator().compile_descriptors() == _checked_in()
+
+
+def test_the_type_information_is_that_of_the_sources() -> None:
+    stub = (PACKAGE / "messages.pyi").read_text(encoding="utf-8")
+    assert _generator().stub(_checked_in()) == stub
+
+
+def test_messages_stay_apart_from_those_of_other_packages() -> None:
+    # The client registers messages of the same short names in the process's default pool.
+    from tablestore.protobuf import (  # noqa: PLC0415  # only here, to have both in one process
+        table_store_pb2,
+    )
+
+    theirs = table_store_pb2.GetRowRequest.DESCRIPTOR
+    assert messages.GetRowRequest.DESCRIPTOR is not theirs
+    assert messages.GetRowRequest.DESCRIPTOR.file.pool is not theirs.file.pool
+
+
+# --- agreement with a public client ----------------------------------------------------------
+
+
+def _ours() -> dict[str, DescriptorProto]:
+    return {message.name: message for file in _checked_in().file for message in file.message_type}
+
+
+def _client() -> dict[str, DescriptorProto]:
+    from tablestore.protobuf import (  # noqa: PLC0415  # a client, wanted by these tests alone
+        table_store_filter_pb2,
+        table_store_pb2,
+    )
+
+    found = {}
+    for module in (table_store_filter_pb2, table_store_pb2):
+        file = FileDescriptorProto()
+        module.DESCRIPTOR.CopyToProto(file)
+        found.update({message.name: message for message in file.message_type})
+    return found
+
+
+REQUIRED = FieldDescriptorProto.LABEL_REQUIRED
+UNLIKE_THE_CLIENT = {
+    "RowInBatchWriteRowRequest.condition",  # another client leaves it out (protos §9)
+}
+REQUIRED_ELSEWHERE = {
+    "DescribeTableResponse.table_status",  # two other clients cannot do without (protos §0)
+}
+RENAMED = {"StreamDetails": {"column_to_get": "columns_to_get"}}
+
+
+def _shape(field: FieldDescriptorProto) -> tuple[int, int, str]:
+    """Number, type and type of message; an enum and an int32 are the same bytes."""
+    kind, name = field.type, field.type_name.rpartition(".")[2]
+    if kind == FieldDescriptorProto.TYPE_ENUM:
+        kind, name = FieldDescriptorProto.TYPE_INT32, ""
+    return field.number, kind, name
+
+
+@pytest.mark.parametrize("name", sorted(_ours()))
+def test_fields_have_the_numbers_types_and_labels_of_the_client(name: str) -> None:
+    # protos §2, §3: no client contradicts another, so one of them stands for all
+    ours, theirs = _ours()[name], _client()[name]
+    mine = {field.name: field for field in ours.field}
+    for field in theirs.field:
+        own = mine.pop(RENAMED.get(name, {}).get(field.name, field.name))
+        assert _shape(own) == _shape(field)
+        assert own.label == field.label or f"{name}.{field.name}" in UNLIKE_THE_CLIENT
+    known_to_others = {f"{name}.{field.name}" for field in mine.values() if field.label == REQUIRED}
+    assert known_to_others <= REQUIRED_ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("enum", "numbers"),
+    [
+        ("RowExistenceExpectation", {e.name: e.value for e in RowExpectation}),
+        ("OperationType", {m.name: m.value for m in Modification}),
+        ("Direction", {d.name: d.value for d in Direction}),
+        ("LogicalOperator", {f"LO_{o.name}": o.value for o in LogicalOperator}),
+        ("ComparatorType", {f"CT_{c.name}": c.value for c in Comparator}),
+        ("ReturnType", {"RT_NONE": 0, "RT_PK": 1, "RT_AFTER_MODIFY": 2}),
+    ],
+)
+def test_the_model_uses_the_numbers_of_the_wire(enum: str, numbers: dict[str, int]) -> None:
+    declared = {
+        found.name: {value.name: value.number for value in found.value}
+        for file in _checked_in().file
+        for found in file.enum_type
+    }
+    assert declared[enum] == numbers
+    assert {t.value for t in ReturnType} == {0, 1, 2}
+
+
+# --- what parsing does -----------------------------------------------------------------------
+
+
+def test_numbers_outside_an_enum_arrive() -> None:
+    # As an enum the field would be dropped by a proto2 parser and the request answered without it.
+    sent = messages.Condition.FromString(b"\x08\x07")
+    assert sent.row_existence == 7
+
+
+def test_unknown_fields_are_skipped() -> None:
+    # protos §0 rule 2
+    sent = messages.DescribeTableRequest.FromString(b"\x0a\x01T\xfa\x7f\x03abc")
+    assert sent.table_name == "T"
+
+
+@pytest.mark.parametrize("tail", [b"\x0a", b"\x00", b"\xff", b"\x0a\x05ab", b"\x0f\x01"])
+def test_garbage_is_refused(tail: bytes) -> None:
+    with pytest.raises(DecodeError):
+        messages.DescribeTableRequest.FromString(b"\x0a\x01T" + tail)
+
+
+def test_the_module_imports_no_generated_code() -> None:
+    assert not [name for name in sys.modules if name.startswith("widerow") and "_pb2" in name]

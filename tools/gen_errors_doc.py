@@ -1,0 +1,66 @@
+"""Write docs/protocol/errors.md from the table of errors.
+
+    python tools/gen_errors_doc.py
+
+`tests/unit/wire/tablestore/test_errors.py` fails while the page is not that of the table.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Failure, Foreign
+
+PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "protocol" / "errors.md"
+
+_HEAD: Final = """\
+# Errors
+
+Made from `src/widerow/wire/tablestore/error_table.py` by `tools/gen_errors_doc.py`; do not edit.
+
+A failed request is answered with the status, and with the code and the message in a protobuf
+`Error`. In a batch, a failed row carries the same `Error`, and the batch itself succeeds. Braces
+stand for facts of the request. Codes and texts are those of the service, as its tests and documents
+show them; `ours` marks a text that they do not show. Two rules may share a text; the response
+header `x-widerow-hint` then tells them apart, and says what to do.
+"""
+_COLUMNS: Final = "| status | code | message | when | text |\n|---|---|---|---|---|"
+
+
+def page() -> str:
+    """The text of the page."""
+    rules = "\n".join(_row(row) for row in sorted(FOREIGN.values(), key=_order))
+    return "\n".join(
+        (
+            _HEAD,
+            "## Requests\n",
+            _COLUMNS,
+            rules,
+            "\n## Failures of the server\n",
+            "| status | code | message | when | hint |\n|---|---|---|---|---|",
+            *_failures(),
+            "",
+        )
+    )
+
+
+def _order(row: Foreign) -> tuple[int, str]:
+    return row.status, row.code
+
+
+def _row(row: Foreign) -> str:
+    whose = "" if row.published else "ours"
+    message = row.template.replace("|", "\\|").replace("!v}", "}")
+    return f"| {row.status} | {row.code} | `{message}` | {row.when} | {whose} |"
+
+
+def _failures() -> Iterator[str]:
+    failure: Failure
+    for failure in chain(FAILURES.values(), (UNEXPECTED,)):
+        row = failure.foreign
+        yield f"| {row.status} | {row.code} | `{row.template}` | {row.when} | {failure.hint} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
