@@ -1,0 +1,100 @@
+"""The commands that people and other tools rely on: `make …` and `.ci/run`."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROMISED = {"setup", "serve", "test", "check", "bench"}
+PROGRAMS = ("python", "pip", "ruff", "mypy", "lint-imports", "pytest", "widerow")
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A clone in a folder of another name, installed, whose programs only say what they were."""
+    folder = tmp_path / "Some other näme"
+    binaries = folder / ".venv" / "bin"
+    binaries.mkdir(parents=True)
+    shutil.copytree(ROOT / ".ci", folder / ".ci")
+    for name in ("Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, folder)
+    for name in ("src", "tests", "tools"):
+        (folder / name).mkdir()
+    for name in PROGRAMS:
+        program = binaries / name
+        program.write_text(f'#!/bin/sh\necho {name} "$@" >> "{folder}/said"\n')
+        program.chmod(0o755)
+    (folder / ".venv" / ".installed").touch()
+    return folder
+
+
+def said(clone: Path, *command: str, cwd: Path | None = None) -> list[str]:
+    """What the clone's programs were asked to do by a command that succeeded."""
+    # Without the network: whatever asks for an index or a proxy meets a closed door.
+    offline = {"PIP_NO_INDEX": "1", "HTTPS_PROXY": "http://127.0.0.1:1"}
+    settings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    run = subprocess.run(  # noqa: S603  # our own commands
+        command,
+        cwd=cwd or clone,
+        env=settings | offline,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    record = clone / "said"
+    return record.read_text().splitlines() if record.exists() else []
+
+
+def test_the_promised_targets_are_there() -> None:
+    text = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"^([a-z]+):", text, re.MULTILINE))
+    phony = set(re.search(r"^\.PHONY:(.*)$", text, re.MULTILINE)[1].split())  # type: ignore[index]  # no match fails the test
+    assert targets >= PROMISED
+    assert phony == targets
+
+
+def test_help_lists_every_target() -> None:
+    run = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True)  # noqa: S607  # make of the path
+    listed = {line.split()[0] for line in run.stdout.splitlines() if not line.startswith("make")}
+    assert listed >= PROMISED
+
+
+def test_what_is_installed_is_not_installed_again(clone: Path) -> None:
+    assert said(clone, "make", "setup") == []
+
+
+def test_make_serve_serves_from_the_folder_it_is_in(clone: Path) -> None:
+    assert said(clone, "make", "serve") == ["widerow serve --path widerow-data"]
+
+
+def test_make_test_runs_every_test_on_several_processes(clone: Path) -> None:
+    assert said(clone, "make", "test") == ["pytest -n auto"]
+
+
+def test_make_test_takes_arguments(clone: Path) -> None:
+    wanted = said(clone, "make", "test", "WORKERS=0", "PYTEST_ARGS=-x tests/unit")
+    assert wanted == ["pytest -n 0 -x tests/unit"]
+
+
+def test_make_check_checks_shape_rules_types_imports_and_tidiness(clone: Path) -> None:
+    programs = [line.split()[0] for line in said(clone, "make", "check")]
+    assert programs == ["ruff", "ruff", "mypy", "lint-imports", "python"]
+
+
+def test_a_failing_check_fails_the_run(clone: Path) -> None:
+    (clone / ".venv" / "bin" / "mypy").write_text("#!/bin/sh\nexit 1\n")
+    run = subprocess.run([clone / ".ci" / "run"], capture_output=True, check=False)  # noqa: S603  # our own
+    assert run.returncode != 0
+
+
+def test_continuous_integration_runs_checks_and_tests_from_anywhere(
+    clone: Path, tmp_path: Path
+) -> None:
+    record = said(clone, str(clone / ".ci" / "run"), cwd=tmp_path)
+    programs = [line.split()[0] for line in record]
+    assert programs == ["ruff", "ruff", "mypy", "lint-imports", "python", "pytest"]
