@@ -10,12 +10,12 @@ taken apart and put together again on its way to the disk.
 """
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from widerow.errors import StoreDamaged
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value
-from widerow.rows.checksum import combine, crc8, crc8_byte
+from widerow.rows.checksum import crc8, crc8_byte, shift_table
 
 __all__ = [
     "Cell",
@@ -49,6 +49,11 @@ _DOUBLE: Final = struct.Struct("<d")
 _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
 _SEAL_BYTES: Final = 11  # 07, eight bytes of version, 0A, checksum
+_FIXED_BYTES: Final = 12 + _SEAL_BYTES  # tags, two lengths, type byte, seal
+_SIZED_BYTES: Final = _FIXED_BYTES + 4  # and the length of the text or binary
+_BOOLEAN: Final = ColumnType.BOOLEAN.value  # types above it carry their length
+_BYTES: Final = tuple(bytes((byte,)) for byte in range(256))
+_new: Final = tuple.__new__  # half the cost of a named tuple's own constructor
 _MARKERS: Final = {
     KeyMarker.INF_MIN: bytes((TYPE_INF_MIN,)),
     KeyMarker.INF_MAX: bytes((TYPE_INF_MAX,)),
@@ -103,10 +108,10 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
 
 
 def seal_all(bodies: Iterable[tuple[bytes, int]], version: int) -> list[bytes]:
-    """`seal` for many bodies of one version, at a quarter of the cost a cell."""
+    """`seal` for many bodies of one version, at two thirds of the cost a cell."""
     stamp = _INT64.pack(version)
-    suffix, stamp_crc = b"\x07" + stamp + b"\x0a", crc8(stamp)
-    return [b"%b%b%c" % (body, suffix, combine(crc, stamp_crc, 8)) for body, crc in bodies]
+    suffix, stamp_crc, shifted = b"\x07" + stamp + b"\x0a", crc8(stamp), shift_table(8)
+    return [body + (suffix + _BYTES[shifted[crc] ^ stamp_crc]) for body, crc in bodies]
 
 
 def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
@@ -124,7 +129,8 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
             if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > stop:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
             name = data[position + 6 : name_end].decode()
-            cells.append(Cell(name, int64(data, value_end + 1)[0], data[position:end]))
+            version = int64(data, value_end + 1)[0]
+            cells.append(_new(Cell, (name, version, data[position:end])))
             position = end
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
@@ -132,10 +138,13 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
 
 
 def cell_value(cell: Cell) -> Value:
-    """The value of a stored cell. Linear in the value."""
+    """The value of a stored cell. Raises `StoreDamaged`. Linear in the value."""
     wire = cell.wire
     start = 11 + _UINT32.unpack_from(wire, 2)[0]
-    return decode_variant(wire, start, len(wire) - _SEAL_BYTES)
+    try:
+        return decode_variant(wire, start, len(wire) - _SEAL_BYTES)
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise StoreDamaged(f"the stored value of column {cell.name!r} is malformed") from error
 
 
 def decode_variant(data: bytes, start: int, stop: int) -> Value:
@@ -143,27 +152,48 @@ def decode_variant(data: bytes, start: int, stop: int) -> Value:
 
     Raises `StoreDamaged` for a type that is not one of the five.
     """
-    match data[start]:
-        case ColumnType.STRING:
-            return data[start + 5 : stop].decode()
-        case ColumnType.INTEGER:
-            return int(_INT64.unpack_from(data, start + 1)[0])
-        case ColumnType.DOUBLE:
-            return float(_DOUBLE.unpack_from(data, start + 1)[0])
-        case ColumnType.BOOLEAN:
-            return data[start + 1] != 0
-        case ColumnType.BINARY:
-            return data[start + 5 : stop]
-        case other:
-            raise StoreDamaged(f"a stored value has the unknown type {other:02x}")
+    reader = _READERS.get(data[start])
+    if reader is None:
+        raise StoreDamaged(f"a stored value has the unknown type {data[start]:02x}")
+    return reader(data, start, stop)
+
+
+def _read_integer(data: bytes, start: int, _stop: int) -> int:
+    value: int = _INT64.unpack_from(data, start + 1)[0]
+    return value
+
+
+def _read_double(data: bytes, start: int, _stop: int) -> float:
+    value: float = _DOUBLE.unpack_from(data, start + 1)[0]
+    return value
+
+
+def _read_boolean(data: bytes, start: int, _stop: int) -> bool:
+    return data[start + 1] != 0
+
+
+def _read_string(data: bytes, start: int, stop: int) -> str:
+    return data[start + 5 : stop].decode()
+
+
+def _read_binary(data: bytes, start: int, stop: int) -> bytes:
+    return data[start + 5 : stop]
+
+
+_READERS: Final[dict[int, Callable[[bytes, int, int], Value]]] = {
+    ColumnType.INTEGER.value: _read_integer,
+    ColumnType.DOUBLE.value: _read_double,
+    ColumnType.BOOLEAN.value: _read_boolean,
+    ColumnType.STRING.value: _read_string,
+    ColumnType.BINARY.value: _read_binary,
+}
 
 
 def cell_size(wire: bytes) -> int:
-    """What a cell counts: bytes of its name and of its value (semantics §9)."""
-    name_bytes: int = _UINT32.unpack_from(wire, 2)[0]
-    variant_bytes: int = _UINT32.unpack_from(wire, 7 + name_bytes)[0]
-    overhead = 1 if wire[11 + name_bytes] <= ColumnType.BOOLEAN else 5
-    return name_bytes + variant_bytes - overhead
+    """What a stored cell counts: bytes of its name and of its value (semantics §9)."""
+    name_bytes = _UINT32.unpack_from(wire, 2)[0]
+    # Everything but the name's bytes and the payload's is as long in every cell of one kind.
+    return len(wire) - (_SIZED_BYTES if wire[11 + name_bytes] > _BOOLEAN else _FIXED_BYTES)
 
 
 def encode_key_section(columns: Iterable[tuple[str, KeyInput]]) -> tuple[bytes, int]:

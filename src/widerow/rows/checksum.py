@@ -8,7 +8,7 @@ from typing import Final
 
 from fastcrc.crc8 import smbus
 
-__all__ = ["combine", "crc8", "crc8_byte"]
+__all__ = ["combine", "crc8", "crc8_byte", "shift_table"]
 
 _PERIOD: Final = 127  # multiplying by x^8 comes back to itself after 127 steps (order of x is 127)
 
@@ -41,3 +41,11 @@ def combine(first: int, second: int, second_length: int) -> int:
     Constant time. `second_length` in bytes.
     """
     return _SHIFT[second_length % _PERIOD][first] ^ second
+
+
+def shift_table(length: int) -> bytes:
+    """`combine` as a table, for many strings before ends of one length (in bytes).
+
+    The checksum of `a + b` is `shift_table(len(b))[checksum of a] ^ checksum of b`.
+    """
+    return _SHIFT[length % _PERIOD]
