@@ -72,3 +72,5 @@ LINGER_BYTES_MAX: Final = 64 * 1024 * 1024  # thrown away after a refusal, so th
 LINGER_SECONDS_MAX: Final = 5  # the same in time
 REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
+FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
+HOUSEKEEPING_SECONDS: Final = 10  # between looks for what dropped tables left behind

@@ -228,6 +228,10 @@ class Connection(asyncio.Protocol):
         if self._active is None and not self._waiting and not self._in_message:
             self._close()
 
+    def is_flushed(self) -> bool:
+        """Whether nothing that was written still waits here."""
+        return self._transport is None or self._transport.get_write_buffer_size() == 0
+
     def abort(self) -> None:
         """End the connection now, whatever it has in hand."""
         if self._transport is not None:

@@ -52,6 +52,10 @@ class Listener:
         for connection in list(self.connections):
             connection.close_if_idle()
 
+    def is_flushed(self) -> bool:
+        """Whether every answer has been handed to the kernel."""
+        return all(connection.is_flushed() for connection in self.connections)
+
     def close(self) -> None:
         """End every connection now. Idempotent."""
         self.stop_accepting()

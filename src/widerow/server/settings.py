@@ -51,17 +51,17 @@ class Settings:
 
 
 DESCRIPTIONS: Final[Mapping[str, str]] = {
-    "host": "Address to listen on.",
-    "port": "Port to listen on; 0 takes a free one.",
-    "path": "Directory of the store; short for --store rocksdb:DIR.",
-    "memory": "Keep everything in memory; short for --store memory:.",
-    "store": "URL of the store: memory:, rocksdb:DIR.",
+    "host": "Address to listen on; 127.0.0.1 if not set.",
+    "port": "Port to listen on; 8087 if not set, 0 takes a free one.",
+    "path": "Directory of the store, made if it is not there; widerow-data if not set.",
+    "memory": "Keep everything in memory; short for --store memory:",
+    "store": "URL of the store: memory: or rocksdb:DIR.",
     "credentials": "File with access keys; without it the pair widerow/widerow is valid.",
-    "instances": "Instances to serve, separated by commas; without it any name.",
-    "log_format": "text or json.",
-    "log_level": "debug, info, warning, error or critical; debug logs every request.",
-    "cache_mb": "Block cache of the store in MiB.",
-    "max_tables_per_instance": "Tables an instance may have.",
+    "instances": "Instances to serve, separated by commas; any name if not set.",
+    "log_format": "text or json; text if not set.",
+    "log_level": "debug, info, warning, error or critical; info if not set, debug logs requests.",
+    "cache_mb": "Block cache of the store in MiB; 32 if not set.",
+    "max_tables_per_instance": "Tables an instance may have; 64 if not set.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 

@@ -1,0 +1,135 @@
+"""The `widerow` command: which commands there are, and their flags.
+
+The flags of `serve` and `doctor` are made from the table of settings, so that a setting is a flag,
+a variable and a key of the file by being in that table. Rich is loaded only to show something.
+"""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Final
+
+import typer
+
+from widerow.errors import WiderowError
+from widerow.server.settings import DESCRIPTIONS, PREFIX
+
+__all__ = ["app", "main"]
+
+app: Final = typer.Typer(
+    name="widerow",
+    help="A self-hosted wide-column table store that speaks the Alibaba Tablestore protocol.",
+    epilog="Start with: widerow serve --memory",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+_SERVE_EXAMPLES: Final = """Examples:
+
+`widerow serve` — data in ./widerow-data, on 127.0.0.1:8087
+
+`widerow serve --memory --port 0` — for a test run; the ready line names the port
+
+`widerow serve --path /srv/widerow --credentials keys.toml --instances shop,audit`
+"""
+_DOCTOR_EXAMPLES: Final = """Examples:
+
+`widerow doctor --path /srv/widerow` — stop the server first
+
+`widerow doctor --path /srv/widerow --json`
+"""
+_CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
+_STORE_SETTINGS: Final = ("path", "store", "cache_mb")
+_METAVARS: Final = {
+    "host": "ADDRESS",
+    "port": "NUMBER",
+    "path": "DIR",
+    "store": "URL",
+    "credentials": "FILE",
+    "instances": "A,B",
+    "log_format": "FORMAT",
+    "log_level": "LEVEL",
+    "cache_mb": "MIB",
+    "max_tables_per_instance": "NUMBER",
+}
+
+_Command = Callable[..., None]
+
+
+def _with_settings(names: Iterable[str]) -> Callable[[_Command], _Command]:
+    """Give a command the flags of these settings, and `--config`."""
+
+    def give(command: _Command) -> _Command:
+        own = [
+            each
+            for each in inspect.signature(command).parameters.values()
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        flags = [
+            _parameter(name, f"{DESCRIPTIONS[name]} ({PREFIX}{name.upper()})") for name in names
+        ]
+        config = _parameter("config", f"{_CONFIG_HELP} ({PREFIX}CONFIG)", "FILE")
+        parameters = [*flags, config, *own]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
+
+    return give
+
+
+def _parameter(name: str, text: str, metavar: str | None = None) -> inspect.Parameter:
+    flag = "--" + name.replace("_", "-")
+    if name in _METAVARS:
+        metavar = _METAVARS[name]
+    option = typer.Option(flag, help=text, metavar=metavar, show_default=False)
+    kind = str if metavar else bool
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind | None, option],
+    )
+
+
+@app.command(epilog=_SERVE_EXAMPLES)
+@_with_settings(DESCRIPTIONS)
+def serve(**flags: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Serve a store until SIGTERM or SIGINT."""
+    from widerow.cli.serve import run_server  # noqa: PLC0415  # the other commands need no server
+
+    raise typer.Exit(run_server(flags))
+
+
+@app.command(epilog=_DOCTOR_EXAMPLES)
+@_with_settings(_STORE_SETTINGS)
+def doctor(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    **flags: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Verify every record of a store that no server has open. Exit code 1 on findings."""
+    from widerow.cli.doctor import examine  # noqa: PLC0415  # only this command
+
+    raise typer.Exit(examine(flags, as_json=as_json))
+
+
+@app.command()
+def version(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Show what is running: widerow, Python and the libraries underneath."""
+    from widerow.cli.version import show_version  # noqa: PLC0415  # only this command
+
+    show_version(as_json=as_json)
+
+
+def main() -> None:
+    """The entry point. What went wrong is told in one line, with exit code 2."""
+    try:
+        app()
+    except WiderowError as error:
+        sys.stderr.write(f"widerow: {error}\n")
+        sys.exit(2)

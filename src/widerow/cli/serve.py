@@ -1,0 +1,94 @@
+"""`widerow serve`: a server as a process."""
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.limits import CONNECTIONS_MAX
+from widerow.server.lifecycle import Server
+from widerow.server.logging import configure_logging
+from widerow.server.settings import Settings, resolve
+
+__all__ = ["ready_line", "run_server"]
+
+# A write needs the writer's thread twice and the loop once. At Python's default of 5 ms one of the
+# two may keep the other waiting longer than a sync takes.
+_SWITCH_SECONDS: Final = 0.0005
+_DESCRIPTORS_SPARE: Final = 1024  # beside connections: the store's files, logs, pipes
+
+
+def run_server(flags: Mapping[str, Any]) -> int:
+    """Serve until a signal; 0 after a clean stop.
+
+    Raises: `WiderowError` when the server cannot start.
+    """
+    given = dict(flags)
+    file = given.pop("config", None)
+    settings = resolve(given, file=Path(file) if file else None)
+    configure_logging(settings.log_format, settings.log_level)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    _raise_descriptor_limit()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_serve(settings))
+    return 0
+
+
+def ready_line(server: Server, process: int) -> str:
+    """What is printed once the port answers; scripts wait for it."""
+    return f"widerow ready endpoint={server.endpoint} store={server.settings.store} pid={process}"
+
+
+async def _serve(settings: Settings) -> None:
+    server = Server(settings)
+    loop = asyncio.get_running_loop()
+    asked = asyncio.Event()
+
+    def stop() -> None:
+        if asked.is_set():
+            server.hurry()  # asked twice: whoever asks does not want to wait
+        asked.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop)
+    await server.start()
+    try:
+        if server.default_credentials:
+            sys.stderr.write(
+                "widerow: anyone who reaches this port may use the default access key "
+                "widerow/widerow; --credentials FILE replaces it\n"
+            )
+        sys.stdout.write(ready_line(server, os.getpid()) + "\n")
+        sys.stdout.flush()
+        # What was loaded stays: the collector need not look at it again and again.
+        gc.collect()
+        gc.freeze()
+        await asked.wait()
+    finally:
+        await server.stop()
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The loop of uvloop where there is one for this machine, else the standard loop."""
+    with contextlib.suppress(ImportError):
+        import uvloop  # noqa: PLC0415  # optional
+
+        return uvloop.new_event_loop
+    return None
+
+
+def _raise_descriptor_limit() -> None:
+    """Ask for as many descriptors as the bound on connections needs, as far as allowed."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415  # not on every platform
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = CONNECTIONS_MAX + _DESCRIPTORS_SPARE
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))

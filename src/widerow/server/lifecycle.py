@@ -1,0 +1,221 @@
+"""A server from start to stop.
+
+Start: settings to keys and instances, store, engine, writer, port. Stop: no new connections, what
+is in hand is answered (up to `DRAIN_SECONDS_MAX`), the writer ends, the port closes, the store
+closes. A start that fails half way stops what it had started.
+
+A store that can no longer be trusted with writes (`StorePoisoned`) stops the writes and not the
+reads: writes are answered 503, `/readyz` says so, the log says why, once. Opening the store again
+is a restart, which is the operator's decision.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from widerow.auth.keyring import CredentialsInvalid, Keyring
+from widerow.auth.policy import InstancePolicy
+from widerow.clock import Clock, Entropy
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, StorageFailure, StorePoisoned
+from widerow.limits import DRAIN_SECONDS_MAX, FLUSH_SECONDS_MAX, HOUSEKEEPING_SECONDS
+from widerow.server.admission import Admission
+from widerow.server.committer import Committed, Committer, call_each
+from widerow.server.dispatch import Dispatcher, Identity
+from widerow.server.http import Listener
+from widerow.server.metrics import Metrics
+from widerow.server.probes import Probes
+from widerow.server.settings import Settings, SettingsInvalid
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
+
+__all__ = ["Server", "load_identity"]
+
+_log = logging.getLogger("widerow.server")
+
+_POLL_SECONDS: Final = 0.005  # while draining; nothing tells us that the last answer is out
+_REPEAT_NS: Final = 10 * 1_000_000_000  # between two log lines about a store that refuses writes
+
+
+class Server:
+    """One store behind one port. Everything but `hurry` is for the thread of its loop."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        store: Store | None = None,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        """Start nothing yet. A `store` that is handed in is the caller's to close."""
+        self.settings = settings
+        self.endpoint = ""
+        self.admission = Admission()
+        self.metrics = Metrics()
+        self._given = store
+        self._store: Store | None = None
+        self._clock = clock or SystemClock()
+        self._entropy = entropy or SystemEntropy()
+        self._committer: Committer | None = None
+        self._dispatcher: Dispatcher | None = None
+        self._listener: Listener | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._hurried = False
+        self._told_ns = -_REPEAT_NS
+        self._poisoned = False
+
+    @property
+    def default_credentials(self) -> bool:
+        """Whether anyone who knows the default key pair may come in."""
+        return self.settings.credentials is None
+
+    async def start(self) -> None:
+        """Open everything and listen; `endpoint` is where.
+
+        Raises: `SettingsInvalid` (keys, instances, store or address cannot be used),
+        `StorageFailure` (the store cannot be opened). Nothing is left open then.
+        """
+        try:
+            identity = load_identity(self.settings)
+            store = self._store = self._given or self._open_store()
+            engine = Engine(
+                store,
+                self._clock,
+                self._entropy,
+                tables_per_instance=self.settings.max_tables_per_instance,
+            )
+            await self._listen(engine, store, identity)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """Answer what is in hand, then close everything. Idempotent."""
+        self.admission.stopping = True
+        if self._keeper is not None:
+            self._keeper.cancel()
+            self._keeper = None
+        if self._listener is not None:
+            self._listener.stop_accepting()
+            await self._wait(lambda: self.admission.requests_in_flight == 0, DRAIN_SECONDS_MAX)
+        if self._dispatcher is not None:
+            await asyncio.to_thread(self._dispatcher.close)
+        if self._committer is not None:
+            await asyncio.to_thread(self._committer.stop)
+        if self._listener is not None:
+            await self._wait(self._listener.is_flushed, FLUSH_SECONDS_MAX)
+            self._listener.close()
+            self._listener = None
+        if self._store is not None and self._given is None:
+            self._store.close()
+        self._store = None
+
+    def hurry(self) -> None:
+        """Let a running `stop` wait no longer for requests in hand."""
+        self._hurried = True
+
+    def _open_store(self) -> Store:
+        try:
+            return open_store(self.settings.store, cache_bytes=self.settings.cache_bytes)
+        except ValueError as error:
+            raise SettingsInvalid(str(error)) from error
+
+    async def _listen(self, engine: Engine, store: Store, identity: Identity) -> None:
+        loop = asyncio.get_running_loop()
+
+        def post(ends: list[Committed]) -> None:
+            loop.call_soon_threadsafe(call_each, ends)
+
+        committer = self._committer = Committer(
+            store, self._clock, self.metrics, post, self._store_failed
+        )
+        committer.start()
+        dispatcher = self._dispatcher = Dispatcher(
+            engine,
+            committer,
+            Probes(store, committer, self.admission, self.metrics),
+            identity,
+            self._clock,
+            self._entropy,
+            self.metrics,
+        )
+        if store.capabilities.reads_may_block:
+            dispatcher.use_threads(loop)
+        self._listener = Listener(dispatcher, self.admission, self._clock)
+        self.endpoint = await self._bind(self._listener)
+        self._keeper = loop.create_task(self._keep_house(engine, committer))
+
+    async def _bind(self, listener: Listener) -> str:
+        settings = self.settings
+        try:
+            return await listener.start(settings.host, settings.port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SettingsInvalid(
+                f"cannot listen on {settings.host} port {settings.port}: {reason}"
+            ) from error
+
+    async def _keep_house(self, engine: Engine, committer: Committer) -> None:
+        """Give back, from time to time, what dropped tables held."""
+        while True:
+            plan = engine.housekeeping()
+            if plan is not None:
+                done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+                committer.submit(plan, partial(_housekeeping_done, done))
+                await done
+            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+
+    async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
+        """Until `condition` holds, time is up, or someone is in a hurry."""
+        end_ns = self._clock.monotonic_ns() + int(seconds * 1e9)
+        while not condition() and not self._hurried:  # noqa: ASYNC110  # see _POLL_SECONDS
+            if self._clock.monotonic_ns() >= end_ns:
+                return
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _store_failed(self, error: StorageFailure) -> None:
+        """On the writer's thread: the store refused a group."""
+        facts = {"reason": str(error)}
+        now_ns = self._clock.monotonic_ns()
+        if isinstance(error, StorePoisoned):
+            if not self._poisoned:
+                self._poisoned = True
+                _log.critical("no more writes until a restart", extra={"facts": facts})
+        elif now_ns - self._told_ns >= _REPEAT_NS:
+            self._told_ns = now_ns
+            facts["kind"] = type(error).__name__
+            _log.warning("the store refuses writes for now", extra={"facts": facts})
+
+
+def load_identity(settings: Settings) -> Identity:
+    """The keys and instances that the settings name. Raises: `SettingsInvalid`."""
+    keyring = Keyring.default()
+    if settings.credentials is not None:
+        path = Path(settings.credentials)
+        try:
+            keyring = Keyring.load(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsInvalid(f"cannot read credentials {path}: {error.strerror}") from error
+        except UnicodeDecodeError:
+            raise SettingsInvalid(f"credentials {path}: not UTF-8 text") from None
+        except CredentialsInvalid as error:
+            raise SettingsInvalid(f"credentials {path}: {error}") from None
+    if settings.instances is None:
+        return Identity(keyring, InstancePolicy())
+    try:
+        return Identity(keyring, InstancePolicy(frozenset(settings.instances)))
+    except InvalidRequest as error:
+        raise SettingsInvalid(f"instances: {error}") from error
+
+
+def _housekeeping_done(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:
+    if error is not None:
+        kind = type(error).__name__
+        _log.warning("dropped tables keep their space for now", extra={"facts": {"kind": kind}})
+    if not done.done():
+        done.set_result(None)
