@@ -20,7 +20,7 @@ What the texts leave open is decided so:
 import hmac
 import zlib
 from binascii import b2a_base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import md5
@@ -29,7 +29,6 @@ from typing import Final, NamedTuple
 from widerow.auth.keyring import AccessKey, Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.auth.signing import (
-    HEADER_PREFIX,
     SIGN_DATE,
     SIGN_REGION,
     SIGNATURE_V2,
@@ -40,7 +39,7 @@ from widerow.auth.signing import (
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX
 
-__all__ = ["Opened", "collect_headers", "open_request", "response_headers"]
+__all__ = ["Opened", "open_request", "response_headers"]
 
 _DATE: Final = "x-ots-date"
 _API_VERSION: Final = "x-ots-apiversion"
@@ -55,7 +54,6 @@ _MANDATORY: Final = (_DATE, _API_VERSION, _ACCESS_KEY_ID, _INSTANCE, _CONTENT_MD
 _SECOND_CHARS: Final = 19  # of YYYY-MM-DDTHH:MM:SS
 _SHOWN_CHARS_MAX: Final = 64  # of a header value, in the error about it
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_PREFIX_BYTES: Final = HEADER_PREFIX.encode()
 
 
 class Opened(NamedTuple):
@@ -65,29 +63,6 @@ class Opened(NamedTuple):
     instance: str
     body: bytes
     reply: Mac
-
-
-def collect_headers(pairs: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The `x-ots-*` headers of a request, as `open_request` takes them; others are left out.
-
-    `pairs` are names and values as they came from the HTTP parser, in any letter case. Values are
-    UTF-8, or Latin-1 where they are not (clients differ, and sign the UTF-8 of either).
-
-    Raises: `InvalidRequest` (HEADER_DUPLICATE), since of two values one would go unsigned.
-    """
-    headers: dict[str, str] = {}
-    for raw_name, raw_value in pairs:
-        name = raw_name.lower()
-        if not name.startswith(_PREFIX_BYTES):
-            continue
-        text = name.decode("latin-1")
-        if text in headers:
-            raise InvalidRequest(Rule.HEADER_DUPLICATE, name=_shown(text))
-        try:
-            headers[text] = raw_value.strip().decode()
-        except UnicodeDecodeError:
-            headers[text] = raw_value.strip().decode("latin-1")
-    return headers
 
 
 def open_request(
@@ -101,8 +76,9 @@ def open_request(
     """Check a request in the order of the module's text and return what it holds.
 
     `path` is the signed path, `/` and the action: where an endpoint has a prefix, without it.
-    `headers` has lower-case names, each once (`collect_headers`); `now_us` is the time in
-    microseconds since 1970.
+    `headers` has lower-case names and stripped values (UTF-8, or Latin-1 where they are not: that
+    is what clients sign); a request with an `x-ots-*` header twice never comes here, as one of the
+    two would go unsigned. `now_us` is the time in microseconds since 1970.
 
     Raises: `InvalidRequest` (HEADER_MISSING, DATE_FORMAT, INSTANCE_NAME, BODY_TOO_LARGE,
     BODY_COMPRESSION); `NotPermitted` (ACCESS_KEY_UNKNOWN, INSTANCE_UNKNOWN, INSTANCE_FORBIDDEN,

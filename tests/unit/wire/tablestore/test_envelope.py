@@ -28,7 +28,6 @@ from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
 from widerow.wire.tablestore.envelope import (
     Opened,
-    collect_headers,
     open_request,
     response_headers,
 )
@@ -330,31 +329,6 @@ def test_a_bomb_costs_no_more_memory_than_a_body() -> None:
     finally:
         tracemalloc.stop()
     assert peak < 4 * BODY_BYTES_MAX
-
-
-# --- headers from the HTTP parser ----------------------------------------------------------------
-
-
-def test_header_names_may_have_any_case() -> None:  # wire §1.2
-    pairs = [(b"X-OTS-Date", b" d "), (b"x-ots-APIVersion", b"v"), (b"Host", b"h")]
-    assert collect_headers(pairs) == {"x-ots-date": "d", "x-ots-apiversion": "v"}
-
-
-def test_values_that_are_not_utf8_are_latin1() -> None:
-    pairs = [(b"x-ots-a", "ä".encode()), (b"x-ots-b", "ä".encode("latin-1"))]
-    assert collect_headers(pairs) == {"x-ots-a": "ä", "x-ots-b": "ä"}
-
-
-@pytest.mark.parametrize("second", [b"x-ots-date", b"X-Ots-Date"])
-def test_a_header_sent_twice_is_refused(second: bytes) -> None:
-    with pytest.raises(InvalidRequest) as caught:
-        collect_headers([(b"x-ots-date", b"1"), (second, b"1")])
-    assert caught.value.rule is Rule.HEADER_DUPLICATE
-    assert caught.value.details == {"name": "x-ots-date"}
-
-
-def test_other_headers_may_repeat() -> None:
-    assert collect_headers([(b"accept", b"a"), (b"accept", b"b")]) == {}
 
 
 # --- answers -------------------------------------------------------------------------------------
