@@ -13,10 +13,10 @@ from widerow.engine.expiry import live_from
 from widerow.engine.reads import is_present, live_cells
 from widerow.engine.stored import (
     KeySection,
-    all_cells,
     cells_named,
     put_row,
     remove_row,
+    row_cells,
     update_segments,
 )
 from widerow.errors import Conflict, InvalidRequest, Rule
@@ -196,19 +196,17 @@ def _update(txn: Transaction, write: RowWrite, current: Current, section: KeySec
         return _update_absent(txn, write, current, section, version)
     names = frozenset(change.name for change in write.change.cells)
     if header.kind == RecordKind.WIDE:
-        old = cells_named(txn, write.key, current.record, header, names)
+        old = _live_columns(txn, write, current, names)
         columns, incremented = _apply(write, old, names, version)
         _update_wide(txn, write, header, section, columns, latest)
         return incremented
-    old = all_cells(txn, write.key, current.record, header)
-    columns, incremented = _apply(
-        write, [cell for cell in old if cell.name in names], names, version
-    )
+    old = _live(write, row_cells(current.record, header))
+    columns, incremented = _apply(write, [c for c in old if c.name in names], names, version)
     cells = [cell for cell in old if cell.name not in names]
     for column in columns.values():
         cells += column
     cells.sort(key=_stored_order)
-    put_row(txn, write.key, section, _live(write, cells), latest)
+    put_row(txn, write.key, section, cells, latest)
     return incremented
 
 
@@ -259,22 +257,24 @@ def _apply(
 ) -> tuple[dict[str, list[Cell]], list[Cell]]:
     """The columns an update names, as they are afterwards, and the cells its increments made.
 
-    Operations apply in the order of the request; then each column loses what has expired or is
-    beyond max_versions. `old`: all stored cells of those columns.
+    Operations apply in the order of the request; then each column loses what is beyond
+    max_versions. `old`: the live cells of those columns. A cell may expire in the second it is
+    written: it is stored, and hides a row that has nothing else.
     """
     columns: dict[str, dict[int, Cell]] = {name: {} for name in names}
     for cell in old:
         columns[cell.name][cell.version] = cell
     incremented: list[Cell] = []
     for change in write.change.cells:
-        made = _OPERATE[change.operation](write, columns[change.name], change, version)
+        made = _OPERATE[change.operation](columns[change.name], change, version)
         if change.operation is CellOperation.INCREMENT and made is not None:
             incremented.append(made)
     return {name: _trim(write, column) for name, column in columns.items()}, incremented
 
 
 def _trim(write: RowWrite, column: dict[int, Cell]) -> list[Cell]:
-    return _live(write, [column[version] for version in sorted(column, reverse=True)])
+    newest_first = [column[version] for version in sorted(column, reverse=True)]
+    return newest_first[: write.table.options.max_versions]
 
 
 def _live(write: RowWrite, cells: Sequence[Cell]) -> list[Cell]:
@@ -282,38 +282,28 @@ def _live(write: RowWrite, cells: Sequence[Cell]) -> list[Cell]:
     return live_cells(cells, options.max_versions, live_from(options, write.now_ms))
 
 
-def _put_cell(
-    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
-) -> Cell | None:
-    del write
+def _put_cell(column: dict[int, Cell], change: CellChange, version: int) -> Cell | None:
     cell = _sealed(change, version)
     column[cell.version] = cell
     return cell
 
 
-def _delete_all(
-    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
-) -> Cell | None:
-    del write, change, version
+def _delete_all(column: dict[int, Cell], change: CellChange, version: int) -> Cell | None:
+    del change, version  # every version goes
     column.clear()
     return None
 
 
-def _delete_one(
-    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
-) -> Cell | None:
-    del write, version
+def _delete_one(column: dict[int, Cell], change: CellChange, version: int) -> Cell | None:
+    del version  # the request names one
     if change.version is not None:
         column.pop(change.version, None)
     return None
 
 
-def _increment(
-    write: RowWrite, column: dict[int, Cell], change: CellChange, version: int
-) -> Cell | None:
+def _increment(column: dict[int, Cell], change: CellChange, version: int) -> Cell | None:
     """Add to the newest live value; the sum is the newest version afterwards."""
-    alive = live_from(write.table.options, write.now_ms)
-    newest = max((found for found in column if found >= alive), default=None)
+    newest = max(column, default=None)
     former: Value = 0 if newest is None else cell_value(column[newest])
     if type(former) is not int or type(change.value) is not int:
         raise InvalidRequest(Rule.INCREMENT_TYPE, column=change.name)
@@ -326,7 +316,7 @@ def _increment(
     return cell
 
 
-Operate = Callable[[RowWrite, dict[int, Cell], CellChange, int], Cell | None]
+Operate = Callable[[dict[int, Cell], CellChange, int], Cell | None]
 _OPERATE: dict[CellOperation, Operate] = {
     CellOperation.PUT: _put_cell,
     CellOperation.DELETE_ALL_VERSIONS: _delete_all,

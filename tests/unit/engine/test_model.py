@@ -1,0 +1,184 @@
+"""The engine against the model, step by step, with a check of the whole store after each.
+
+Small keys, names and values on purpose: what matters is that operations meet. The segment bounds
+are crossed by rows of a few hundred columns in test_wide_rows.py.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest
+from widerow.model.requests import OptionsChange, UpdateTable
+from widerow.model.row import CellChange, RowChange
+from widerow.model.values import KeyMarker, KeyType, Value
+from widerow.storage.opener import open_store
+from widerow.testing.answers import decode_row, decode_rows
+from widerow.testing.changes import (
+    create,
+    delete,
+    delete_all,
+    delete_one,
+    get,
+    increment,
+    put,
+    put_cells,
+    scan,
+    update,
+)
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.model import ModelRefusal, ModelTable
+
+NOW = 1_468_944_000_000
+keys = st.tuples(st.sampled_from(["", "a", "a\x00", "b"]), st.integers(-1, 1))
+names = st.sampled_from(["x", "y", "z"])
+values: st.SearchStrategy[Value] = st.one_of(
+    st.integers(-3, 3), st.booleans(), st.sampled_from([0.5, -0.0]), st.text("ab", max_size=2)
+)
+versions = st.integers(NOW - 3000, NOW + 3000)
+put_cell = st.one_of(
+    st.builds(lambda n, v: put_cells({n: v}), names, values),
+    st.builds(lambda n, t, v: put_cells({n: [(t, v)]}), names, versions, values),
+)
+puts = st.lists(put_cell, max_size=4).map(lambda cells: tuple(c for part in cells for c in part))
+update_cell = st.one_of(
+    put_cell,
+    st.builds(lambda n: (delete_all(n),), names),
+    st.builds(lambda n, t: (delete_one(n, t),), names, versions),
+)
+updates = st.lists(update_cell, min_size=1, max_size=4).map(
+    lambda cells: tuple(c for part in cells for c in part)
+)
+
+
+class EngineAgainstModel(RuleBasedStateMachine):
+    """One table, changed at random; after every step all reads agree and the store is sound."""
+
+    url = "memory:"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FakeClock(NOW)
+        self.store = open_store(self.url)
+        self.engine = Engine(self.store, self.clock, FakeEntropy())
+        self.model = ModelTable()
+
+    @initialize(ttl=st.sampled_from([-1, 4]), count=st.integers(1, 3))
+    def make_table(self, ttl: int, count: int) -> None:
+        schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
+        request = create("t", schema, time_to_live=ttl, max_versions=count)
+        self.engine.run(self.engine.create_table("i", request))
+        self.model = ModelTable(ttl, count)
+
+    def _change(self, key: tuple[str, int], change: RowChange) -> None:
+        now_ms = self.clock.now_us() // 1000
+        try:
+            self.engine.run(self.engine.write_row("i", change))
+        except InvalidRequest:
+            refused = True
+        else:
+            refused = False
+        if refused and self._in_window(change, now_ms):
+            try:
+                self.model.change(key, change, now_ms)
+            except ModelRefusal:
+                return
+            raise AssertionError("the engine refused what the model accepts")
+        if not refused:
+            self.model.change(key, change, now_ms)
+
+    def _in_window(self, change: RowChange, now_ms: int) -> bool:
+        ttl = self.model.time_to_live
+        oldest = 0 if ttl < 0 else (now_ms // 1000 - ttl) * 1000
+        return all(c.version is None or c.version >= oldest for c in change.cells)
+
+    @rule(key=keys, cells=puts)
+    def put_row(self, key: tuple[str, int], cells: tuple[CellChange, ...]) -> None:
+        change = put("t", dict(zip("kn", key, strict=True)), {})
+        self._change(key, change._replace(cells=cells))
+
+    @rule(key=keys, cells=updates)
+    def update_row(self, key: tuple[str, int], cells: tuple[CellChange, ...]) -> None:
+        self._change(key, update("t", dict(zip("kn", key, strict=True)), cells))
+
+    @rule(key=keys, name=names, by=st.integers(-2, 2))
+    def increment_column(self, key: tuple[str, int], name: str, by: int) -> None:
+        self._change(key, update("t", dict(zip("kn", key, strict=True)), [increment(name, by)]))
+
+    @rule(key=keys)
+    def delete_row(self, key: tuple[str, int]) -> None:
+        self._change(key, delete("t", dict(zip("kn", key, strict=True))))
+
+    @rule(seconds=st.sampled_from([-2, 0.001, 1, 3]))
+    def pass_time(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    @rule(count=st.integers(1, 3))
+    def lower_max_versions(self, count: int) -> None:
+        count = min(count, self.model.max_versions)  # raising may show purged data or not
+        change = UpdateTable("t", options=OptionsChange(max_versions=count))
+        self.engine.run(self.engine.update_table("i", change))
+        self.model.max_versions = count
+
+    @rule()
+    def reopen(self) -> None:
+        self.engine = Engine(self.store, self.clock, FakeEntropy())
+
+    @invariant()
+    def reads_agree(self) -> None:
+        if not self.engine.list_tables("i"):
+            return
+        now_ms = self.clock.now_us() // 1000
+        low = {"k": KeyMarker.INF_MIN, "n": KeyMarker.INF_MIN}
+        high = {"k": KeyMarker.INF_MAX, "n": KeyMarker.INF_MAX}
+        expected = self.model.scan(now_ms)
+        page = self.engine.get_range("i", scan("t", low, high))
+        found = [(tuple(key.values()), columns) for key, columns in decode_rows(page.rows)]
+        assert found == expected
+        for key in self.model.rows:
+            request = get("t", dict(zip("kn", key, strict=True)))
+            row = decode_row(self.engine.get_row("i", request).row)
+            assert (None if row is None else row[1]) == self.model.visible(key, now_ms)
+
+    @invariant()
+    def store_is_sound(self) -> None:
+        assert check_store(self.store) == []
+
+    def teardown(self) -> None:
+        self.store.close()
+
+
+class EngineOnRocksDB(EngineAgainstModel):
+    """The same on disk; reopening closes the store for real."""
+
+    def __init__(self) -> None:
+        self.directory = TemporaryDirectory()
+        self.url = f"rocksdb:{Path(self.directory.name) / 'store'}"
+        super().__init__()
+
+    @rule()
+    def reopen(self) -> None:
+        self.store.close()
+        self.store = open_store(self.url)
+        super().reopen()
+
+    def teardown(self) -> None:
+        super().teardown()
+        self.directory.cleanup()
+
+
+# Explaining a failure traces every line and takes minutes; the steps printed are enough.
+PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)
+
+# 250 runs of up to 40 steps: the 10 000 steps that every run of the suite takes
+TestEngineAgainstModel = EngineAgainstModel.TestCase
+TestEngineAgainstModel.settings = settings(max_examples=250, stateful_step_count=40, deadline=None)
+TestEngineOnRocksDB = EngineOnRocksDB.TestCase
+TestEngineOnRocksDB.settings = settings(
+    max_examples=20, stateful_step_count=30, deadline=None, phases=PHASES
+)
