@@ -40,7 +40,7 @@ from widerow.errors import StorageFailure, StoreBusy, StoreDamaged, StoreFull, S
 from widerow.storage.directory import free_bytes, sync_directory
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
-from widerow.storage.rocksdb_engine import is_no_space, open_engine, opening_failure, read_failure
+from widerow.storage.rocksdb_engine import is_no_space, open_engine, read_failure
 
 __all__ = ["RocksDBStore", "Steps"]
 
@@ -260,7 +260,7 @@ class RocksDBStore(Store):
             self._make_ready()
             changes, outcomes = run_bodies(self._published, writes)
             if changes:
-                self._check_room()
+                self._check_room(self._room_floor_bytes)
                 failure = self._commit(changes)
                 if failure is not None:
                     raise failure
@@ -277,12 +277,12 @@ class RocksDBStore(Store):
         if self._out_of_room:
             self._reopen()
 
-    def _check_room(self) -> None:
+    def _check_room(self, needed: int) -> None:
         free = self._steps.free_bytes(self._directory)
-        if free < self._room_floor_bytes:
+        if free < needed:
             raise StoreFull(
-                f"{free} bytes are free at {self._directory}, "
-                f"writes need {self._room_floor_bytes}; make room and they go on"
+                f"{free} bytes are free at {self._directory}, writes need {needed}; "
+                "make room and they go on"
             )
 
     def _commit(self, changes: WriteSet) -> StorageFailure | None:
@@ -331,7 +331,10 @@ class RocksDBStore(Store):
 
     def _reopen(self) -> None:
         """Open the engine again after it ran out of room, once there is room."""
-        self._check_room()
+        # Opening writes the logs' content into tables before it removes the logs. A failed opening
+        # would cost readers the view that they still have, so it is not tried with less.
+        logs = sum(log.stat().st_size for log in self._directory.glob("*.log"))
+        self._check_room(self._room_floor_bytes + logs)
         self._detach_views(
             StoreBusy("the store is being opened again after a full disk; read again")
         )
@@ -387,16 +390,18 @@ class RocksDBStore(Store):
     def checkpoint(self, directory: Path) -> None:
         """Write a consistent copy into `directory`: hard links where possible, between two groups.
 
-        Raises: `FileExistsError` if `directory` exists, `StoreFull`, `StorePoisoned`.
+        Raises: `FileExistsError` if `directory` exists, `StoreFull`, `StorePoisoned`, and
+        `StorageFailure` where nothing can be created.
         """
         with self._writing:
             self._make_ready()
-            self._check_room()
+            self._check_room(self._room_floor_bytes)
             if directory.exists():
                 raise FileExistsError(f"{directory} exists; a checkpoint makes its own directory")
             reason = self._copy(directory)
             if reason is not None:
-                raise opening_failure(directory, reason)
+                kind = StoreFull if is_no_space(reason) else StorageFailure
+                raise kind(f"cannot copy the store into {directory}: {reason}")
             sync_directory(directory.parent)
 
     def _copy(self, directory: Path) -> str | None:

@@ -112,13 +112,14 @@ def _wrong_settings(engine: Rdict, directory: Path, cache_bytes: int) -> dict[st
 
 
 def opening_failure(directory: Path, reason: str) -> StorageFailure:
-    """The error for what the engine said when it was to open or to copy a directory."""
+    """The error for what the engine said when it was to open a directory."""
     if "LOCK:" in reason:
         return StoreLocked(
             f"{directory} is in use by another process (or another store of this one); "
             "stop that one, or name another directory"
         )
-    if reason.startswith(("Corruption", "Invalid argument")):
+    # A store that exists and of which a file is missing is as damaged as one that does not match.
+    if reason.startswith(("Corruption", "Invalid argument")) or "No such file" in reason:
         return StoreDamaged(
             f"the store in {directory} is damaged and is left as it is; "
             f"restore it from a copy ({reason})"
