@@ -112,13 +112,14 @@ def join_row(key_section: bytes, key_crc: int, wires: Sequence[bytes]) -> bytes:
 
 def join_segments(key_section: bytes, key_crc: int, segments: Iterable[bytes]) -> bytes:
     """A wide row for the wire from its segment records, without reading its cells."""
-    parts, crc = [key_section, b"\x02"], key_crc
+    parts, crc, cell_count = [key_section, b"\x02"], key_crc, 0
     for segment in segments:
         header = header_of(segment)
         crc = combine(crc, header.crc, header.cell_count)
+        cell_count += header.cell_count
         parts.append(segment[HEADER_BYTES:])
-    if len(parts) == 2:  # a wide row whose columns were all deleted
-        parts.pop()
+    if not cell_count:  # a wide row whose columns were all deleted
+        parts = [key_section]
     parts.append(b"\x09" + bytes((crc8_byte(0, crc),)))
     return b"".join(parts)
 

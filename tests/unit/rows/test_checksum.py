@@ -1,0 +1,48 @@
+"""CRC-8 as cells and rows carry it (wire §2.2)."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.rows.checksum import combine, crc8, crc8_byte, shift_table
+
+states = st.integers(0, 255)
+
+
+def bitwise(data: bytes, state: int = 0) -> int:
+    """The definition: polynomial x^8 + x^2 + x + 1, most significant bit first."""
+    for byte in data:
+        state ^= byte
+        for _ in range(8):
+            state = (state << 1) ^ 0x07 if state & 0x80 else state << 1
+            state &= 0xFF
+    return state
+
+
+def test_check_value() -> None:
+    assert crc8(b"123456789") == 0xF4
+    assert bitwise(b"123456789") == 0xF4
+
+
+@given(st.binary(max_size=40), states)
+def test_checksums_follow_the_definition(data: bytes, state: int) -> None:
+    assert crc8(data, state) == bitwise(data, state)
+
+
+@given(states, states)
+def test_one_byte_is_a_text_of_one_byte(byte: int, state: int) -> None:
+    assert crc8_byte(byte, state) == crc8(bytes((byte,)), state)
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), states)
+def test_checksums_of_parts_combine(first: bytes, second: bytes, state: int) -> None:
+    joined = crc8(first + second, state)
+    assert combine(crc8(first, state), crc8(second), len(second)) == joined
+    assert shift_table(len(second))[crc8(first, state)] ^ crc8(second) == joined
+
+
+def test_combining_knows_lengths_around_its_period() -> None:
+    """Multiplying by x^8 comes back to itself after 127 bytes."""
+    for length in (0, 1, 126, 127, 128, 254, 255, 1000):
+        second = bytes(range(1, 252)) * 4
+        second = second[:length]
+        assert combine(crc8(b"first"), crc8(second), length) == crc8(b"first" + second)
