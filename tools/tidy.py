@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["Finding", "Source", "check_tree", "read_tree"]
+__all__ = ["Finding", "Source", "check_tree", "last_name", "main", "read_tree", "report"]
 
 FUNCTION_LINES_MAX: Final = 70  # body without docstring: what two screens hold
 FILE_LINES_MAX: Final = 800

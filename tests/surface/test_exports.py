@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tidy
-from tidy import Source
+from tidy import Source, last_name
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = {source.module: source for source in tidy.read_tree(ROOT).values() if source.is_product}
@@ -17,16 +17,21 @@ DEFINING = [name for name, source in PRODUCT.items() if name not in OPEN]
 
 
 def public_definitions(source: Source) -> set[str]:
-    """Functions and classes that stand in a module under a public name."""
+    """Functions and classes that stand in a module under a public name.
+
+    Without commands of the command line: their decorator hands them to who calls them.
+    """
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    names = {node.name for node in source.tree.body if isinstance(node, kinds)}
+    nodes = [node for node in source.tree.body if isinstance(node, kinds)]
+    handed = {"command", "callback"}
+    names = {each.name for each in nodes if not handed & set(map(last_name, each.decorator_list))}
     return {name for name in names if not name.startswith("_")}
 
 
 def exports(source: Source) -> list[str] | None:
     """A module's `__all__`, read without running it."""
     for node in source.tree.body:
-        if isinstance(node, ast.Assign) and "__all__" in map(tidy.last_name, node.targets):
+        if isinstance(node, ast.Assign) and "__all__" in map(last_name, node.targets):
             value: list[str] = ast.literal_eval(node.value)
             return value
     return None

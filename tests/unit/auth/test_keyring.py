@@ -1,5 +1,7 @@
 """Credentials files: what is read from them, and what is said about a mistake."""
 
+from contextlib import suppress
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,6 +96,20 @@ def test_a_mistake_is_named_by_place_and_never_by_secret(mistake: str) -> None:
     assert "canary" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
+
+
+VALUES = st.one_of(
+    st.text(max_size=5).map(repr),
+    st.sampled_from(["1", "true", "[]", "{}", "[1]", '["a"]', '"a"', '["read"]', "1979-05-27"]),
+)
+FIELDS = st.sampled_from(["id", "secret", "instances", "permissions", "security_token", "key"])
+
+
+@given(st.dictionaries(FIELDS, VALUES), st.sampled_from(["[[key]]", "[key]", "", "[[key.key]]"]))
+def test_any_file_is_read_or_refused(fields: dict[str, str], head: str) -> None:
+    text = "\n".join([head, *(f"{name} = {value}" for name, value in fields.items())])
+    with suppress(CredentialsInvalid):
+        assert len(Keyring.load(text)) == 1
 
 
 def test_secrets_do_not_show() -> None:

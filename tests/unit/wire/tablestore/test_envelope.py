@@ -269,6 +269,19 @@ def test_the_security_token_must_be_the_keys_own() -> None:  # wire §1.3
         assert rule_of(headers) is Rule.SECURITY_TOKEN
 
 
+NAMES = st.sampled_from([*signed_v4(), SIGNATURE_V2, "x-ots-ststoken", "x-ots-other", "host"])
+TEXTS = st.one_of(st.text(max_size=30), st.sampled_from(sorted(signed_v4().values())))
+
+
+@given(st.dictionaries(NAMES, TEXTS), st.binary(max_size=10), st.text(max_size=10))
+def test_whatever_comes_is_opened_or_refused(
+    headers: dict[str, str], body: bytes, path: str
+) -> None:
+    for base in ({}, signed(), signed_v4()):
+        with pytest.raises((InvalidRequest, NotPermitted)):
+            open_request(path, {**base, **headers, "x-ots-x": ""}, body, KEYRING, ANY_INSTANCE, NOW)
+
+
 # --- compressed bodies ---------------------------------------------------------------------------
 
 
