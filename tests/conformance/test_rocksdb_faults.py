@@ -1,14 +1,19 @@
 """What the RocksDB driver does when the disk fails it (storage/interface.py, rules 3, 7 and 8)."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import pytest
-from rocksdict import Rdict, WriteBatch, WriteOptions
+from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
 from widerow.errors import StorageFailure, StoreBusy, StoreFull, StorePoisoned
+from widerow.storage import rocksdb_engine
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.pending import WriteSet
 from widerow.storage.rocksdb import RocksDBStore, Steps
@@ -294,6 +299,53 @@ def test_damage_found_while_reopening_poisons(tmp_path: Path) -> None:
         assert not store.writable
 
 
+# Fills a file system of 40 MB, makes room, goes on. The floor is off, so that the engine itself
+# meets the end of the disk.
+FILLER: Final = """
+import os, sys
+from pathlib import Path
+from widerow.errors import StorageFailure, StoreFull
+from widerow.storage.rocksdb import RocksDBStore
+mount = Path(sys.argv[1])
+ballast = mount / "ballast"
+ballast.write_bytes(bytes(24 << 20))
+store = RocksDBStore(mount / "store", cache_bytes=8 << 20, room_floor_bytes=0)
+def put(number):
+    name = b"\\x10s" + number.to_bytes(4, "big")
+    store.transact((b"\\x10s",), lambda transaction: transaction.put(name, os.urandom(50_000)))
+def found():
+    pairs = store.snapshot().scan(b"\\x10s", b"\\x10t")
+    return [int.from_bytes(name[2:], "big") for name, _ in pairs]
+number = 0
+try:
+    while True:
+        put(number)
+        number += 1
+except StorageFailure as error:
+    print(type(error).__name__, number > 50, store.writable)
+try:
+    put(10_000)
+except StoreFull:
+    print("refused", found() == list(range(number)))
+ballast.unlink()
+put(20_000)
+print("resumed", set(range(number)) <= set(found()) <= {*range(number + 1), 20_000})
+store.close()
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("unshare") is None or os.geteuid() != 0, reason="mounts a small file system"
+)
+def test_full_file_system_loses_nothing_and_resumes(tmp_path: Path) -> None:
+    mounted = 'mount -t tmpfs -o size=40m none "$1" && exec "$2" -c "$3" "$1"'
+    command = ["unshare", "-m", "sh", "-c", mounted, "sh", str(tmp_path), sys.executable, FILLER]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)  # noqa: S603  # our own program
+    if "mount" in done.stderr:
+        pytest.skip("may not mount here")
+    assert done.stdout.splitlines() == ["StorePoisoned True True", "refused True", "resumed True"]
+
+
 # --- rule 8: stalls ------------------------------------------------------------------------------
 
 
@@ -342,3 +394,30 @@ def test_writes_are_handed_over_so_that_they_do_not_wait(tmp_path: Path) -> None
         store._steps = replace(store._steps, write=write)
         put(store, b"1")
     assert handed == [(True, False)]
+
+
+def test_engine_that_stalls_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Memtables of 64 KB and a stop at two files make RocksDB refuse writes again and again.
+    right = rocksdb_engine._options
+
+    def tight(cache_bytes: int, *, create: bool) -> Options:
+        options = right(cache_bytes, create=create)
+        options.set_write_buffer_size(64 * 1024)
+        options.set_level_zero_file_num_compaction_trigger(1)
+        options.set_level_zero_slowdown_writes_trigger(1)
+        options.set_level_zero_stop_writes_trigger(2)
+        return options
+
+    monkeypatch.setattr(rocksdb_engine, "_options", tight)
+    written = []
+    with RocksDBStore(tmp_path / "s", cache_bytes=8 * MIB) as store:
+        for number in range(120):
+            try:
+                put(store, b"%03d" % number, os.urandom(20_000))
+            except StoreBusy:
+                continue
+            written.append(b"%03d" % number)
+        assert store.statistics()["stalls"] > 0
+        assert names(store) == written
+    with RocksDBStore(tmp_path / "s", cache_bytes=8 * MIB) as store:
+        assert names(store) == written

@@ -20,7 +20,10 @@ Rules every driver keeps; `tests/conformance` proves them.
     `StorePoisoned` until the store is opened again. Nothing is retried. Reads go on from the last
     published view.
 8.  No room: `StoreFull` before anything is written; reads go on; writes work again when room
-    returns. A stalled engine: `StoreBusy`, nothing written, try again.
+    returns. Room that runs out inside a commit leaves that group's outcome unknown: its call raises
+    `StorePoisoned`, but the store stays `writable`; later calls raise `StoreFull` until there is
+    room, and the first one after that opens the engine again by itself, which views taken before
+    do not survive (`StoreBusy`). A stalled engine: `StoreBusy`, nothing written, try again.
 9.  One process at a time: a second opener gets `StoreLocked` at once.
 10. Threads: any thread may take and read snapshots; writes may come from any thread and are run one
     group at a time.
@@ -143,12 +146,15 @@ class Store(ABC):
 
     @abstractmethod
     def statistics(self) -> dict[str, int]:
-        """Counters and sizes by name: `groups`, `writes`, `syncs`, `bytes` (estimated) and more."""
+        """Numbers by name, all since opening or now; more than these where a driver has them.
+
+        `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about).
+        """
 
     @property
     @abstractmethod
     def writable(self) -> bool:
-        """False once the store is poisoned or closed."""
+        """False once the store is poisoned for good or closed (rules 7 and 8)."""
 
     def checkpoint(self, directory: Path) -> None:
         """Write a consistent copy into `directory`, which must not exist, while writes go on.

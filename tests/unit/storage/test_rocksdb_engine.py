@@ -1,0 +1,92 @@
+"""The engine's settings, and what its words mean (storage/rocksdb_engine.py)."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import pytest
+from rocksdict import DBRecoveryMode, Options
+
+from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
+from widerow.storage import rocksdb_engine
+from widerow.storage.rocksdb_engine import open_engine, opening_failure, read_failure
+
+CACHE: Final = 24 * 1024 * 1024
+
+
+def test_cache_keeps_its_size_when_a_store_is_opened_again(tmp_path: Path) -> None:
+    # The binding gives a reopened store 8 MB unless told twice.
+    for _ in range(2):
+        engine = open_engine(tmp_path / "s", CACHE)
+        assert engine.property_int_value("rocksdb.block-cache-capacity") == CACHE
+        engine.close()
+
+
+def test_settings_of_the_promise_are_on_record(tmp_path: Path) -> None:
+    engine = open_engine(tmp_path / "s", CACHE)
+    (recorded,) = (tmp_path / "s").glob("OPTIONS-*")
+    text = recorded.read_text()
+    for line in (
+        "wal_recovery_mode=kTolerateCorruptedTailRecords",
+        "paranoid_checks=true",
+        "manual_wal_flush=false",
+        "compression=kLZ4Compression",
+        "write_buffer_size=67108864",
+        "filter_policy=bloomfilter",
+        "block_size=16384",
+    ):
+        assert line in text, line
+    engine.close()
+
+
+def lax_recovery(options: Options) -> None:
+    options.set_wal_recovery_mode(DBRecoveryMode.skip_any_corrupted_record())
+
+
+def no_checks(options: Options) -> None:
+    options.set_paranoid_checks(False)
+
+
+def mapped_writes(options: Options) -> None:
+    options.set_allow_mmap_writes(True)
+
+
+@pytest.mark.parametrize("spoil", [lax_recovery, no_checks, mapped_writes])
+def test_other_settings_are_refused(
+    spoil: Callable[[Options], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = rocksdb_engine._options
+
+    def wrong(cache_bytes: int, *, create: bool) -> Options:
+        options = right(cache_bytes, create=create)
+        spoil(options)
+        return options
+
+    monkeypatch.setattr(rocksdb_engine, "_options", wrong)
+    with pytest.raises(StorageFailure, match="other settings"):
+        open_engine(tmp_path / "s", CACHE)
+    monkeypatch.undo()
+    open_engine(tmp_path / "s", CACHE).close()
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("IO error: lock hold by current process, acquire time 1: /d/LOCK: No locks", StoreLocked),
+        ("IO error: While lock file: /d/LOCK: Resource temporarily unavailable", StoreLocked),
+        ("Corruption: CURRENT file corrupted", StoreDamaged),
+        ("Invalid argument: /d/CURRENT: does not exist (create_if_missing is false)", StoreDamaged),
+        ("IO error: No such file or directory: While opening: /d/MANIFEST-000001", StoreDamaged),
+        ("IO error: No space left on device: While appending to file: /d/1.sst", StoreFull),
+        ("IO error: Permission denied: While opening: /d/LOG", StorageFailure),
+    ],
+)
+def test_opening_failures_say_what_kind_they_are(reason: str, kind: type[StorageFailure]) -> None:
+    failure = opening_failure(Path("/d"), reason)
+    assert type(failure) is kind
+    assert "/d" in str(failure)
+
+
+def test_reading_failures_tell_damage_from_the_rest() -> None:
+    assert type(read_failure("Corruption: block checksum mismatch")) is StoreDamaged
+    assert type(read_failure("IO error: While pread: Input/output error")) is StorageFailure
