@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pb2 import (
     FieldDescriptorProto,
     FileDescriptorSet,
 )
-from grpc_tools import protoc
+from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no type information
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "src" / "widerow" / "wire" / "tablestore"

@@ -1,9 +1,7 @@
 """The dialect's messages are those of the public clients, and the compiled form is fresh."""
 
-import importlib.util
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from google.protobuf.descriptor_pb2 import (
@@ -14,23 +12,14 @@ from google.protobuf.descriptor_pb2 import (
 )
 from google.protobuf.message import DecodeError
 
+import gen_messages
 from widerow.model.condition import RowExpectation
 from widerow.model.filter import Comparator, LogicalOperator
 from widerow.model.row import Modification, ReturnType
 from widerow.model.selection import Direction
 from widerow.wire.tablestore import messages
 
-ROOT = Path(__file__).parents[4]
-PACKAGE = ROOT / "src" / "widerow" / "wire" / "tablestore"
-
-
-def _generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("gen_messages", ROOT / "tools/gen_messages.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+PACKAGE = Path(messages.__file__).parent
 
 
 def _checked_in() -> FileDescriptorSet:
@@ -38,12 +27,12 @@ def _checked_in() -> FileDescriptorSet:
 
 
 def test_the_descriptor_set_is_that_of_the_sources() -> None:
-    assert _generator().compile_descriptors() == _checked_in()
+    assert gen_messages.compile_descriptors() == _checked_in()
 
 
 def test_the_type_information_is_that_of_the_sources() -> None:
     stub = (PACKAGE / "messages.pyi").read_text(encoding="utf-8")
-    assert _generator().stub(_checked_in()) == stub
+    assert gen_messages.stub(_checked_in()) == stub
 
 
 def test_messages_stay_apart_from_those_of_other_packages() -> None:

@@ -7,7 +7,6 @@ hold every answer against the protobuf runtime's reading of it.
     field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
 """
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
@@ -52,8 +51,3 @@ def written(result: RowWritten) -> bytes:
     """PutRowResponse, UpdateRowResponse and DeleteRowResponse, which are alike."""
     consumed = consumed_field(b"\x0a", result.read_units, result.write_units)
     return consumed + row_field(b"\x12", result.row) if result.row else consumed
-
-
-def repeated(key: bytes, items: Iterable[bytes]) -> bytes:
-    """A repeated field of messages."""
-    return b"".join([field(key, item) for item in items])

@@ -1,0 +1,166 @@
+"""Answers of the row actions: joined by hand, read by the protobuf runtime (protos §0, §2)."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.errors import Conflict, InvalidRequest, Rule, StorePoisoned
+from widerow.limits import INT64_MAX
+from widerow.model.requests import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.rows.cells import encode_key_section
+from widerow.rows.record import join_row
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.operations import (
+    batch_get_row,
+    batch_write_row,
+    delete_row,
+    get_range,
+    get_row,
+    put_row,
+    update_row,
+)
+from widerow.wire.tablestore.operations.answers import field, varint
+from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key
+
+SECTION, CRC = encode_key_section([("pk", 1)])
+ROW = join_row(SECTION, CRC, ())
+
+UNITS = st.integers(0, 2**31 - 1)
+ROWS = st.one_of(
+    st.just(b""),
+    st.binary(min_size=1, max_size=40),
+    st.binary(min_size=1).map(lambda data: data * 300),
+)
+
+
+def read_units(consumed: messages.ConsumedCapacity) -> tuple[int, int]:
+    """Both units; both must stand there, for one client reads them unseen (protos §0 rule 6)."""
+    unit = consumed.capacity_unit
+    assert unit.HasField("read")
+    assert unit.HasField("write")
+    return unit.read, unit.write
+
+
+@given(st.integers(0, INT64_MAX))
+def test_varints_are_those_of_protobuf(number: int) -> None:
+    sent = messages.ReservedThroughputDetails(last_increase_time=number)
+    assert b"\x10" + varint(number) == sent.SerializePartialToString()
+
+
+@given(st.lists(st.binary(max_size=200), max_size=4))
+def test_fields_join_their_parts(parts: list[bytes]) -> None:
+    sent = messages.PartitionRange(begin=b"".join(parts))
+    assert field(b"\x0a", *parts) == sent.SerializePartialToString()
+
+
+@given(ROWS, UNITS)
+def test_get_row(row: bytes, units: int) -> None:
+    answer = messages.GetRowResponse.FromString(get_row.encode(RowRead(row, units)))
+    assert answer.IsInitialized()
+    assert read_units(answer.consumed) == (units, 0)
+    assert answer.row == (HEADER + row if row else b"")
+    assert not answer.HasField("next_token")
+
+
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (put_row.encode, messages.PutRowResponse),
+        (update_row.encode, messages.UpdateRowResponse),
+        (delete_row.encode, messages.DeleteRowResponse),
+    ],
+)
+@given(row=ROWS, read=UNITS, write=UNITS)
+def test_writes(
+    encode: Callable[[RowWritten], bytes],
+    message: type[
+        messages.PutRowResponse | messages.UpdateRowResponse | messages.DeleteRowResponse
+    ],
+    row: bytes,
+    read: int,
+    write: int,
+) -> None:
+    answer = message.FromString(encode(RowWritten(read, write, row)))
+    assert answer.IsInitialized()
+    assert read_units(answer.consumed) == (read, write)
+    assert answer.HasField("row") == bool(row)
+    assert answer.row == (HEADER + row if row else b"")
+
+
+@given(ROWS, UNITS)
+def test_get_range_to_the_end(rows: bytes, units: int) -> None:
+    answer = messages.GetRangeResponse.FromString(get_range.encode(RangePage(rows, None, units)))
+    assert answer.IsInitialized()
+    assert read_units(answer.consumed) == (units, 0)
+    assert answer.HasField("rows")
+    assert answer.rows == (HEADER + rows if rows else b"")
+    assert not answer.HasField("next_start_primary_key")
+
+
+@given(st.integers(-(2**63), INT64_MAX), ROWS)
+def test_get_range_that_goes_on(value: int, rows: bytes) -> None:
+    section = encode_key_section([("pk", value)])
+    answer = messages.GetRangeResponse.FromString(get_range.encode(RangePage(rows, section, 1)))
+    assert decode_primary_key(answer.next_start_primary_key).columns == (("pk", value),)
+    assert answer.rows == (HEADER + rows if rows else b"")
+
+
+@given(st.text(max_size=5), st.lists(st.tuples(ROWS, UNITS), max_size=3))
+def test_batch_get_row(name: str, rows: list[tuple[bytes, int]]) -> None:
+    outcomes = [RowOutcome(read=RowRead(row, units)) for row, units in rows]
+    sent = batch_get_row.encode(BatchAnswer((name, "B"), [outcomes, []]))
+    answer = messages.BatchGetRowResponse.FromString(sent)
+    assert answer.IsInitialized()
+    assert [table.table_name for table in answer.tables] == [name, "B"]
+    assert not answer.tables[1].rows
+    for item, (row, units) in zip(answer.tables[0].rows, rows, strict=True):
+        assert item.is_ok
+        assert read_units(item.consumed) == (units, 0)
+        assert item.HasField("row") == bool(row)
+        assert item.row == (HEADER + row if row else b"")
+        assert not item.HasField("error")
+
+
+@given(st.lists(st.tuples(UNITS, UNITS, ROWS), max_size=3))
+def test_batch_write_row(rows: list[tuple[int, int, bytes]]) -> None:
+    outcomes = [RowOutcome(written=RowWritten(*row)) for row in rows]
+    sent = batch_write_row.encode(BatchAnswer(("T",), [outcomes]))
+    answer = messages.BatchWriteRowResponse.FromString(sent)
+    assert answer.IsInitialized()
+    for item, (read, write, row) in zip(answer.tables[0].rows, rows, strict=True):
+        assert item.is_ok
+        assert read_units(item.consumed) == (read, write)
+        assert item.row == (HEADER + row if row else b"")
+
+
+def test_rows_of_batches_fail_alone() -> None:
+    # semantics §4.8; a message always, for one client reads it unseen (protos §0 rule 6)
+    errors = [
+        Conflict(Rule.CONDITION_FAILED),
+        InvalidRequest(Rule.KEY_SIZE, count=1, expected=2),
+        StorePoisoned("EIO"),
+    ]
+    outcomes = [RowOutcome(error=error) for error in errors]
+    outcomes.insert(1, RowOutcome(written=RowWritten(0, 1, ROW)))
+    sent = batch_write_row.encode(BatchAnswer(("T",), [outcomes]))
+    rows = messages.BatchWriteRowResponse.FromString(sent).tables[0].rows
+    assert [(row.is_ok, row.error.code, row.error.message) for row in rows] == [
+        (False, "OTSConditionCheckFail", "Condition check failed."),
+        (True, "", ""),
+        (False, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2."),
+        (False, "OTSServerUnavailable", "Server is not available."),
+    ]
+    assert rows[1].row == HEADER + ROW
+
+
+def test_a_batch_of_another_length_than_asked_is_a_defect() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        batch_get_row.encode(BatchAnswer(("A", "B"), [[]]))
+
+
+def test_an_outcome_is_never_nothing() -> None:
+    with pytest.raises(AssertionError):
+        batch_get_row.encode(BatchAnswer(("A",), [[RowOutcome()]]))

@@ -1,0 +1,369 @@
+"""GetRow, BatchGetRow and GetRange: what is read out of requests (semantics §5; wire §2.4)."""
+
+from collections.abc import Callable
+
+import pytest
+from google.protobuf.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.limits import INT64_MAX, VERSION_MAX
+from widerow.model.filter import Comparator, Comparison, Pagination
+from widerow.model.requests import GetRow
+from widerow.model.row import PrimaryKey
+from widerow.model.selection import Direction, Selection, TimeRange
+from widerow.model.values import KeyMarker
+from widerow.rows.cells import encode_key_section
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row
+from widerow.wire.tablestore.plainbuffer import encode_primary_key
+
+KEY = bytes.fromhex("7500000001030402000000706b05090000000001000000000000000a4c09a7")
+LOW = bytes.fromhex("7500000001030402000000706b0501000000090a3a097b")
+HIGH = bytes.fromhex("7500000001030402000000706b05010000000a0a3309c6")
+FILTER = bytes.fromhex("0801121408031201611a0900050000000000000020002801")
+PAGINATION = bytes.fromhex("080312040800100a")
+TIMES = messages.TimeRange
+
+
+def encoded(make: Callable[..., Message], fields: dict[str, object]) -> bytes:
+    """A message's bytes; fields of None are left out, also those it requires."""
+    return make(**fields).SerializePartialToString()
+
+
+def row(**fields: object) -> bytes:
+    sent = {"table_name": "T", "primary_key": KEY, "max_versions": 1, **fields}
+    return encoded(messages.GetRowRequest, sent)
+
+
+def table(**fields: object) -> bytes:
+    sent = {"table_name": "T", "primary_key": [KEY], "max_versions": 1, **fields}
+    make: Callable[..., messages.TableInBatchGetRowRequest] = messages.TableInBatchGetRowRequest
+    return encoded(messages.BatchGetRowRequest, {"tables": [make(**sent)]})
+
+
+def page(**fields: object) -> bytes:
+    bounds = {"inclusive_start_primary_key": LOW, "exclusive_end_primary_key": HIGH}
+    sent = {"table_name": "T", "direction": 0, "max_versions": 1, **bounds, **fields}
+    return encoded(messages.GetRangeRequest, sent)
+
+
+def selected(**fields: object) -> list[Selection]:
+    """The selection of each of the three actions for the same fields."""
+    batch = batch_get_row.decode(table(**fields))
+    return [
+        get_row.decode(row(**fields)).selection,
+        batch.tables[0].selection,
+        get_range.decode(page(**fields)).selection,
+    ]
+
+
+def refused(**fields: object) -> list[Rule]:
+    """The rule that each of the three actions says is broken."""
+    rules = []
+    for decode, body in (
+        (get_row.decode, row(**fields)),
+        (batch_get_row.decode, table(**fields)),
+        (get_range.decode, page(**fields)),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            decode(body)
+        rules.append(caught.value.rule)
+    return rules
+
+
+# --- whole requests --------------------------------------------------------------------------
+
+
+def test_get_row_of_the_vector() -> None:
+    # wire §2.4, complete request bodies
+    body = bytes.fromhex(
+        "0a0154121f7500000001030402000000706b05090000000001000000000000000a4c09a71a0263312801"
+    )
+    request = get_row.decode(body)
+    assert request.table == "T"
+    assert request.key.columns == (("pk", 1),)
+    assert request.selection == Selection(columns=frozenset({"c1"}), max_versions=1)
+
+
+def test_get_range_of_the_vector() -> None:
+    # wire §2.4, complete request bodies
+    body = bytes.fromhex(
+        "0a015410002801300a3a177500000001030402000000706b0501000000090a3a097b"
+        "42177500000001030402000000706b05010000000a0a3309c6"
+    )
+    request = get_range.decode(body)
+    assert request.table == "T"
+    assert request.range.start.columns == (("pk", KeyMarker.INF_MIN),)
+    assert request.range.end.columns == (("pk", KeyMarker.INF_MAX),)
+    assert request.range.direction is Direction.FORWARD
+    assert request.range.limit == 10
+    assert request.selection == Selection(max_versions=1)
+
+
+def test_batch_get_row_keeps_tables_and_keys_in_order() -> None:
+    # semantics §5.5; a table without rows, and one key twice, are fine
+    items = [
+        messages.TableInBatchGetRowRequest(table_name="B", primary_key=[KEY, KEY], max_versions=2),
+        messages.TableInBatchGetRowRequest(table_name="A", max_versions=1),
+    ]
+    batch = batch_get_row.decode(messages.BatchGetRowRequest(tables=items).SerializeToString())
+    assert [item.table for item in batch.tables] == ["B", "A"]
+    assert [[key.columns for key in item.keys] for item in batch.tables] == [
+        [(("pk", 1),), (("pk", 1),)],
+        [],
+    ]
+
+
+def test_get_range_backward_without_a_limit() -> None:
+    request = get_range.decode(page(direction=1))
+    assert request.range.direction is Direction.BACKWARD
+    assert request.range.limit is None
+
+
+# --- versions (semantics §5.1) ---------------------------------------------------------------
+
+
+def test_whole_rows_need_no_second_look() -> None:
+    for selection in selected(max_versions=3):
+        assert selection == Selection(max_versions=3)
+        assert selection.everything
+
+
+def test_a_time_range_alone_selects_all_its_versions() -> None:
+    for selection in selected(max_versions=None, time_range=TIMES(start_time=5, end_time=9)):
+        assert selection.time_range == TimeRange(5, 9)
+        assert selection.max_versions == INT64_MAX
+
+
+def test_a_time_range_and_max_versions_hold_together() -> None:
+    for selection in selected(max_versions=2, time_range=TIMES(start_time=0, end_time=9)):
+        assert (selection.time_range, selection.max_versions) == (TimeRange(0, 9), 2)
+
+
+@given(st.integers(0, VERSION_MAX))
+def test_a_specific_time_is_a_range_of_one(time: int) -> None:
+    request = get_row.decode(row(max_versions=None, time_range=TIMES(specific_time=time)))
+    assert request.selection.time_range == TimeRange(time, time + 1)
+
+
+def test_the_end_of_all_times_may_be_named() -> None:
+    whole = TIMES(start_time=0, end_time=VERSION_MAX + 1)
+    for selection in selected(max_versions=None, time_range=whole):
+        assert selection.time_range == TimeRange(0, VERSION_MAX + 1)
+
+
+def test_an_empty_time_range_says_nothing() -> None:
+    for selection in selected(max_versions=1, time_range=TIMES()):
+        assert selection.time_range is None
+
+
+@pytest.mark.parametrize("times", [None, TIMES()])
+def test_versions_or_times_are_needed(times: messages.TimeRange | None) -> None:
+    single, batch = Rule.VERSION_CONDITION_MISSING, Rule.VERSION_CONDITION_MISSING_IN_BATCH
+    assert refused(max_versions=None, time_range=times) == [single, batch, single]
+
+
+@pytest.mark.parametrize("versions", [0, -1])
+def test_max_versions_are_positive(versions: int) -> None:
+    assert refused(max_versions=versions) == [Rule.READ_MAX_VERSIONS] * 3
+
+
+@pytest.mark.parametrize(
+    ("times", "rule"),
+    [
+        (TIMES(start_time=1), Rule.TIME_RANGE_INCOMPLETE),
+        (TIMES(end_time=1), Rule.TIME_RANGE_INCOMPLETE),
+        (TIMES(start_time=2, end_time=1), Rule.TIME_RANGE_ORDER),
+        (TIMES(start_time=-1, end_time=1), Rule.VERSION_RANGE),
+        (TIMES(start_time=VERSION_MAX + 1, end_time=VERSION_MAX + 1), Rule.VERSION_RANGE),
+        (TIMES(start_time=0, end_time=VERSION_MAX + 2), Rule.VERSION_RANGE),
+        (TIMES(start_time=0, end_time=1, specific_time=0), Rule.TIME_SPECIFIC_AND_RANGE),
+        (TIMES(start_time=0, specific_time=0), Rule.TIME_SPECIFIC_AND_RANGE),
+        (TIMES(specific_time=-1), Rule.TIME_SPECIFIC_NEGATIVE),
+        (TIMES(specific_time=VERSION_MAX + 1), Rule.VERSION_RANGE),
+    ],
+)
+def test_times_that_make_no_sense(times: messages.TimeRange, rule: Rule) -> None:
+    assert refused(max_versions=None, time_range=times) == [rule] * 3
+
+
+def test_a_specific_time_excludes_max_versions() -> None:
+    rules = refused(max_versions=1, time_range=TIMES(specific_time=5))
+    assert rules == [Rule.TIME_SPECIFIC_AND_VERSIONS] * 3
+
+
+@pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
+def test_wrong_table_names_come_before_wrong_versions(name: str) -> None:
+    # semantics §1.4
+    assert refused(table_name=name, max_versions=None) == [Rule.TABLE_NAME] * 3
+
+
+# --- columns and filters (semantics §5.2, §5.3) ----------------------------------------------
+
+
+def test_columns_count_once() -> None:
+    for selection in selected(columns_to_get=["b", "a", "b"]):
+        assert selection.columns == {"a", "b"}
+        assert not selection.everything
+
+
+def test_column_bounds() -> None:
+    for selection in selected(start_column="a", end_column="c"):
+        assert (selection.start_column, selection.end_column) == ("a", "c")
+    for selection in selected(start_column="", end_column=""):
+        assert (selection.start_column, selection.end_column) == (None, None)
+
+
+def test_filters() -> None:
+    for selection in selected(filter=FILTER):
+        assert selection.filter == Comparison("a", Comparator.GREATER_THAN, 5)
+        assert selection.pagination is None
+    for selection in selected(filter=PAGINATION):
+        assert selection.filter is None
+        assert selection.pagination == Pagination(0, 10)
+
+
+def test_filters_that_are_none() -> None:
+    assert refused(filter=b"\xff") == [Rule.FILTER_DECODE] * 3
+
+
+# --- keys, batches, pages --------------------------------------------------------------------
+
+
+def test_keys_that_are_none() -> None:
+    for body in (row(primary_key=b""), row(primary_key=KEY[:-1])):
+        with pytest.raises(InvalidRequest) as caught:
+            get_row.decode(body)
+        assert caught.value.rule is Rule.ROW_ENCODING
+    with pytest.raises(InvalidRequest):
+        batch_get_row.decode(table(primary_key=[KEY, b"\x75"]))
+    with pytest.raises(InvalidRequest):
+        get_range.decode(page(exclusive_end_primary_key=b""))
+
+
+def test_keys_keep_the_form_they_came_in() -> None:
+    request = get_row.decode(row())
+    section, crc = encode_key_section([("pk", 1)])
+    assert request == GetRow("T", PrimaryKey((("pk", 1),), section, crc), Selection(max_versions=1))
+    assert encode_primary_key(request.key.encoded, request.key.crc) == KEY
+
+
+def test_a_batch_names_a_table() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        batch_get_row.decode(b"")
+    assert caught.value.rule is Rule.BATCH_GET_EMPTY
+
+
+def test_rows_of_a_batch_are_counted_before_any_is_decoded() -> None:
+    # 100 rows in all tables together; the bytes of these are no keys
+    item = messages.TableInBatchGetRowRequest(table_name="T", primary_key=[b"?"] * 51)
+    body = messages.BatchGetRowRequest(tables=[item, item]).SerializeToString()
+    with pytest.raises(InvalidRequest) as caught:
+        batch_get_row.decode(body)
+    assert caught.value.rule is Rule.BATCH_GET_COUNT
+    assert caught.value.details["count"] == 102
+    assert len(batch_get_row.decode(table(primary_key=[KEY] * 100)).tables[0].keys) == 100
+
+
+@pytest.mark.parametrize("direction", [2, -1])
+def test_directions_are_two(direction: int) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        get_range.decode(page(direction=direction))
+    assert caught.value.rule is Rule.RANGE_DIRECTION
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_limits_are_positive(limit: int) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        get_range.decode(page(limit=limit))
+    assert caught.value.rule is Rule.RANGE_LIMIT
+    with pytest.raises(InvalidRequest) as caught:
+        get_range.decode(page(limit=limit, table_name="-"))
+    assert caught.value.rule is Rule.TABLE_NAME
+
+
+# --- fields that widerow cannot honour are refused, never left aside -------------------------
+
+
+@pytest.mark.parametrize("transaction", ["", "x", "0005-1"])
+def test_transaction_ids(transaction: str) -> None:
+    # semantics §7
+    for decode, body in (
+        (get_row.decode, row(transaction_id=transaction)),
+        (get_range.decode, page(transaction_id=transaction)),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            decode(body)
+        assert caught.value.rule is Rule.TRANSACTION_ID
+
+
+def test_continuation_tokens() -> None:
+    # semantics §5.4; an empty token is none
+    for decode, body in (
+        (get_row.decode, row(token=b"t")),
+        (batch_get_row.decode, table(token=[b"", b"t"])),
+        (get_range.decode, page(token=b"t")),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            decode(body)
+        assert caught.value.rule is Rule.READ_TOKEN
+    assert get_row.decode(row(token=b"")) == get_row.decode(row())
+    assert batch_get_row.decode(table(token=[b""])) == batch_get_row.decode(table())
+
+
+def test_partial_primary_keys() -> None:
+    with pytest.raises(Unsupported) as caught:
+        get_range.decode(page(return_entire_primary_keys=False))
+    assert caught.value.rule is Rule.FEATURE_UNSUPPORTED
+    assert get_range.decode(page(return_entire_primary_keys=True)) == get_range.decode(page())
+
+
+def test_hints_change_nothing() -> None:
+    # The protocol lets a server answer in its own encoding whatever the hints say.
+    plain = get_range.decode(page())
+    hinted = page(data_block_type_hint=1, compress_type_hint=0, cache_blocks=False)
+    assert get_range.decode(hinted) == plain
+    assert get_row.decode(row(cache_blocks=False)) == get_row.decode(row())
+
+
+# --- bodies that are no requests -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        row(primary_key=None),
+        row(table_name=None),
+        row()[:-1],
+        row() + b"\x00",
+        row().replace(b"\x0a\x01T", b"\x0a\x01\xff"),
+        row(columns_to_get=["c"]).replace(b"\x1a\x01c", b"\x1a\x01\xff"),
+        row(start_column="c").replace(b"\x42\x01c", b"\x42\x01\xff"),
+    ],
+)
+def test_bodies_that_are_no_get_row(body: bytes) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        get_row.decode(body)
+    assert caught.value.rule is Rule.BODY_UNREADABLE
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_request_or_refused(body: bytes) -> None:
+    for decode in (get_row.decode, batch_get_row.decode, get_range.decode):
+        try:
+            decode(body)
+        except InvalidRequest:
+            continue
+
+
+@given(st.integers(0, len(page(filter=FILTER))), st.integers(0, 255))
+def test_one_damaged_byte_is_a_request_or_refused(position: int, byte: int) -> None:
+    body = bytearray(page(filter=FILTER))
+    body[position : position + 1] = bytes((byte,))
+    try:
+        get_range.decode(bytes(body))
+    except (InvalidRequest, Unsupported):
+        return

@@ -1,0 +1,101 @@
+"""The table of actions is whole, and each asks the engine for what it is named after."""
+
+from typing import NamedTuple, cast
+from unittest.mock import create_autospec
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.errors import Rule, Unsupported
+from widerow.model.requests import BatchGet, BatchWrite, RowOutcome, TableGet, TableWrite
+from widerow.model.selection import Selection
+from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, operation
+
+SERVED = {
+    "CreateTable": ("manage", True, "create_table"),
+    "ListTable": ("read", False, "list_tables"),
+    "DescribeTable": ("read", False, "describe_table"),
+    "UpdateTable": ("manage", True, "update_table"),
+    "DeleteTable": ("manage", True, "delete_table"),
+    "GetRow": ("read", False, "get_row"),
+    "BatchGetRow": ("read", False, "batch_get_row"),
+    "GetRange": ("read", False, "get_range"),
+    "PutRow": ("write", True, "write_row"),
+    "UpdateRow": ("write", True, "write_row"),
+    "DeleteRow": ("write", True, "write_row"),
+    "BatchWriteRow": ("write", True, "batch_write_row"),
+}
+BATCHES = ("BatchGetRow", "BatchWriteRow")
+
+
+def test_the_actions_served() -> None:
+    assert {o.name: (o.permission, o.writes) for o in OPERATIONS.values()} == {
+        name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
+    }
+    assert all(name == entry.name for name, entry in OPERATIONS.items())
+
+
+def test_every_action_of_the_protocol_is_in_one_table_or_the_other() -> None:
+    # protos §1 lists 78 actions
+    assert not set(OPERATIONS) & set(UNSUPPORTED)
+    assert len(OPERATIONS) + len(UNSUPPORTED) == 78
+
+
+@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES])
+def test_actions_ask_the_engine(name: str) -> None:
+    engine = create_autospec(Engine, instance=True)
+    answer, request = object(), object()
+    method = getattr(engine, SERVED[name][2])
+    method.return_value = answer
+    assert operation(name).call(engine, "instance", request) is answer
+    expected = ("instance",) if name == "ListTable" else ("instance", request)
+    method.assert_called_once_with(*expected)
+    assert len(engine.mock_calls) == 1
+
+
+def test_batches_of_reads_carry_the_names_of_their_tables() -> None:
+    engine = create_autospec(Engine, instance=True)
+    outcomes: list[list[RowOutcome]] = [[], []]
+    engine.batch_get_row.return_value = outcomes
+    everything = Selection()
+    request = BatchGet((TableGet("B", (), everything), TableGet("A", (), everything)))
+    answer = operation("BatchGetRow").call(engine, "instance", request)
+    assert answer == BatchAnswer(("B", "A"), outcomes)
+    engine.batch_get_row.assert_called_once_with("instance", request)
+
+
+class _Finished(NamedTuple):
+    """What the engine's plan was given."""
+
+    outcomes: list[object]
+
+
+def test_batches_of_writes_carry_the_names_of_their_tables() -> None:
+    engine = create_autospec(Engine, instance=True)
+    plan = Plan((), lambda outcomes: _Finished(list(outcomes)), 17)
+    engine.batch_write_row.return_value = plan
+    request = BatchWrite((TableWrite("B", ()), TableWrite("A", ())), atomic=True)
+    named = operation("BatchWriteRow").call(engine, "instance", request)
+    assert (named.writes, named.size) == (plan.writes, 17)
+    answer = named.finish(["outcome"])
+    assert answer.tables == ("B", "A")
+    assert cast("_Finished", answer.outcomes).outcomes == ["outcome"]
+    engine.batch_write_row.assert_called_once_with("instance", request)
+
+
+@pytest.mark.parametrize("name", sorted(UNSUPPORTED))
+def test_actions_that_are_not_offered_say_so(name: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        operation(name)
+    assert caught.value.rule is Rule.ACTION_UNSUPPORTED
+    assert caught.value.details == {"action": name, "feature": UNSUPPORTED[name]}
+
+
+@pytest.mark.parametrize("name", ["", "HelloWorld", "getrow", "GetRow/", "tunnel"])
+def test_other_names_are_no_actions(name: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        operation(name)
+    assert caught.value.rule is Rule.ACTION_UNKNOWN
+    assert caught.value.details == {"action": name}

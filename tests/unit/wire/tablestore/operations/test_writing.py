@@ -1,0 +1,311 @@
+"""PutRow, UpdateRow, DeleteRow, BatchWriteRow: what is read out of requests (semantics §4)."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pytest
+from google.protobuf.message import Message
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import BATCH_WRITE_BYTES_MAX
+from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.filter import Comparator, Comparison
+from widerow.model.row import CellOperation, Modification, ReturnContent, ReturnType, RowChange
+from widerow.model.values import KeyMarker, Value
+from widerow.rows.cells import cell_body, encode_key_section
+from widerow.rows.checksum import crc8_byte
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.operations import batch_write_row, delete_row, put_row, update_row
+
+PUT = bytes.fromhex(
+    "7500000001030402000000706b05090000000001000000000000000a4c"
+    "020304010000006305060000000301000000760ade0910"
+)
+INCREMENT = bytes.fromhex(
+    "7500000001030402000000706b05090000000001000000000000000a4c"
+    "0203040100000063050900000000010000000000000006040a780976"
+)
+DELETE = bytes.fromhex("7500000001030402000000706b05090000000001000000000000000a4c0809a0")
+FILTER = bytes.fromhex("0801121408031201611a0900050000000000000020002801")
+PAGINATION = bytes.fromhex("080312040800100a")
+
+IGNORE = messages.Condition(row_existence=0)
+
+
+class Action(NamedTuple):
+    """A write of a single row: its decoder, a request's class and field, a row, what it makes."""
+
+    decode: Callable[[bytes], RowChange]
+    make: Callable[..., Message]
+    field: str
+    row: bytes
+    modification: Modification
+
+    def body(self, **fields: object) -> bytes:
+        """A request's bytes; fields of None are left out, also those it requires."""
+        sent = {"table_name": "T", "condition": IGNORE, self.field: self.row, **fields}
+        return self.make(**sent).SerializePartialToString()
+
+
+ACTIONS = [
+    Action(put_row.decode, messages.PutRowRequest, "row", PUT, Modification.PUT),
+    Action(
+        update_row.decode, messages.UpdateRowRequest, "row_change", INCREMENT, Modification.UPDATE
+    ),
+    Action(
+        delete_row.decode, messages.DeleteRowRequest, "primary_key", DELETE, Modification.DELETE
+    ),
+]
+EACH_ACTION = pytest.mark.parametrize("action", ACTIONS, ids=lambda a: a.modification.name)
+put_body = ACTIONS[0].body
+
+
+BATCH: Callable[..., Message] = messages.BatchWriteRowRequest
+BATCH_TABLE: Callable[..., Message] = messages.TableInBatchWriteRowRequest
+BATCH_ROW: Callable[..., Message] = messages.RowInBatchWriteRowRequest
+
+
+def batch_body(*rows: dict[str, object], **fields: object) -> bytes:
+    item = BATCH_TABLE(table_name="T", rows=[BATCH_ROW(**row) for row in rows])
+    return BATCH(tables=[item], **fields).SerializePartialToString()
+
+
+def encoded_row(key: int, cells: dict[str, Value]) -> bytes:
+    """A PlainBuffer row of puts without versions."""
+    section, crc = encode_key_section([("pk", key)])
+    parts = [b"\x75\x00\x00\x00", section, b"\x02"]
+    for name, value in cells.items():
+        cell, cell_crc = cell_body(name, value)
+        parts.append(b"%b\x0a%c" % (cell, cell_crc))
+        crc = crc8_byte(cell_crc, crc)
+    return b"".join(parts) + b"\x09%c" % crc8_byte(0, crc)
+
+
+# --- single rows -----------------------------------------------------------------------------
+
+
+def test_put_row_of_the_vector() -> None:
+    # wire §2.4, complete request bodies
+    change = put_row.decode(
+        bytes.fromhex(
+            "0a015412347500000001030402000000706b05090000000001000000000000000a4c"
+            "020304010000006305060000000301000000760ade09101a020800"
+        )
+    )
+    assert (change.table, change.modification) == ("T", Modification.PUT)
+    assert change.key.columns == (("pk", 1),)
+    assert [(c.operation, c.name, c.value) for c in change.cells] == [(CellOperation.PUT, "c", "v")]
+    assert change.condition == UNCONDITIONAL
+    assert change.returns == ReturnContent()
+
+
+@EACH_ACTION
+def test_every_action_makes_its_own_modification(action: Action) -> None:
+    change = action.decode(action.body())
+    assert (change.table, change.modification) == ("T", action.modification)
+    assert change.key.columns == (("pk", 1),)
+    assert len(change.cells) == (action.modification is not Modification.DELETE)
+
+
+@EACH_ACTION
+@pytest.mark.parametrize("expectation", RowExpectation)
+def test_conditions(action: Action, expectation: RowExpectation) -> None:
+    # semantics §4.1
+    sent = messages.Condition(row_existence=expectation.value)
+    change = action.decode(action.body(condition=sent))
+    assert change.condition == Condition(expectation, None)
+    sent = messages.Condition(row_existence=expectation.value, column_condition=FILTER)
+    change = action.decode(action.body(condition=sent))
+    above_five = Comparison("a", Comparator.GREATER_THAN, 5)
+    assert change.condition == Condition(expectation, above_five)
+
+
+@pytest.mark.parametrize(
+    ("condition", "rule"),
+    [
+        (messages.Condition(row_existence=3), Rule.ROW_EXPECTATION),
+        (messages.Condition(row_existence=-1), Rule.ROW_EXPECTATION),
+        (messages.Condition(row_existence=0, column_condition=b"?"), Rule.FILTER_DECODE),
+        (
+            messages.Condition(row_existence=0, column_condition=PAGINATION),
+            Rule.FILTER_PAGINATION_PLACE,
+        ),
+        (messages.Condition(), Rule.BODY_UNREADABLE),
+        (None, Rule.BODY_UNREADABLE),
+    ],
+)
+def test_conditions_that_are_none(condition: messages.Condition | None, rule: Rule) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        put_row.decode(put_body(condition=condition))
+    assert caught.value.rule is rule
+
+
+@pytest.mark.parametrize("kind", ReturnType)
+def test_return_contents(kind: ReturnType) -> None:
+    # semantics §4.5
+    sent = messages.ReturnContent(return_type=kind.value)
+    assert put_row.decode(put_body(return_content=sent)).returns == ReturnContent(kind)
+    sent = messages.ReturnContent(return_type=kind.value, return_column_names=["a", "b"])
+    returns = put_row.decode(put_body(return_content=sent)).returns
+    assert returns == ReturnContent(kind, ("a", "b"))
+
+
+def test_return_contents_default_to_nothing() -> None:
+    empty = messages.ReturnContent()
+    assert put_row.decode(put_body(return_content=empty)).returns == ReturnContent()
+
+
+@pytest.mark.parametrize("kind", [3, -1])
+def test_return_types_that_are_none(kind: int) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        put_row.decode(put_body(return_content=messages.ReturnContent(return_type=kind)))
+    assert caught.value.rule is Rule.RETURN_TYPE
+
+
+@EACH_ACTION
+@pytest.mark.parametrize("transaction", ["", "id"])
+def test_transaction_ids(action: Action, transaction: str) -> None:
+    # semantics §7
+    with pytest.raises(InvalidRequest) as caught:
+        action.decode(action.body(transaction_id=transaction))
+    assert caught.value.rule is Rule.TRANSACTION_ID
+
+
+@EACH_ACTION
+def test_rows_that_are_none(action: Action) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        action.decode(action.body(**{action.field: action.row[:-1]}))
+    assert caught.value.rule is Rule.ROW_ENCODING
+
+
+def test_rows_of_another_action() -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        put_row.decode(put_body(row=DELETE))
+    assert caught.value.rule is Rule.DELETE_MARKER_IN_WRITE
+    with pytest.raises(InvalidRequest) as caught:
+        put_row.decode(put_body(row=INCREMENT))
+    assert caught.value.rule is Rule.OPERATION_IN_PUT
+
+
+def test_auto_increment_markers_arrive() -> None:
+    # wire §2.4: gid=1, uid=AUTO_INCREMENT; name='John'
+    row = bytes.fromhex(
+        "750000000103040300000067696405090000000001000000000000000a2a"
+        "03040300000075696405010000000b0a13"
+        "020304040000006e616d65050900000003040000004a6f686e0a3e0962"
+    )
+    change = put_row.decode(put_body(row=row))
+    assert change.key.columns == (("gid", 1), ("uid", KeyMarker.AUTO_INCREMENT))
+
+
+# --- batches (semantics §4.8) ----------------------------------------------------------------
+
+
+def test_a_batch_keeps_its_rows_in_order() -> None:
+    batch = batch_write_row.decode(
+        batch_body(
+            {"type": 1, "row_change": PUT, "condition": IGNORE},
+            {
+                "type": 2,
+                "row_change": INCREMENT,
+                "condition": messages.Condition(row_existence=1, column_condition=FILTER),
+                "return_content": messages.ReturnContent(return_type=2, return_column_names=["c"]),
+            },
+            {"type": 3, "row_change": DELETE, "condition": IGNORE},
+        )
+    )
+    assert not batch.atomic
+    (table,) = batch.tables
+    assert table.table == "T"
+    assert [change.modification for change in table.changes] == list(Modification)
+    assert {change.table for change in table.changes} == {"T"}
+    assert table.changes[1].condition.row is RowExpectation.EXPECT_EXIST
+    assert table.changes[1].returns == ReturnContent(ReturnType.AFTER_MODIFY, ("c",))
+
+
+def test_a_batch_may_be_atomic() -> None:
+    row = {"type": 1, "row_change": PUT, "condition": IGNORE}
+    assert batch_write_row.decode(batch_body(row, is_atomic=True)).atomic
+
+
+def test_a_row_of_a_batch_without_a_condition_has_none() -> None:
+    # One client leaves out what its callers leave out, though its schema calls it required.
+    batch = batch_write_row.decode(batch_body({"type": 1, "row_change": PUT}))
+    assert batch.tables[0].changes[0].condition == UNCONDITIONAL
+
+
+@pytest.mark.parametrize(
+    ("sent", "rule"),
+    [
+        (b"", Rule.BATCH_WRITE_EMPTY),
+        (batch_body(), Rule.BATCH_WRITE_TABLE_EMPTY),
+        (batch_body(*[{"type": 1, "row_change": b"?"}] * 201), Rule.BATCH_WRITE_COUNT),
+        (batch_body({"type": 0, "row_change": PUT}), Rule.BATCH_WRITE_TYPE),
+        (batch_body({"type": 4, "row_change": PUT}), Rule.BATCH_WRITE_TYPE),
+        (batch_body({"type": 1, "row_change": PUT[:-1]}), Rule.ROW_ENCODING),
+        (batch_body({"type": 1, "row_change": PUT}, transaction_id="id"), Rule.TRANSACTION_ID),
+        (batch_body({"type": 1}), Rule.BODY_UNREADABLE),
+        (batch_body({"row_change": PUT}), Rule.BODY_UNREADABLE),
+    ],
+)
+def test_batches_that_are_refused_as_a_whole(sent: bytes, rule: Rule) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        batch_write_row.decode(sent)
+    assert caught.value.rule is rule
+
+
+def test_two_hundred_rows_are_accepted() -> None:
+    sent = batch_body(*[{"type": 1, "row_change": PUT}] * 200)
+    assert len(batch_write_row.decode(sent).tables[0].changes) == 200
+
+
+def _full(extra: int) -> bytes:
+    """Two rows of 2 MB each, `extra` bytes past the limit; key and names count ten bytes each."""
+    half = BATCH_WRITE_BYTES_MAX // 2 - len("pk") - 8 - len("c")
+    return batch_body(
+        {"type": 1, "row_change": encoded_row(1, {"c": b"x" * half})},
+        {"type": 1, "row_change": encoded_row(2, {"c": b"x" * (half + extra)})},
+    )
+
+
+def test_the_size_of_a_batch_is_that_of_its_names_and_values() -> None:
+    # The limit is on what clients can count, not on the encoding around it.
+    assert len(batch_write_row.decode(_full(0)).tables[0].changes) == 2
+    with pytest.raises(InvalidRequest) as caught:
+        batch_write_row.decode(_full(1))
+    assert caught.value.rule is Rule.BATCH_WRITE_SIZE
+    assert caught.value.details == {
+        "limit": BATCH_WRITE_BYTES_MAX,
+        "size": BATCH_WRITE_BYTES_MAX + 1,
+    }
+
+
+# --- bodies that are no requests -------------------------------------------------------------
+
+
+@EACH_ACTION
+def test_required_fields_are_required(action: Action) -> None:
+    for field in ("table_name", action.field, "condition"):
+        with pytest.raises(InvalidRequest) as caught:
+            action.decode(action.body(**{field: None}))
+        assert caught.value.rule is Rule.BODY_UNREADABLE
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_request_or_refused(data: bytes) -> None:
+    for decode in (put_row.decode, update_row.decode, delete_row.decode, batch_write_row.decode):
+        with pytest.raises(InvalidRequest):
+            decode(data)
+
+
+@given(st.integers(0, len(put_body())), st.integers(0, 255))
+def test_one_damaged_byte_is_a_request_or_refused(position: int, byte: int) -> None:
+    damaged = bytearray(put_body())
+    damaged[position : position + 1] = bytes((byte,))
+    try:
+        change = put_row.decode(bytes(damaged))
+    except InvalidRequest:
+        return
+    assert change.modification is Modification.PUT
