@@ -15,6 +15,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
 from widerow.rows.cells import Cell, cell_size
 from widerow.rows.checksum import combine, crc8, crc8_byte
@@ -29,6 +30,7 @@ __all__ = [
     "encode_wide_root",
     "header_of",
     "join_row",
+    "join_segments",
     "summarize",
 ]
 
@@ -47,6 +49,9 @@ class RecordKind:
     ROW: Final = 1
     WIDE: Final = 2
     SEGMENT: Final = 3
+
+
+_KINDS: Final = frozenset((RecordKind.ROW, RecordKind.WIDE, RecordKind.SEGMENT))
 
 
 class Header(NamedTuple):
@@ -83,8 +88,18 @@ EMPTY: Final = Summary(0, 0, 0, INT64_MAX)
 
 
 def header_of(record: bytes) -> Header:
-    """The header of a record. Constant time. The caller knows that `record` is one."""
-    return Header._make(_HEADER.unpack_from(record))
+    """The header of a record. Constant time.
+
+    Raises `StoreDamaged` for a record that ends inside its header, and for kinds and flags that
+    this version does not know: a newer version wrote what it alone can read.
+    """
+    try:
+        header = Header._make(_HEADER.unpack_from(record))
+    except struct.error as error:
+        raise StoreDamaged(f"a record ends inside its header: {record.hex()}") from error
+    if header[0] not in _KINDS or header[1]:
+        raise StoreDamaged(f"a record of the unknown kind {header[0]} with flags {header[1]:02x}")
+    return header
 
 
 def summarize(cells: Sequence[Cell]) -> Summary:

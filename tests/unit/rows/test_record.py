@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
 from widerow.model.values import KeyInput, Value, value_bytes
 from widerow.rows.cells import Cell, cell_body, encode_key_section, seal
@@ -138,6 +139,21 @@ def test_headers_take_the_largest_row() -> None:
     section, crc = encode_key_section(columns)
     head = header_of(encode_row(section, crc, 4 * 1279, [], INT64_MAX))
     assert (head.key_length, head.key_size) == (len(section), 4 * 1279)
+
+
+@pytest.mark.parametrize("length", range(HEADER_BYTES))
+def test_a_record_that_ends_inside_its_header_is_damage(length: int) -> None:
+    record = encode_segment(stored([("a", 1, 1)]))
+    with pytest.raises(StoreDamaged, match="ends inside its header"):
+        header_of(record[:length])
+
+
+@pytest.mark.parametrize(("position", "byte"), [(0, 0), (0, 4), (0, 255), (1, 1), (1, 0x80)])
+def test_unknown_kinds_and_flags_are_refused(position: int, byte: int) -> None:
+    record = bytearray(encode_segment(stored([("a", 1, 1)])))
+    record[position] = byte
+    with pytest.raises(StoreDamaged, match="unknown kind"):
+        header_of(bytes(record))
 
 
 # --- summaries -------------------------------------------------------------------------------
