@@ -13,7 +13,7 @@ from typing import Final
 from widerow.model.requests import RowWritten
 from widerow.wire.tablestore.plainbuffer import HEADER
 
-__all__ = ["consumed_field", "field", "row_field", "varint", "written"]
+__all__ = ["consumed_field", "field", "varint", "with_rows", "written"]
 
 _SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
 
@@ -42,12 +42,17 @@ def consumed_field(key: bytes, read: int, write: int) -> bytes:
     return field(key, field(b"\x0a", units))
 
 
-def row_field(key: bytes, row: bytes) -> bytes:
-    """A field with one row or several back to back; of no bytes where there is no row."""
-    return field(key, HEADER, row) if row else key + b"\x00"
+def with_rows(before: bytes, key: bytes, rows: bytes, after: bytes = b"") -> bytes:
+    """A field with rows back to back, of no bytes where there is no row, between other fields.
+
+    One join, for rows may be megabytes.
+    """
+    if not rows:
+        return b"%b%b\x00%b" % (before, key, after)
+    return b"".join((before, key, varint(len(HEADER) + len(rows)), HEADER, rows, after))
 
 
 def written(result: RowWritten) -> bytes:
     """PutRowResponse, UpdateRowResponse and DeleteRowResponse, which are alike."""
     consumed = consumed_field(b"\x0a", result.read_units, result.write_units)
-    return consumed + row_field(b"\x12", result.row) if result.row else consumed
+    return with_rows(consumed, b"\x12", result.row) if result.row else consumed

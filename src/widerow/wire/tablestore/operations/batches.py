@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from widerow.model.requests import RowOutcome
 from widerow.wire.tablestore.errors import encode_error, foreign
-from widerow.wire.tablestore.operations.answers import consumed_field, field, row_field
+from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 
 __all__ = ["BatchAnswer", "encode_batch"]
 
@@ -35,10 +35,10 @@ def encode_batch(answer: BatchAnswer) -> bytes:
 
 
 def _rows(outcomes: Iterable[RowOutcome]) -> bytes:
-    return b"".join([field(b"\x12", *_row(outcome)) for outcome in outcomes])
+    return b"".join([field(b"\x12", _row(outcome)) for outcome in outcomes])
 
 
-def _row(outcome: RowOutcome) -> tuple[bytes, ...]:
+def _row(outcome: RowOutcome) -> bytes:
     """A failed row has an error with a message, any other what it consumed (protos §0 rule 6)."""
     if outcome.read is not None:
         read_units, write_units, row = outcome.read.read_units, 0, outcome.read.row
@@ -47,7 +47,7 @@ def _row(outcome: RowOutcome) -> tuple[bytes, ...]:
     else:
         assert outcome.error is not None, "an outcome is a read, a write or an error"
         _, code, message = foreign(outcome.error)
-        return _FAILED, field(b"\x12", encode_error(code, message))
-    consumed = consumed_field(b"\x1a", read_units, write_units)
+        return _FAILED + field(b"\x12", encode_error(code, message))
+    done = _DONE + consumed_field(b"\x1a", read_units, write_units)
     # No field for no row: one client's older releases try to read a row from empty bytes.
-    return (_DONE, consumed, row_field(b"\x22", row)) if row else (_DONE, consumed)
+    return with_rows(done, b"\x22", row) if row else done

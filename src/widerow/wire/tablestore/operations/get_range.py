@@ -6,7 +6,7 @@ from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.model.requests import GetRange, RangePage
 from widerow.model.selection import Direction, RowRange
 from widerow.wire.tablestore.messages import GetRangeRequest
-from widerow.wire.tablestore.operations.answers import consumed_field, field, row_field
+from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import check_unfinished, selection
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
@@ -55,7 +55,7 @@ def call(engine: Engine, instance: str, request: GetRange) -> RangePage:
 def encode(result: RangePage) -> bytes:
     """GetRangeResponse; without a next key when the range is exhausted (protos §0 rule 3)."""
     consumed = consumed_field(b"\x0a", result.read_units, 0)
-    rows = row_field(b"\x12", result.rows)
     if result.next_key is None:
-        return consumed + rows
-    return consumed + rows + field(b"\x1a", encode_primary_key(*result.next_key))
+        return with_rows(consumed, b"\x12", result.rows)
+    next_key = field(b"\x1a", encode_primary_key(*result.next_key))
+    return with_rows(consumed, b"\x12", result.rows, next_key)

@@ -4,7 +4,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import Rule
 from widerow.model.requests import GetRow, RowRead
 from widerow.wire.tablestore.messages import GetRowRequest
-from widerow.wire.tablestore.operations.answers import consumed_field, row_field
+from widerow.wire.tablestore.operations.answers import consumed_field, with_rows
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import check_unfinished, selection
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
@@ -27,4 +27,4 @@ def call(engine: Engine, instance: str, request: GetRow) -> RowRead:
 
 def encode(result: RowRead) -> bytes:
     """GetRowResponse; its row is of no bytes where there is none."""
-    return consumed_field(b"\x0a", result.read_units, 0) + row_field(b"\x12", result.row)
+    return with_rows(consumed_field(b"\x0a", result.read_units, 0), b"\x12", result.row)

@@ -42,19 +42,18 @@ def selection(read: Read, missing: Rule) -> Selection:
 
 def _selection(read: Read, missing: Rule) -> Selection:
     max_versions, times = _versions(read, missing)
-    columns = texts(read.columns_to_get)
-    start, end = text(read.start_column), text(read.end_column)
-    if not (times or columns or read.filter or start or end):
+    columns = read.columns_to_get
+    if not (times or columns or read.filter or read.start_column or read.end_column):
         return _whole_rows(max_versions)
     tree, pagination = decode_read_filter(read.filter) if read.filter else (None, None)
     return Selection(
-        columns=frozenset(columns),
+        columns=frozenset(texts(columns)),
         max_versions=max_versions,
         time_range=times,
         filter=tree,
         pagination=pagination,
-        start_column=start or None,
-        end_column=end or None,
+        start_column=text(read.start_column) or None,
+        end_column=text(read.end_column) or None,
     )
 
 
@@ -65,12 +64,13 @@ def _whole_rows(max_versions: int) -> Selection:
 
 def _versions(read: Read, missing: Rule) -> tuple[int, TimeRange | None]:
     """How many versions, of which times."""
-    counted = read.HasField("max_versions")
+    count = read.max_versions
+    counted = count != 0 or read.HasField("max_versions")
     times = _times(read.time_range, counted=counted) if read.HasField("time_range") else None
     if counted:
-        if read.max_versions <= 0:
-            raise InvalidRequest(Rule.READ_MAX_VERSIONS, value=read.max_versions)
-        return read.max_versions, times
+        if count <= 0:
+            raise InvalidRequest(Rule.READ_MAX_VERSIONS, value=count)
+        return count, times
     if times is None:
         raise InvalidRequest(missing)
     return INT64_MAX, times
