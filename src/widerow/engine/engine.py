@@ -16,8 +16,9 @@ from widerow.engine.catalog import Catalog
 from widerow.engine.expiry import check_versions, live_from
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
-from widerow.engine.reads import ABSENT, ReadRule, read_record, read_row, rule_for
+from widerow.engine.reads import ABSENT, read_record, read_row
 from widerow.engine.schema import check_key, row_key, shard_of
+from widerow.engine.select import ReadRule, rule_for
 from widerow.engine.sequences import next_value, note_value
 from widerow.engine.static import (
     check_change,
@@ -151,7 +152,8 @@ class Engine:
         table = self.catalog.find(instance, request.table)
         values = _concrete(check_key(table, request.key))
         rule = self._rule(table, request.selection)
-        return read_row(self.store.snapshot(), row_key(table, values), values, rule)
+        key = row_key(table, values)
+        return read_row(self.store.snapshot(), key, values, rule, request.resume)
 
     def batch_get_row(self, instance: str, request: BatchGet) -> list[list[RowOutcome]]:
         """BatchGetRow: one list a table, one outcome a row, in order (semantics §5.5)."""
@@ -178,13 +180,16 @@ class Engine:
         keys = [row_key(table, values) for values in found if isinstance(values, tuple)]
         records = iter(zip(keys, reader.get_many(keys), strict=True))
         outcomes: list[RowOutcome] = []
-        for values in found:
+        resumes = get.resumes or (None,) * len(found)
+        for values, resume in zip(found, resumes, strict=True):
             if isinstance(values, WiderowError):
                 outcomes.append(RowOutcome(error=values))
                 continue
             key, record = next(records)
-            read = None if record is None else read_record(reader, key, record, values, rule)
-            answer = ABSENT if read is None else RowRead(read.row, units(read.size))
+            read = (
+                None if record is None else read_record(reader, key, record, values, rule, resume)
+            )
+            answer = ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
             outcomes.append(RowOutcome(read=answer))
         return outcomes
 
@@ -200,7 +205,8 @@ class Engine:
         table = self.catalog.find(instance, request.table)
         bounds = range_bounds(table, check_key(table, start), check_key(table, end), direction)
         rule = self._rule(table, request.selection)
-        return read_range(self.store.snapshot(), table, bounds, rule, limit)
+        snapshot = self.store.snapshot()
+        return read_range(snapshot, table, bounds, rule, limit, request.resume)
 
     # --- writes ------------------------------------------------------------------------------
 

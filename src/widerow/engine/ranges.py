@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from widerow.engine.capacity import units
-from widerow.engine.reads import ReadRule, read_record
+from widerow.engine.reads import copied, read_record
+from widerow.engine.select import ReadRule
 from widerow.engine.stored import key_section_of
 from widerow.errors import InvalidRequest, Rule
 from widerow.keys.decode import decode_key
@@ -18,7 +19,7 @@ from widerow.keys.layout import row_prefix
 from widerow.limits import RANGE_BYTES_MAX, RANGE_ROWS_MAX
 from widerow.model.requests import RangePage
 from widerow.model.schema import Table
-from widerow.model.selection import Direction
+from widerow.model.selection import Direction, Resume
 from widerow.model.values import KeyInput, KeyValue
 from widerow.rows.record import HEADER_BYTES, RecordKind, header_of
 from widerow.storage.interface import Reader
@@ -61,30 +62,61 @@ def range_bounds(
 
 
 def read_range(
-    reader: Reader, table: Table, bounds: RangeBounds, rule: ReadRule, limit: int | None
+    reader: Reader,
+    table: Table,
+    bounds: RangeBounds,
+    rule: ReadRule,
+    limit: int | None,
+    resume: Resume | None = None,
 ) -> RangePage:
-    """One page of rows. Cost: the rows scanned, at most 5000 or 4 MB of them."""
-    page = _Page(reader, table, rule)
+    """One page of rows. Cost: the rows scanned, at most 5000 or 4 MB of them.
+
+    `resume`: where the page before stopped inside the first row.
+    """
+    page = _Page(reader, table, rule, resume)
     reverse = bounds.direction is Direction.BACKWARD
     next_key: tuple[bytes, int] | None = None
     for key, record in reader.scan(bounds.start, bounds.stop, reverse=reverse):
         if record[0] == RecordKind.SEGMENT:
             continue  # read with its row
         if page.is_full(limit, record):
-            section = key_section_of(record, header_of(record))
-            next_key = (section.encoded, section.crc)
+            next_key = _key_of(record)
             break
         page.add(key, record)
-    return RangePage(b"".join(page.parts), next_key, max(1, units(page.data_size)))
+        if page.resume is not None:
+            next_key = _key_of(record)
+            break
+    size = max(1, units(page.data_size))
+    return RangePage(b"".join(page.parts), next_key, size, page.resume)
+
+
+def _key_of(record: bytes) -> tuple[bytes, int]:
+    section = key_section_of(record, header_of(record))
+    return section.encoded, section.crc
 
 
 class _Page:
-    """What has been read for one page so far."""
+    """What has been read for one page so far.
 
-    __slots__ = ("data_size", "parts", "reader", "rule", "scanned", "scanned_bytes", "table")
+    `resume` stands where the last row read goes on; the page ends there.
+    """
 
-    def __init__(self, reader: Reader, table: Table, rule: ReadRule) -> None:
+    __slots__ = (
+        "data_size",
+        "parts",
+        "reader",
+        "resume",
+        "rule",
+        "scanned",
+        "scanned_bytes",
+        "start",
+        "table",
+    )
+
+    def __init__(self, reader: Reader, table: Table, rule: ReadRule, start: Resume | None) -> None:
         self.reader, self.table, self.rule = reader, table, rule
+        self.start = start
+        self.resume: Resume | None = None
         self.parts: list[bytes] = []
         self.scanned = self.scanned_bytes = self.data_size = 0
 
@@ -104,19 +136,16 @@ class _Page:
         self.scanned += 1
         size = header.key_size + header.data_size
         self.scanned_bytes += size
-        if (
-            rule.copies
-            and header.kind == RecordKind.ROW
-            and header.versions_max <= rule.versions
-            and header.oldest >= rule.live_from
-        ):
+        start, self.start = self.start, None
+        if start is None and copied(header, rule):
             self.data_size += size
             self.parts.append(record[HEADER_BYTES:])
             return
-        read = read_record(self.reader, key, record, self._values(key), rule)
+        read = read_record(self.reader, key, record, self._values(key), rule, start)
         if read is None:
             return
         self.data_size += read.size
+        self.resume = read.resume
         if read.row:
             self.parts.append(read.row)
 

@@ -1,11 +1,12 @@
 """A row as it stands in the store, whole or cut into segments (docs/formats/rows.md).
 
-Reading: `cells_of` gives the cells a read may need, decoding no value. Writing: `put_row` and
-`remove_row` for rows, `update_segments` for columns of a wide row.
+Reading: `row_cells`, `cells_named` and `segments_from` split cells and decode no value. Writing:
+`put_row` and `remove_row` for rows, `update_segments` for columns of a wide row.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from widerow.errors import StoreDamaged
@@ -25,15 +26,15 @@ from widerow.storage.interface import Reader, Transaction
 
 __all__ = [
     "KeySection",
-    "all_cells",
-    "cells_between",
     "cells_named",
     "check_order",
     "key_section_of",
+    "named_columns",
     "put_row",
     "remove_row",
     "row_cells",
     "segment_cells",
+    "segments_from",
     "update_segments",
 ]
 
@@ -52,13 +53,6 @@ def key_section_of(record: bytes, header: Header) -> KeySection:
     return KeySection(encoded, header.crc, header.key_size)
 
 
-def all_cells(reader: Reader, key: bytes, record: bytes, header: Header) -> list[Cell]:
-    """Every cell of a row, in stored order."""
-    if header.kind == RecordKind.ROW:
-        return row_cells(record, header)
-    return [cell for _, segment in _segments(reader, key) for cell in segment_cells(segment)]
-
-
 def row_cells(record: bytes, header: Header) -> list[Cell]:
     """Every cell of a whole row's record."""
     if header.cell_count == 0:
@@ -71,10 +65,6 @@ def segment_cells(record: bytes) -> list[Cell]:
     return split_cells(record, HEADER_BYTES, len(record))
 
 
-def _segments(reader: Reader, key: bytes) -> Iterator[tuple[bytes, bytes]]:
-    return reader.scan(*segment_range(key))
-
-
 def cells_named(
     reader: Reader, key: bytes, record: bytes, header: Header, names: Iterable[str]
 ) -> list[Cell]:
@@ -82,48 +72,44 @@ def cells_named(
     if header.kind == RecordKind.ROW:
         wanted = frozenset(names)
         return [cell for cell in row_cells(record, header) if cell.name in wanted]
-    cells: list[Cell] = []
-    for names_inside, segment in _segments_of(reader, key, sorted(names)):
+    return [cell for column in named_columns(reader, key, sorted(names)) for cell in column]
+
+
+def named_columns(reader: Reader, key: bytes, names: Sequence[str]) -> Iterator[list[Cell]]:
+    """The columns of a wide row among sorted `names`, in order; one segment is held at a time."""
+    for names_inside, segment in _segments_of(reader, key, names):
         wanted = frozenset(names_inside)
-        cells += [cell for cell in segment.cells if cell.name in wanted]
-    return cells
+        for name, cells in groupby(segment.cells, key=itemgetter(0)):
+            if name in wanted:
+                yield list(cells)
 
 
-def cells_between(
-    reader: Reader, key: bytes, record: bytes, header: Header, bounds: tuple[str, str | None]
-) -> list[Cell]:
-    """The cells of columns from `bounds[0]` (inclusive) to `bounds[1]` (exclusive, None: end)."""
-    start, stop = bounds
-    if header.kind == RecordKind.ROW:
-        cells: Iterable[Cell] = row_cells(record, header)
-    else:
-        first = _segment_at(reader, key, start)
-        last = segment_range(key)[1] if stop is None else segment_key(key, stop)
-        cells = (
-            cell for _, segment in reader.scan(first.key, last) for cell in segment_cells(segment)
-        )
-    return [cell for cell in cells if start <= cell.name and (stop is None or cell.name < stop)]
+def segments_from(reader: Reader, key: bytes, column: str) -> Iterator[list[Cell]]:
+    """The segments of a wide row in order, from the one that holds `column`, or would."""
+    first = _segment_at(reader, key, column)
+    for _, record in reader.scan(first.key, segment_range(key)[1]):
+        yield segment_cells(record)
 
 
-class Segment(NamedTuple):
+class _Segment(NamedTuple):
     """One segment of a wide row: where it is and what it holds. A new one has no cells yet."""
 
     key: bytes
     cells: list[Cell]
 
 
-def _segment_at(reader: Reader, key: bytes, column: str) -> Segment:
+def _segment_at(reader: Reader, key: bytes, column: str) -> _Segment:
     """The segment that holds `column`, or would."""
     start, _ = segment_range(key)
     stop = segment_key(key, column) + b"\x00"
     for found, record in reader.scan(start, stop, reverse=True):
-        return Segment(found, segment_cells(record))
-    return Segment(start, [])
+        return _Segment(found, segment_cells(record))
+    return _Segment(start, [])
 
 
 def _segments_of(
     reader: Reader, key: bytes, names: Sequence[str]
-) -> Iterator[tuple[list[str], Segment]]:
+) -> Iterator[tuple[list[str], _Segment]]:
     """Group sorted `names` by the segment that holds each, or would."""
     index = 0
     while index < len(names):
@@ -205,7 +191,7 @@ def update_segments(
     return before, after
 
 
-def _put_segment(txn: Transaction, key: bytes, segment: Segment, cells: list[Cell]) -> None:
+def _put_segment(txn: Transaction, key: bytes, segment: _Segment, cells: list[Cell]) -> None:
     if not cells:
         txn.delete(segment.key)
         return

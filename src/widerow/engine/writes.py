@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from widerow.engine.capacity import change_bytes, units
 from widerow.engine.expiry import live_from
-from widerow.engine.reads import is_present, live_cells
+from widerow.engine.select import live_cells
 from widerow.engine.stored import (
     KeySection,
     cells_named,
@@ -19,6 +19,7 @@ from widerow.engine.stored import (
     row_cells,
     update_segments,
 )
+from widerow.engine.wide import is_present
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.condition import Condition, RowExpectation
@@ -58,7 +59,7 @@ class RowWrite(NamedTuple):
     now_ms: int
 
 
-class Current(NamedTuple):
+class _Current(NamedTuple):
     """The row as it stands. `header` and `record` None: nothing is stored.
 
     `present`: the row exists for clients; a stored row whose cells all expired does not.
@@ -97,19 +98,29 @@ def _unmarked(write: RowWrite) -> bool:
     return index is None or write.change.key.columns[index][1] == write.values[index]
 
 
-def _current(txn: Transaction, write: RowWrite) -> Current:
+def _current(txn: Transaction, write: RowWrite) -> _Current:
     record = txn.get(write.key)
     if record is None:
-        return Current(None, None, present=False)
+        return _Current(None, None, present=False)
     header = header_of(record)
     alive = live_from(write.table.options, write.now_ms)
-    return Current(record, header, is_present(txn, write.key, record, header, alive))
+    return _Current(record, header, _is_present(txn, write.key, record, header, alive))
+
+
+def _is_present(
+    txn: Transaction, key: bytes, record: bytes, header: Header, live_from: int
+) -> bool:
+    if header.cell_count == 0 or header.oldest >= live_from:
+        return True
+    if header.kind == RecordKind.WIDE:
+        return is_present(txn, key, header, live_from)
+    return any(cell.version >= live_from for cell in row_cells(record, header))
 
 
 # --- conditions --------------------------------------------------------------------------------
 
 
-def _check_condition(txn: Transaction, write: RowWrite, current: Current) -> None:
+def _check_condition(txn: Transaction, write: RowWrite, current: _Current) -> None:
     condition = write.change.condition
     if condition.row is RowExpectation.EXPECT_EXIST and not current.present:
         raise Conflict(Rule.CONDITION_FAILED)
@@ -120,7 +131,7 @@ def _check_condition(txn: Transaction, write: RowWrite, current: Current) -> Non
 
 
 def _columns_pass(
-    txn: Transaction, write: RowWrite, current: Current, condition: Condition
+    txn: Transaction, write: RowWrite, current: _Current, condition: Condition
 ) -> bool:
     tree = condition.columns
     assert tree is not None
@@ -140,7 +151,7 @@ def _columns_pass(
 
 
 def _live_columns(
-    txn: Transaction, write: RowWrite, current: Current, names: frozenset[str]
+    txn: Transaction, write: RowWrite, current: _Current, names: frozenset[str]
 ) -> list[Cell]:
     if current.record is None or current.header is None:
         return []
@@ -160,7 +171,7 @@ def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
     return max(former, version) if chosen else former
 
 
-def _put(txn: Transaction, write: RowWrite, current: Current, section: KeySection) -> list[Cell]:
+def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySection) -> list[Cell]:
     header = current.header
     version = _server_version(write, header)
     cells: dict[tuple[str, int], Cell] = {}
@@ -181,14 +192,18 @@ def _sealed(change: CellChange, server_version: int) -> Cell:
     return Cell(change.name, version, seal(change.body, change.crc, version))
 
 
-def _delete(txn: Transaction, write: RowWrite, current: Current, section: KeySection) -> list[Cell]:
+def _delete(
+    txn: Transaction, write: RowWrite, current: _Current, section: KeySection
+) -> list[Cell]:
     del section  # nothing of the row stays
     if current.header is not None:
         remove_row(txn, write.key, current.header)
     return []
 
 
-def _update(txn: Transaction, write: RowWrite, current: Current, section: KeySection) -> list[Cell]:
+def _update(
+    txn: Transaction, write: RowWrite, current: _Current, section: KeySection
+) -> list[Cell]:
     header = current.header
     version = _server_version(write, header)
     latest = _latest_server(write, header, version)
@@ -211,7 +226,7 @@ def _update(txn: Transaction, write: RowWrite, current: Current, section: KeySec
 
 
 def _update_absent(
-    txn: Transaction, write: RowWrite, current: Current, section: KeySection, version: int
+    txn: Transaction, write: RowWrite, current: _Current, section: KeySection, version: int
 ) -> list[Cell]:
     """The row does not exist: puts and increments create it, deletes alone change nothing."""
     changes = write.change.cells
@@ -316,16 +331,16 @@ def _increment(column: dict[int, Cell], change: CellChange, version: int) -> Cel
     return cell
 
 
-Operate = Callable[[dict[int, Cell], CellChange, int], Cell | None]
-_OPERATE: dict[CellOperation, Operate] = {
+_Operate = Callable[[dict[int, Cell], CellChange, int], Cell | None]
+_OPERATE: dict[CellOperation, _Operate] = {
     CellOperation.PUT: _put_cell,
     CellOperation.DELETE_ALL_VERSIONS: _delete_all,
     CellOperation.DELETE_ONE_VERSION: _delete_one,
     CellOperation.INCREMENT: _increment,
 }
 
-Modify = Callable[[Transaction, RowWrite, Current, KeySection], list[Cell]]
-_MODIFY: dict[Modification, Modify] = {
+_Modify = Callable[[Transaction, RowWrite, _Current, KeySection], list[Cell]]
+_MODIFY: dict[Modification, _Modify] = {
     Modification.PUT: _put,
     Modification.UPDATE: _update,
     Modification.DELETE: _delete,

@@ -16,6 +16,7 @@ from widerow.keys.encode import encode_key, encode_key_value
 from widerow.model.values import KeyValue
 
 __all__ = [
+    "DROPPED_MARK",
     "SPACE_CATALOG",
     "SPACE_ROWS",
     "SPACE_SEQUENCES",

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from widerow.errors import WiderowError
 from widerow.model.row import PrimaryKey, RowChange
 from widerow.model.schema import DefinedColumn, Encryption, KeyColumn
-from widerow.model.selection import RowRange, Selection
+from widerow.model.selection import Resume, RowRange, Selection
 from widerow.model.values import KeyInput
 
 __all__ = [
@@ -35,19 +35,21 @@ __all__ = [
 
 
 class GetRow(NamedTuple):
-    """Read one row."""
+    """Read one row; `resume` where the last page of a wide row stopped."""
 
     table: str
     key: PrimaryKey
     selection: Selection
+    resume: Resume | None = None
 
 
 class TableGet(NamedTuple):
-    """The rows that a BatchGetRow reads of one table."""
+    """The rows that a BatchGetRow reads of one table; `resumes` is empty or has one a key."""
 
     table: str
     keys: tuple[PrimaryKey, ...]
     selection: Selection
+    resumes: tuple[Resume | None, ...] = ()
 
 
 class BatchGet(NamedTuple):
@@ -57,11 +59,12 @@ class BatchGet(NamedTuple):
 
 
 class GetRange(NamedTuple):
-    """Read one page of a range of rows."""
+    """Read one page of a range of rows; `resume` where a wide first row stopped."""
 
     table: str
     range: RowRange
     selection: Selection
+    resume: Resume | None = None
 
 
 class TableWrite(NamedTuple):
@@ -131,10 +134,14 @@ class UpdateTable:
 
 
 class RowRead(NamedTuple):
-    """A row read: its bytes (empty when absent or nothing was selected), capacity units."""
+    """A row read: its bytes (empty when absent or nothing was selected), capacity units.
+
+    `resume`: the row is wide and goes on there.
+    """
 
     row: bytes
     read_units: int
+    resume: Resume | None = None
 
 
 class RowWritten(NamedTuple):
@@ -156,9 +163,11 @@ class RowOutcome(NamedTuple):
 class RangePage(NamedTuple):
     """One page of a range: rows back to back, where to go on (None: exhausted), capacity units.
 
-    `next_key`: a primary key section (01 and cells) and the row checksum after it.
+    `next_key`: a primary key section (01 and cells) and the row checksum after it. `resume`: the
+    last row is wide and goes on there; `next_key` is then its own.
     """
 
     rows: bytes
     next_key: tuple[bytes, int] | None
     read_units: int
+    resume: Resume | None = None

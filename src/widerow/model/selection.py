@@ -8,7 +8,7 @@ from widerow.limits import INT64_MAX
 from widerow.model.filter import Filter, Pagination
 from widerow.model.row import PrimaryKey
 
-__all__ = ["Direction", "RowRange", "Selection", "TimeRange"]
+__all__ = ["Direction", "Resume", "RowRange", "Selection", "TimeRange"]
 
 
 class TimeRange(NamedTuple):
@@ -47,6 +47,13 @@ class Selection:
             or self.end_column is not None
         )
         object.__setattr__(self, "everything", not restricted)
+
+
+class Resume(NamedTuple):
+    """Where a page of a wide row stopped: the column that comes next, and how many were passed."""
+
+    column: str
+    seen: int
 
 
 class Direction(IntEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from widerow.model.row import CellChange, CellOperation, Modification, RowChange
 from widerow.model.values import KeyValue, Value
 
-__all__ = ["ModelRefusal", "ModelTable"]
+__all__ = ["ModelRefusal", "ModelRow", "ModelTable"]
 
 Key = tuple[KeyValue, ...]
 Column = dict[int, Value]

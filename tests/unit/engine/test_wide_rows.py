@@ -6,9 +6,13 @@ from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
+from widerow.errors import Conflict
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
+from widerow.model.condition import Condition, RowExpectation
+from widerow.model.filter import Comparator, Comparison, Pagination
+from widerow.model.requests import RowRead
 from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
@@ -145,3 +149,76 @@ def test_wide_rows_agree_with_a_dictionary(steps: list[tuple[bool, int, int, int
                 expected |= dict.fromkeys(names, first)
             assert (columns(engine) or {}) == expected
             assert check_store(store) == []
+
+
+def _pages(engine: Engine, selection: Selection) -> list[RowRead]:
+    """Every page of the wide row, following `resume` as a client follows tokens."""
+    request = get("t", KEY, selection)
+    found = []
+    while True:
+        page = engine.get_row("i", request)
+        found.append(page)
+        if page.resume is None:
+            return found
+        request = request._replace(resume=page.resume)
+
+
+def _names(pages: list[RowRead]) -> list[str]:
+    return [name for page in pages for name in (decode_row(page.row) or ({}, {}))[1]]
+
+
+def test_a_wide_row_is_read_in_pages_of_four_megabytes(engine: Engine) -> None:
+    # semantics §5.4: whole columns, in order, each exactly once
+    for n in range(6):
+        write(engine, update("t", KEY, put_cells({f"c{n}": "v" * 1_500_000})))
+    pages = _pages(engine, Selection())
+    assert [len((decode_row(page.row) or ({}, {}))[1]) for page in pages] == [2, 2, 2]
+    assert _names(pages) == [f"c{n}" for n in range(6)]
+    for selection, names in (
+        (Selection(frozenset({"c0", "c2", "c4", "c5", "none"})), ["c0", "c2", "c4", "c5"]),
+        (Selection(start_column="c1", end_column="c5"), ["c1", "c2", "c3", "c4"]),
+        (Selection(pagination=Pagination(1, 4)), ["c1", "c2", "c3", "c4"]),
+        (Selection(filter=Comparison("c5", Comparator.EXIST, 0)), [f"c{n}" for n in range(6)]),
+        (Selection(filter=Comparison("c6", Comparator.EXIST, 0)), []),
+    ):
+        assert _names(_pages(engine, selection)) == names
+
+
+def test_a_range_goes_on_inside_a_wide_row(engine: Engine) -> None:
+    for key in ("a", "m", "z"):
+        for n in range(4 if key == "m" else 1):
+            write(engine, update("t", {"k": key}, put_cells({f"c{n}": "v" * 1_500_000})))
+    request = scan("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
+    found: list[tuple[object, list[str]]] = []
+    pages = 0
+    while True:
+        page = engine.get_range("i", request)
+        pages += 1
+        found += [(row[0]["k"], list(row[1])) for row in decode_rows(page.rows)]
+        if page.next_key is None:
+            break
+        encoded, crc = page.next_key
+        row = decode_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
+        start = request.range.start._replace(columns=tuple(row.items()))  # type: ignore[arg-type]  # key columns hold key values
+        request = request._replace(range=request.range._replace(start=start), resume=page.resume)
+    assert found == [("a", ["c0"]), ("m", ["c0", "c1"]), ("m", ["c2", "c3"]), ("z", ["c0"])]
+    assert pages == 4
+
+
+def test_expired_wide_rows_are_gone(engine: Engine, clock: FakeClock) -> None:
+    engine.run(
+        engine.create_table("i", create("brief", {"k": KeyType.STRING}, time_to_live=10)),
+    )
+    many = {f"c{n:04}": n for n in range(1000)}
+    write(engine, put("brief", KEY, many))
+    clock.advance(5)
+    write(engine, update("brief", KEY, put_cells({"c0500": -1})))
+    clock.advance(5)
+    found = decode_row(engine.get_row("i", get("brief", KEY)).row)
+    assert plain(found) == {"c0500": -1}
+    clock.advance(5)
+    assert engine.get_row("i", get("brief", KEY)).row == b""
+    with pytest.raises(Conflict):
+        write(engine, delete("brief", KEY, Condition(RowExpectation.EXPECT_EXIST)))
+    write(engine, update("brief", KEY, put_cells({"x": 1})))
+    assert plain(decode_row(engine.get_row("i", get("brief", KEY)).row)) == {"x": 1}

@@ -1,0 +1,116 @@
+"""Which cells of a stored row a request sees (semantics §5.1-5.3).
+
+The rules apply in this order: the table's max_versions and time_to_live, the request's columns,
+its time range, its max_versions, then its filter over what is left.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from widerow.model.filter import Pagination, passes
+from widerow.model.schema import Table
+from widerow.model.selection import Selection
+from widerow.model.values import KeyValue, Value
+from widerow.rows.cells import Cell, cell_value
+
+__all__ = [
+    "ReadRule",
+    "column_selected",
+    "filter_passes",
+    "live_cells",
+    "paginate",
+    "rule_for",
+    "select",
+]
+
+
+class ReadRule(NamedTuple):
+    """A selection against one table at one moment, worked out once for all rows of a request.
+
+    `table_versions` and `versions`: how many versions of a column the table keeps and the request
+    wants. `live_from`: the smallest version that has not expired. `key_names`: the primary key
+    columns, which filters may name and `columns` may ask for. `copies`: rows whose header allows
+    it are returned as stored.
+    """
+
+    selection: Selection
+    table_versions: int
+    versions: int
+    live_from: int
+    key_names: tuple[str, ...]
+    wants_key: bool
+    copies: bool
+
+
+def rule_for(table: Table, selection: Selection, live_from: int) -> ReadRule:
+    """The rule of one request against one table."""
+    table_versions = table.options.max_versions
+    names = tuple([column.name for column in table.key_columns])
+    return ReadRule(
+        selection,
+        table_versions,
+        min(table_versions, selection.max_versions),
+        live_from,
+        names,
+        not selection.columns.isdisjoint(names),
+        selection.everything,
+    )
+
+
+def column_selected(name: str, selection: Selection) -> bool:
+    """Whether a selection reads a column at all."""
+    if selection.columns and name not in selection.columns:
+        return False
+    if selection.start_column is not None and name < selection.start_column:
+        return False
+    return selection.end_column is None or name < selection.end_column
+
+
+def select(cells: Iterable[Cell], rule: ReadRule) -> list[Cell]:
+    """The cells that `rule` leaves of columns already chosen."""
+    window = rule.selection.time_range
+    if window is None:
+        return live_cells(cells, rule.versions, rule.live_from)
+    kept = live_cells(cells, rule.table_versions, rule.live_from)
+    inside = (cell for cell in kept if window.start <= cell.version < window.end)
+    return live_cells(inside, rule.versions, rule.live_from)
+
+
+def live_cells(cells: Iterable[Cell], versions: int, live_from: int) -> list[Cell]:
+    """The newest `versions` cells of every column, without those that have expired.
+
+    `cells` in stored order: names ascending, versions descending.
+    """
+    chosen: list[Cell] = []
+    column, seen = "", 0
+    for cell in cells:
+        if cell.name != column:
+            column, seen = cell.name, 0
+        seen += 1
+        if seen <= versions and cell.version >= live_from:
+            chosen.append(cell)
+    return chosen
+
+
+def paginate(cells: Sequence[Cell], pagination: Pagination) -> list[Cell]:
+    """Skip `offset` columns and keep `limit`, with all their selected versions."""
+    names = list(dict.fromkeys(cell.name for cell in cells))
+    wanted = frozenset(names[pagination.offset : pagination.offset + pagination.limit])
+    return [cell for cell in cells if cell.name in wanted]
+
+
+def filter_passes(cells: Iterable[Cell], values: Sequence[KeyValue], rule: ReadRule) -> bool:
+    """Whether the filter passes a row of which `cells` were selected, with its key `values`."""
+    tree = rule.selection.filter
+    assert tree is not None
+    columns: dict[str, list[Cell]] = {}
+    for cell in cells:
+        columns.setdefault(cell.name, []).append(cell)
+    keys = dict(zip(rule.key_names, values, strict=False))
+
+    def lookup(name: str) -> list[Value]:
+        if name in keys:
+            return [keys[name]]
+        return [cell_value(cell) for cell in columns.get(name, ())]
+
+    return passes(tree, lookup)
