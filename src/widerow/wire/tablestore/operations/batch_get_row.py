@@ -4,10 +4,12 @@ from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.requests import BatchGet, TableGet
+from widerow.model.selection import Resume
 from widerow.wire.tablestore.messages import BatchGetRowRequest, TableInBatchGetRowRequest
 from widerow.wire.tablestore.operations.batches import BatchAnswer, encode_batch
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import selection
+from widerow.wire.tablestore.operations.tokens import decode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
 __all__ = ["call", "decode", "encode"]
@@ -28,11 +30,17 @@ def decode(sent: BatchGetRowRequest) -> BatchGet:
 
 
 def _table(sent: TableInBatchGetRowRequest) -> TableGet:
-    if any(sent.token):  # none was given out, so none can be right (semantics §5.4)
-        raise InvalidRequest(Rule.READ_TOKEN)
     cells = selection(sent, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
     keys = tuple([decode_primary_key(key) for key in sent.primary_key])
-    return TableGet(text(sent.table_name), keys, cells)
+    return TableGet(text(sent.table_name), keys, cells, _resumes(sent))
+
+
+def _resumes(sent: TableInBatchGetRowRequest) -> tuple[Resume | None, ...]:
+    """Tokens stand beside the keys, one for each, or there are none at all."""
+    tokens = sent.token
+    if tokens and len(tokens) != len(sent.primary_key):
+        raise InvalidRequest(Rule.READ_TOKEN)
+    return tuple([decode_token(token) for token in tokens])
 
 
 def call(engine: Engine, instance: str, request: BatchGet) -> BatchAnswer:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from widerow.model.requests import RowOutcome
 from widerow.wire.tablestore.errors import encode_error, foreign
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
+from widerow.wire.tablestore.operations.tokens import encode_token
 
 __all__ = ["BatchAnswer", "encode_batch"]
 
@@ -41,13 +42,15 @@ def _rows(outcomes: Iterable[RowOutcome]) -> bytes:
 def _row(outcome: RowOutcome) -> bytes:
     """A failed row has an error with a message, any other what it consumed (protos §0 rule 6)."""
     if outcome.read is not None:
-        read_units, write_units, row = outcome.read.read_units, 0, outcome.read.row
+        row, read_units, resume = outcome.read
+        done = _DONE + consumed_field(b"\x1a", read_units, 0)
+        token = b"" if resume is None else field(b"\x2a", encode_token(resume))
     elif outcome.written is not None:
         read_units, write_units, row = outcome.written
+        done, token = _DONE + consumed_field(b"\x1a", read_units, write_units), b""
     else:
         assert outcome.error is not None, "an outcome is a read, a write or an error"
         _, code, message = foreign(outcome.error)
         return _FAILED + field(b"\x12", encode_error(code, message))
-    done = _DONE + consumed_field(b"\x1a", read_units, write_units)
     # No field for no row: one client's older releases try to read a row from empty bytes.
-    return with_rows(done, b"\x22", row) if row else done
+    return with_rows(done, b"\x22", row, token) if row else done + token

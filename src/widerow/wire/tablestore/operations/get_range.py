@@ -8,7 +8,8 @@ from widerow.model.selection import Direction, RowRange
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 from widerow.wire.tablestore.operations.bodies import decoder, text
-from widerow.wire.tablestore.operations.reading import check_unfinished, selection
+from widerow.wire.tablestore.operations.reading import check_no_transaction, selection
+from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
 
 __all__ = ["call", "decode", "encode"]
@@ -23,10 +24,10 @@ def decode(sent: GetRangeRequest) -> GetRange:
     The hints for the encoding of the answer (`data_block_type_hint`, `compress_type_hint`) and for
     caching are left aside, as the protocol lets a server do.
     """
-    check_unfinished(sent)
+    check_no_transaction(sent)
     cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
     table = text(sent.table_name)
-    return GetRange(table, _range(sent, table), cells)
+    return GetRange(table, _range(sent, table), cells, decode_token(sent.token))
 
 
 def _range(sent: GetRangeRequest, table: str) -> RowRange:
@@ -55,7 +56,9 @@ def call(engine: Engine, instance: str, request: GetRange) -> RangePage:
 def encode(result: RangePage) -> bytes:
     """GetRangeResponse; without a next key when the range is exhausted (protos §0 rule 3)."""
     consumed = consumed_field(b"\x0a", result.read_units, 0)
-    if result.next_key is None:
-        return with_rows(consumed, b"\x12", result.rows)
-    next_key = field(b"\x1a", encode_primary_key(*result.next_key))
-    return with_rows(consumed, b"\x12", result.rows, next_key)
+    following = b""
+    if result.next_key is not None:
+        following = field(b"\x1a", encode_primary_key(*result.next_key))
+    if result.resume is not None:
+        following += field(b"\x22", encode_token(result.resume))
+    return with_rows(consumed, b"\x12", result.rows, following)

@@ -4,9 +4,10 @@ from widerow.engine.engine import Engine
 from widerow.errors import Rule
 from widerow.model.requests import GetRow, RowRead
 from widerow.wire.tablestore.messages import GetRowRequest
-from widerow.wire.tablestore.operations.answers import consumed_field, with_rows
+from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 from widerow.wire.tablestore.operations.bodies import decoder, text
-from widerow.wire.tablestore.operations.reading import check_unfinished, selection
+from widerow.wire.tablestore.operations.reading import check_no_transaction, selection
+from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
 __all__ = ["call", "decode", "encode"]
@@ -15,9 +16,10 @@ __all__ = ["call", "decode", "encode"]
 @decoder(GetRowRequest)
 def decode(sent: GetRowRequest) -> GetRow:
     """The row and the cells of it that are asked for. Raises `InvalidRequest`."""
-    check_unfinished(sent)
+    check_no_transaction(sent)
     cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
-    return GetRow(text(sent.table_name), decode_primary_key(sent.primary_key), cells)
+    key = decode_primary_key(sent.primary_key)
+    return GetRow(text(sent.table_name), key, cells, decode_token(sent.token))
 
 
 def call(engine: Engine, instance: str, request: GetRow) -> RowRead:
@@ -26,5 +28,9 @@ def call(engine: Engine, instance: str, request: GetRow) -> RowRead:
 
 
 def encode(result: RowRead) -> bytes:
-    """GetRowResponse; its row is of no bytes where there is none."""
-    return with_rows(consumed_field(b"\x0a", result.read_units, 0), b"\x12", result.row)
+    """GetRowResponse; its row is of no bytes where there is none, a token says it goes on."""
+    consumed = consumed_field(b"\x0a", result.read_units, 0)
+    if result.resume is None:
+        return with_rows(consumed, b"\x12", result.row)
+    next_token = field(b"\x1a", encode_token(result.resume))
+    return with_rows(consumed, b"\x12", result.row, next_token)

@@ -10,20 +10,15 @@ from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
 from widerow.wire.tablestore.operations.bodies import text, texts
 
-__all__ = ["check_unfinished", "selection"]
+__all__ = ["check_no_transaction", "selection"]
 
 Read = messages.GetRowRequest | messages.TableInBatchGetRowRequest | messages.GetRangeRequest
 
 
-def check_unfinished(read: messages.GetRowRequest | messages.GetRangeRequest) -> None:
-    """Refuse to go on with what was never begun: transactions and continuation tokens.
-
-    widerow gives out neither, so none that arrives is valid (semantics §5.4, §7).
-    """
+def check_no_transaction(read: messages.GetRowRequest | messages.GetRangeRequest) -> None:
+    """Refuse a transaction id: widerow begins no transactions, so none is valid (semantics §7)."""
     if read.HasField("transaction_id"):
         raise InvalidRequest(Rule.TRANSACTION_ID)
-    if read.token:
-        raise InvalidRequest(Rule.READ_TOKEN)
 
 
 def selection(read: Read, missing: Rule) -> Selection:

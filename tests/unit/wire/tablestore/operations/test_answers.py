@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from widerow.errors import Conflict, InvalidRequest, Rule, StorePoisoned
 from widerow.limits import INT64_MAX
 from widerow.model.requests import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.selection import Resume
 from widerow.rows.cells import encode_key_section
 from widerow.rows.record import join_row
 from widerow.wire.tablestore import messages
@@ -23,6 +24,7 @@ from widerow.wire.tablestore.operations import (
 )
 from widerow.wire.tablestore.operations.answers import field, varint
 from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key
 
 SECTION, CRC = encode_key_section([("pk", 1)])
@@ -134,6 +136,21 @@ def test_batch_write_row(rows: list[tuple[int, int, bytes]]) -> None:
         assert item.is_ok
         assert read_units(item.consumed) == (read, write)
         assert item.row == (HEADER + row if row else b"")
+
+
+def test_wide_rows_that_go_on_carry_tokens() -> None:
+    # semantics §5.4; a token with no row too, when nothing of the page passed
+    resume = Resume("c9", 512)
+    for row in (ROW, b""):
+        read = RowRead(row, 1, resume)
+        single = messages.GetRowResponse.FromString(get_row.encode(read))
+        page = RangePage(row, (SECTION, CRC), 1, resume)
+        paged = messages.GetRangeResponse.FromString(get_range.encode(page))
+        sent = batch_get_row.encode(BatchAnswer(("T",), [[RowOutcome(read=read)]]))
+        (item,) = messages.BatchGetRowResponse.FromString(sent).tables[0].rows
+        assert single.row == paged.rows == item.row == (HEADER + row if row else b"")
+        assert single.next_token == paged.next_token == item.next_token == encode_token(resume)
+        assert decode_primary_key(paged.next_start_primary_key).columns == (("pk", 1),)
 
 
 def test_rows_of_batches_fail_alone() -> None:

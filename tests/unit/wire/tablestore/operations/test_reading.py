@@ -12,11 +12,12 @@ from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
 from widerow.model.requests import GetRow
 from widerow.model.row import PrimaryKey
-from widerow.model.selection import Direction, Selection, TimeRange
+from widerow.model.selection import Direction, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import encode_key_section
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row
+from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import encode_primary_key
 
 KEY = bytes.fromhex("7500000001030402000000706b05090000000001000000000000000a4c09a7")
@@ -284,6 +285,45 @@ def test_limits_are_positive(limit: int) -> None:
     assert caught.value.rule is Rule.TABLE_NAME
 
 
+# --- continuation tokens (semantics §5.4) ----------------------------------------------------
+
+
+def test_tokens_say_where_a_wide_row_goes_on() -> None:
+    resume = Resume("c17", 3)
+    token = encode_token(resume)
+    assert get_row.decode(row(token=token)).resume == resume
+    assert get_range.decode(page(token=token)).resume == resume
+    batch = batch_get_row.decode(table(primary_key=[KEY, KEY], token=[b"", token]))
+    assert batch.tables[0].resumes == (None, resume)
+
+
+def test_empty_tokens_are_none() -> None:
+    assert get_row.decode(row(token=b"")) == get_row.decode(row())
+    assert get_range.decode(page(token=b"")) == get_range.decode(page())
+    assert batch_get_row.decode(table(token=[b""])).tables[0].resumes == (None,)
+    assert batch_get_row.decode(table()).tables[0].resumes == ()
+
+
+@pytest.mark.parametrize("token", [b"t", encode_token(Resume("c", 1))[:-1]])
+def test_tokens_that_were_not_given_out(token: bytes) -> None:
+    for decode, body in (
+        (get_row.decode, row(token=token)),
+        (batch_get_row.decode, table(token=[token])),
+        (get_range.decode, page(token=token)),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            decode(body)
+        assert caught.value.rule is Rule.READ_TOKEN
+
+
+def test_tokens_of_a_batch_stand_beside_its_keys() -> None:
+    token = encode_token(Resume("c", 1))
+    for tokens, keys in (([token], [KEY, KEY]), ([token, token], [KEY])):
+        with pytest.raises(InvalidRequest) as caught:
+            batch_get_row.decode(table(primary_key=keys, token=tokens))
+        assert caught.value.rule is Rule.READ_TOKEN
+
+
 # --- fields that widerow cannot honour are refused, never left aside -------------------------
 
 
@@ -297,20 +337,6 @@ def test_transaction_ids(transaction: str) -> None:
         with pytest.raises(InvalidRequest) as caught:
             decode(body)
         assert caught.value.rule is Rule.TRANSACTION_ID
-
-
-def test_continuation_tokens() -> None:
-    # semantics §5.4; an empty token is none
-    for decode, body in (
-        (get_row.decode, row(token=b"t")),
-        (batch_get_row.decode, table(token=[b"", b"t"])),
-        (get_range.decode, page(token=b"t")),
-    ):
-        with pytest.raises(InvalidRequest) as caught:
-            decode(body)
-        assert caught.value.rule is Rule.READ_TOKEN
-    assert get_row.decode(row(token=b"")) == get_row.decode(row())
-    assert batch_get_row.decode(table(token=[b""])) == batch_get_row.decode(table())
 
 
 def test_partial_primary_keys() -> None:

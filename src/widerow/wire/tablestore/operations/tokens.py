@@ -1,0 +1,47 @@
+"""Continuation tokens: where a page of a wide row stopped (semantics §5.4).
+
+    token = 01 columns passed:4 (big-endian) name of the next column (UTF-8) crc8
+
+Opaque to clients, and no secret: what one says is where to go on reading a row that its sender may
+read anyway. The checksum is there to refuse what was cut or rewritten on its way.
+"""
+
+import struct
+from typing import Final
+
+from widerow.engine.static import check_column_name
+from widerow.errors import InvalidRequest, Rule
+from widerow.model.selection import Resume
+from widerow.rows.checksum import crc8
+
+__all__ = ["decode_token", "encode_token"]
+
+_VERSION: Final = 1
+_HEAD: Final = struct.Struct(">BI")
+
+
+def encode_token(resume: Resume) -> bytes:
+    """The token that leads back to `resume`."""
+    body = _HEAD.pack(_VERSION, resume.seen) + resume.column.encode()
+    return b"%b%c" % (body, crc8(body))
+
+
+def decode_token(token: bytes) -> Resume | None:
+    """Where to go on; None for an empty token, which is none.
+
+    Raises `InvalidRequest(READ_TOKEN)` for bytes that `encode_token` does not make.
+    """
+    if not token:
+        return None
+    body, checksum = token[:-1], token[-1]
+    if len(body) < _HEAD.size or crc8(body) != checksum:
+        raise InvalidRequest(Rule.READ_TOKEN)
+    version, seen = _HEAD.unpack_from(body)
+    try:
+        column = body[_HEAD.size :].decode()
+        check_column_name(column)
+    except (UnicodeDecodeError, InvalidRequest) as error:
+        raise InvalidRequest(Rule.READ_TOKEN) from error
+    if version != _VERSION:
+        raise InvalidRequest(Rule.READ_TOKEN)
+    return Resume(column, seen)
