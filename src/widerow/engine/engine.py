@@ -27,6 +27,7 @@ from widerow.engine.static import (
     check_selection,
     check_table_name,
 )
+from widerow.engine.sweep import Sweep
 from widerow.engine.tables import check_create, check_update, new_table, updated_table
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
@@ -74,6 +75,7 @@ class Engine:
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
         self.catalog = Catalog(store)
+        self.sweep = Sweep(self.catalog, store, clock)
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
@@ -87,9 +89,15 @@ class Engine:
         return plan.finish(outcomes)
 
     def housekeeping(self) -> Plan[None] | None:
-        """What there is to clean up: rows of dropped tables. None when there is nothing."""
+        """The next small step of giving space back; None when there is nothing to do now.
+
+        Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`).
+        """
         writes = self.catalog.reclaim()
-        return Plan(tuple(writes), failing) if writes else None
+        if writes:
+            self.sweep.reclaimed.tables_dropped += len(writes) // 2
+            return Plan(tuple(writes), failing)
+        return self.sweep.step()
 
     # --- tables ------------------------------------------------------------------------------
 

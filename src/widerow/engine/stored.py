@@ -31,10 +31,12 @@ __all__ = [
     "key_section_of",
     "named_columns",
     "put_row",
+    "put_segment",
     "remove_row",
     "row_cells",
     "segment_cells",
     "segments_from",
+    "segments_of",
     "update_segments",
 ]
 
@@ -82,6 +84,12 @@ def named_columns(reader: Reader, key: bytes, names: Sequence[str]) -> Iterator[
         for name, cells in groupby(segment.cells, key=itemgetter(0)):
             if name in wanted:
                 yield list(cells)
+
+
+def segments_of(reader: Reader, key: bytes) -> Iterator[tuple[bytes, list[Cell]]]:
+    """The segments of a wide row in order: where each is, and its cells."""
+    for segment, record in reader.scan(*segment_range(key)):
+        yield segment, segment_cells(record)
 
 
 def segments_from(reader: Reader, key: bytes, column: str) -> Iterator[list[Cell]]:
@@ -187,19 +195,20 @@ def update_segments(
         before += [cell for cell in segment.cells if cell.name in columns]
         new = [cell for name in names for cell in changed[name]]
         after += new
-        _put_segment(txn, key, segment, sorted(kept + new, key=_stored_order))
+        put_segment(txn, key, segment.key, sorted(kept + new, key=_stored_order))
     return before, after
 
 
-def _put_segment(txn: Transaction, key: bytes, segment: _Segment, cells: list[Cell]) -> None:
+def put_segment(txn: Transaction, key: bytes, segment: bytes, cells: Sequence[Cell]) -> None:
+    """Store the cells of the segment whose key is `segment`; none removes it, too many cut it."""
     if not cells:
-        txn.delete(segment.key)
+        txn.delete(segment)
         return
     size = sum(len(cell.wire) for cell in cells)
     if size <= SEGMENT_BYTES_MAX and len(cells) <= SEGMENT_CELLS_MAX:
-        txn.put(segment.key, encode_segment(cells))
+        txn.put(segment, encode_segment(cells))
         return
-    own_first = segment.key[len(key) + 1 :].decode()
+    own_first = segment[len(key) + 1 :].decode()
     for first, part in _cut(cells, own_first):
         txn.put(segment_key(key, first), encode_segment(part))
 

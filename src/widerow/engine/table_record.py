@@ -58,6 +58,8 @@ def encode_table(table: Table) -> bytes:
             _hex(encryption.key_id),
             _hex(encryption.role_arn),
         ]
+    if table.untrimmed:
+        record["untrimmed"] = True
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -113,6 +115,7 @@ def _table(record: dict[str, Json]) -> Table:
         splits=tuple(bytes.fromhex(_as(str, bound)) for bound in _items(pop("splits"))),
         stream=_stream(pop("stream", None)),
         encryption=_encryption(pop("encryption", None)),
+        untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
     )
 
 

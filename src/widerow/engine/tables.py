@@ -263,7 +263,10 @@ def updated_table(table: Table, request: UpdateTable, now_us: int, entropy: Entr
     if request.throughput is not None:
         throughput = _throughput(throughput, request.throughput, now_us // 1_000_000)
     stream = _stream(table.stream, request.stream, now_us, entropy)
-    return replace(table, options=options, throughput=throughput, stream=stream)
+    untrimmed = table.untrimmed or options.max_versions < table.options.max_versions
+    return replace(
+        table, options=options, throughput=throughput, stream=stream, untrimmed=untrimmed
+    )
 
 
 def _throughput(state: ThroughputState, asked: ThroughputChange, now: int) -> ThroughputState:

@@ -90,7 +90,8 @@ class Table:
     """A table as the catalogue knows it. Immutable: a change is a new value with the same `id`.
 
     `id` is never used again after the table is dropped; keys of rows begin with it. `splits` are
-    the encoded partition key bounds of the pre-split, without the infinite ends.
+    the encoded partition key bounds of the pre-split, without the infinite ends. `untrimmed`:
+    max_versions was lowered, and rows may still hold more.
     """
 
     instance: str
@@ -104,6 +105,7 @@ class Table:
     splits: tuple[bytes, ...] = ()
     stream: Stream | None = None
     encryption: Encryption | None = None
+    untrimmed: bool = False
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     def __post_init__(self) -> None:

@@ -21,6 +21,7 @@ from widerow.rows.cells import Cell, cell_size
 from widerow.rows.checksum import combine, crc8, crc8_byte
 
 __all__ = [
+    "EMPTY",
     "HEADER_BYTES",
     "Header",
     "RecordKind",
