@@ -50,9 +50,14 @@ class Server:
         *,
         store: Store | None = None,
         clock: Clock | None = None,
+        engine_clock: Clock | None = None,
         entropy: Entropy | None = None,
     ) -> None:
-        """Start nothing yet. A `store` that is handed in is the caller's to close."""
+        """Start nothing yet. A `store` that is handed in is the caller's to close.
+
+        `engine_clock` dates rows and tables; `clock`, which it is unless given, keeps the time of
+        connections and signatures. A test moves the one, while clients go by the other.
+        """
         self.settings = settings
         self.endpoint = ""
         self.admission = Admission()
@@ -60,6 +65,7 @@ class Server:
         self._given = store
         self._store: Store | None = None
         self._clock = clock or SystemClock()
+        self._engine_clock = engine_clock or self._clock
         self._entropy = entropy or SystemEntropy()
         self._committer: Committer | None = None
         self._dispatcher: Dispatcher | None = None
@@ -85,7 +91,7 @@ class Server:
             store = self._store = self._given or self._open_store()
             engine = Engine(
                 store,
-                self._clock,
+                self._engine_clock,
                 self._entropy,
                 tables_per_instance=self.settings.max_tables_per_instance,
             )
@@ -173,7 +179,7 @@ class Server:
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
         """Until `condition` holds, time is up, or someone is in a hurry."""
         end_ns = self._clock.monotonic_ns() + int(seconds * 1e9)
-        while not condition() and not self._hurried:  # noqa: ASYNC110  # see _POLL_SECONDS
+        while not condition() and not self._hurried:
             if self._clock.monotonic_ns() >= end_ns:
                 return
             await asyncio.sleep(_POLL_SECONDS)
