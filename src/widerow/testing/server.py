@@ -1,0 +1,174 @@
+"""A whole server inside the process, for the tests of programs that use Tablestore.
+
+It is the server that `widerow serve` runs, on a thread and a loop of its own: clients reach it
+over a socket of this machine, and nothing is simulated but the time.
+
+Two clocks. Clients sign with the time of day and refuse answers that are 15 minutes off (wire
+§1.2), so signatures, connections and `x-ots-date` keep the machine's time. What is stored is dated
+by `WiderowServer.clock`: versions, expiry, creation times, the two minutes between changes of the
+throughput. It starts at the machine's time and stands still until a test moves it. Versions that a
+test takes from the time of day are therefore inside the window that tables allow (semantics §1.6).
+
+The loop is the standard one: it is there wherever Python is, and costs nothing to load.
+"""
+
+import asyncio
+import threading
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Final, Self
+
+from widerow.clock import Clock
+from widerow.errors import WiderowError
+from widerow.server.lifecycle import Server
+from widerow.server.settings import Settings
+from widerow.server.system import SystemClock
+from widerow.testing.clock import FakeClock
+
+__all__ = ["SdkMissing", "WiderowServer"]
+
+_DEFAULT_KEY: Final = "widerow"  # both halves of the pair that a server without credentials knows
+
+
+class SdkMissing(WiderowError):
+    """A client was asked for and the vendor's SDK is not installed."""
+
+
+class WiderowServer:
+    """A server from `start` to `stop`, or from the top of a `with` block to its end.
+
+    `access_key_id`, `access_key_secret`, `instance` and, once started, `endpoint` are what any SDK
+    asks for. Starts in a few milliseconds once its modules are loaded, so that each test can have
+    its own.
+    """
+
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        *,
+        clock: Clock | None = None,
+        instance: str = "test",
+        port: int = 0,
+    ) -> None:
+        """Start nothing yet.
+
+        `path`: a directory to keep the data in; in memory if not given. `clock` dates what is
+        stored; a `FakeClock` at the machine's time if not given, `SystemClock()` to let it run.
+        Any `instance` is served, `instance` is the one that clients are given. Port 0 is a free
+        one.
+        """
+        self.endpoint = ""
+        self.instance = instance
+        self.access_key_id = _DEFAULT_KEY
+        self.access_key_secret = _DEFAULT_KEY
+        store = "memory:" if path is None else f"rocksdb:{path}"
+        self._settings = Settings(port=port, store=store)
+        self._clock = clock or FakeClock(SystemClock().now_us() // 1000)
+        self._clients: list[Any] = []
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self._asked: asyncio.Event
+        self._ended: Future[None]
+
+    @property
+    def clock(self) -> FakeClock:
+        """The clock that dates what is stored, to be moved.
+
+        Raises: `TypeError` if the server was given a clock of another kind.
+        """
+        if not isinstance(self._clock, FakeClock):
+            raise TypeError("this server was started with a clock that tests do not move")
+        return self._clock
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.stop()
+
+    def start(self) -> None:
+        """Return when the server answers. After a `stop` it may be started again.
+
+        A store in memory is then empty; one on disk has what it had.
+        Raises: `WiderowError` when the store, the port or the directory cannot be used.
+        """
+        assert self._thread is None, "already started"
+        started: Future[str] = Future()
+        self._ended = Future()
+        # A test run that forgets to stop still ends.
+        self._thread = threading.Thread(
+            target=self._run, args=(started,), name="widerow-server", daemon=True
+        )
+        self._thread.start()
+        try:
+            self.endpoint = started.result()
+        except BaseException:
+            self._join()
+            raise
+
+    def stop(self) -> None:
+        """Answer what is in hand, close the clients, the port and the store. Idempotent.
+
+        Raises: whatever closing raised.
+        """
+        if self._thread is None:
+            return
+        for client in self._clients:
+            client.connection.pool.clear()  # the SDK has no way to close a client
+        self._clients.clear()
+        self._loop.call_soon_threadsafe(self._asked.set)
+        self._join()
+        self._ended.result()
+
+    def client(self, **options: Any) -> Any:  # noqa: ANN401  # the SDK has no types
+        """A `tablestore.OTSClient` of this server; `stop` closes its connections.
+
+        It does not retry, so that a test sees the first error; `options` are the client's own and
+        may say otherwise. Raises: `SdkMissing`.
+        """
+        try:
+            import tablestore  # noqa: PLC0415  # not a dependency of widerow
+            from tablestore.retry import NoRetryPolicy  # noqa: PLC0415  # not a dependency
+        except ImportError as error:
+            raise SdkMissing(
+                "the vendor's SDK is not installed here: pip install tablestore"
+            ) from error
+        options.setdefault("retry_policy", NoRetryPolicy())
+        client = tablestore.OTSClient(
+            self.endpoint, self.access_key_id, self.access_key_secret, self.instance, **options
+        )
+        self._clients.append(client)
+        return client
+
+    def _join(self) -> None:
+        assert self._thread is not None
+        self._thread.join()
+        self._thread = None
+        self.endpoint = ""
+
+    # --- the server's thread -----------------------------------------------------------------
+
+    def _run(self, started: "Future[str]") -> None:
+        try:
+            asyncio.run(self._serve(started))
+        except BaseException as error:  # noqa: BLE001  # it is told to the thread that waits
+            if started.done():
+                self._ended.set_exception(error)
+            else:
+                started.set_exception(error)
+        else:
+            self._ended.set_result(None)
+
+    async def _serve(self, started: "Future[str]") -> None:
+        self._loop = asyncio.get_running_loop()
+        self._asked = asyncio.Event()
+        server = Server(self._settings, engine_clock=self._clock)
+        await server.start()
+        try:
+            started.set_result(server.endpoint)
+            await self._asked.wait()
+        finally:
+            await server.stop()
