@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from widerow.engine.capacity import change_bytes
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
@@ -86,11 +87,7 @@ def _data_size(change: RowChange) -> int:
         len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
         for name, value in change.key.columns
     )
-    cells = sum(
-        len(cell.name.encode()) + (0 if cell.value is None else value_bytes(cell.value))
-        for cell in change.cells
-    )
-    return key + cells
+    return key + change_bytes(change.cells)
 
 
 def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer]:

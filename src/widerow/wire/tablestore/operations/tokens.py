@@ -9,8 +9,8 @@ read anyway. The checksum is there to refuse what was cut or rewritten on its wa
 import struct
 from typing import Final
 
-from widerow.engine.static import check_column_name
 from widerow.errors import InvalidRequest, Rule
+from widerow.limits import NAME_BYTES_MAX
 from widerow.model.selection import Resume
 from widerow.rows.checksum import crc8
 
@@ -39,9 +39,8 @@ def decode_token(token: bytes) -> Resume | None:
     version, seen = _HEAD.unpack_from(body)
     try:
         column = body[_HEAD.size :].decode()
-        check_column_name(column)
-    except (UnicodeDecodeError, InvalidRequest) as error:
+    except UnicodeDecodeError as error:
         raise InvalidRequest(Rule.READ_TOKEN) from error
-    if version != _VERSION:
+    if version != _VERSION or not 0 < len(body) - _HEAD.size <= NAME_BYTES_MAX:
         raise InvalidRequest(Rule.READ_TOKEN)
     return Resume(column, seen)

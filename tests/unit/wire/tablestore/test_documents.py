@@ -1,0 +1,61 @@
+"""The page of the protocol names every action, every request field and every refusal."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from widerow.wire.tablestore import messages
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
+
+PAGES = Path(__file__).parents[4] / "docs" / "protocol"
+PAGE = (PAGES / "tablestore.md").read_text(encoding="utf-8")
+WORDS = re.compile(r"[\w/]+")
+
+
+def _section(action: str) -> str:
+    """The text under an action's own heading."""
+    found = re.search(rf"^### {action}\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None, f"no section {action}"
+    return found[1]
+
+
+@pytest.mark.parametrize("action", OPERATIONS)
+def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> None:
+    request = getattr(messages, f"{action}Request").DESCRIPTOR
+    words = set(WORDS.findall(_section(action)))
+    assert {field.name for field in request.fields} <= words
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        ("CreateTable", messages.TableMeta),
+        ("CreateTable", messages.TableOptions),
+        ("BatchGetRow", messages.TableInBatchGetRowRequest),
+        ("BatchWriteRow", messages.TableInBatchWriteRowRequest),
+        ("BatchWriteRow", messages.RowInBatchWriteRowRequest),
+        ("GetRow", messages.TimeRange),
+        ("PutRow", messages.Condition),
+        ("PutRow", messages.ReturnContent),
+        ("DescribeTable", messages.DescribeTableResponse),
+    ],
+)
+def test_fields_of_inner_messages_are_there_too(action: str, message: type) -> None:
+    descriptor = getattr(message, "DESCRIPTOR")  # noqa: B009  # the class is typed as any
+    assert {field.name for field in descriptor.fields} <= set(WORDS.findall(_section(action)))
+
+
+@pytest.mark.parametrize("action", OPERATIONS)
+def test_permissions_are_those_of_the_table(action: str) -> None:
+    assert f"| {action} | {OPERATIONS[action].permission} |" in PAGE
+
+
+def test_actions_that_are_not_offered_are_listed_by_their_feature() -> None:
+    listed: dict[str, str] = {}
+    rows = PAGE.split("## Actions that are not offered")[1]
+    for feature, actions in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", rows, re.MULTILINE):
+        listed.update(dict.fromkeys(actions.split(", "), feature))
+    listed.pop("actions", None)
+    listed.pop("---", None)
+    assert listed == UNSUPPORTED
