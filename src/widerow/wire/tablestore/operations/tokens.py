@@ -11,6 +11,7 @@ from typing import Final
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import NAME_BYTES_MAX
+from widerow.limits import NAME_BYTES_MAX
 from widerow.model.selection import Resume
 from widerow.rows.checksum import crc8
 
@@ -34,13 +35,14 @@ def decode_token(token: bytes) -> Resume | None:
     if not token:
         return None
     body, checksum = token[:-1], token[-1]
-    if len(body) < _HEAD.size or crc8(body) != checksum:
+    name_bytes = len(body) - _HEAD.size
+    if not 1 <= name_bytes <= NAME_BYTES_MAX or crc8(body) != checksum:
         raise InvalidRequest(Rule.READ_TOKEN)
     version, seen = _HEAD.unpack_from(body)
+    if version != _VERSION:
+        raise InvalidRequest(Rule.READ_TOKEN)
     try:
         column = body[_HEAD.size :].decode()
     except UnicodeDecodeError as error:
         raise InvalidRequest(Rule.READ_TOKEN) from error
-    if version != _VERSION or not 0 < len(body) - _HEAD.size <= NAME_BYTES_MAX:
-        raise InvalidRequest(Rule.READ_TOKEN)
     return Resume(column, seen)

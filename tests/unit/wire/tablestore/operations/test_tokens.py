@@ -9,7 +9,7 @@ from widerow.model.selection import Resume
 from widerow.rows.checksum import crc8
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 
-NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,254}", fullmatch=True)
+NAMES = st.text(min_size=1, max_size=63)  # of at most 252 bytes
 RESUMES = st.builds(Resume, column=NAMES, seen=st.integers(0, 2**32 - 1))
 
 
@@ -54,8 +54,7 @@ def test_cut_tokens_are_refused(resume: Resume, data: st.DataObject) -> None:
         sealed(b"\x01\x00\x00\x00\x00"),  # no column
         sealed(b"\x02\x00\x00\x00\x00c"),  # another version
         sealed(b"\x01\x00\x00\x00\x00\xff"),  # not UTF-8
-        sealed(b"\x01\x00\x00\x00\x00c d"),  # no name that a column can have
-        sealed(b"\x01\x00\x00\x00\x00" + b"c" * 256),
+        sealed(b"\x01\x00\x00\x00\x00" + b"c" * 256),  # longer than any name
     ],
 )
 def test_bytes_that_are_no_token(token: bytes) -> None:
