@@ -51,9 +51,7 @@ _SLICE_BYTES: Final = (
     4096  # parsed at once outside of bodies, so that the bounds hold within a read
 )
 _NAMES_CACHED_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
-_READ_HEADERS: Final = frozenset(
-    ("connection", "content-length", "expect", "transfer-encoding", "upgrade")
-)
+_READ_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -79,13 +77,21 @@ class Handler(Protocol):
 class Shared(Protocol):
     """What the connections of one listener have in common."""
 
-    handler: Handler
     admission: "Admission"
-    clock: "Clock"
     loop: asyncio.AbstractEventLoop
     connections: "set[Connection]"
     now: float
     date_line: bytes
+
+    @property
+    def handler(self) -> Handler:
+        """Where requests go."""
+        ...
+
+    @property
+    def clock(self) -> "Clock":
+        """What requests are timed by."""
+        ...
 
 
 class _Stop(Exception):
@@ -147,6 +153,7 @@ class Connection(asyncio.Protocol):
         self._headers_complete = False
         self._entered = False
         self._metered = False
+        self._announced = 0  # read before the first request begins if its first bytes are many
         self._body: bytes | bytearray = b""
         self.deadline = math.inf
 
@@ -285,10 +292,8 @@ class Connection(asyncio.Protocol):
             self._announced = int(length)
             if self._announced > BODY_BYTES_MAX:
                 self._stop(InvalidRequest(Rule.BODY_TOO_LARGE))
-        parser = self._parser
-        self._keep_alive = parser.should_keep_alive()
-        if len(headers) > 1 or not self._keep_alive:
-            self._check_framing(headers)
+        self._keep_alive = self._parser.should_keep_alive()
+        self._check_framing(headers)
         try:
             self._admission.enter()
         except WiderowError as error:
@@ -406,7 +411,7 @@ class Connection(asyncio.Protocol):
         coding = headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
-        if "upgrade" in headers and self._parser.should_upgrade():
+        if self._parser.should_upgrade():  # or CONNECT; the parser would not read the body
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
         # Without either of the two it can only be HTTP/1.1.
         unsure = not self._keep_alive or "connection" in headers

@@ -4,6 +4,7 @@ Where an SDK would stand in the way: a request that is wrong in one place only, 
 two at once. `Sender` signs as the protocol's clients do (wire §1.2, §1.3), `Wire` is a socket.
 """
 
+import re
 import socket
 from base64 import b64encode
 from collections.abc import Mapping
@@ -17,11 +18,13 @@ from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
 
-__all__ = ["Answer", "Sender", "Wire", "digest", "encode_request"]
+__all__ = ["Answer", "Sender", "Wire", "assert_refused", "digest", "encode_request"]
 
 TIMEOUT_SECONDS: Final = 10.0  # a server that says nothing for so long hangs
 _READ_BYTES: Final = 65536
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_REQUEST_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 _BODILESS: Final = frozenset((100, 204, 304))
 
 
@@ -169,3 +172,21 @@ class Wire:
         if not data:
             raise ConnectionError("the connection ended")
         self._unread += data
+
+
+def assert_refused(
+    sender: Sender, action: str, answer: Answer, error: tuple[int, str, str], *, signed: bool = True
+) -> None:
+    """Assert that `answer` says `error` with all that clients want of an answer (wire §1.5, §1.6).
+
+    `signed`: it carries `sender`'s signature; else none, for one that is wrong misleads clients.
+    """
+    assert answer.error == error
+    headers = answer.headers
+    assert _REQUEST_ID.fullmatch(headers["x-ots-requestid"])
+    assert _DATE.fullmatch(headers["x-ots-date"])
+    assert headers["x-ots-contentmd5"] == digest(answer.body)
+    assert headers["x-ots-contenttype"] == "protocol buffer"
+    assert headers["x-widerow-hint"]
+    assert sender.signed(action, answer) is signed
+    assert ("authorization" in headers) is signed

@@ -1,0 +1,127 @@
+"""A right request of every action, for tests and measurements to start from.
+
+All are about one kind of table, of which `create_table` asks for one, and in it about one row. On a
+table with that row every one of them is answered with success, and each that writes changes
+something.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from widerow.testing.buffers import cell, key_buffer, row_buffer
+from widerow.wire.tablestore import messages as m
+
+__all__ = [
+    "ANY",
+    "BODIES",
+    "KEY",
+    "batch_get",
+    "batch_write",
+    "create_table",
+    "delete_row",
+    "get_range",
+    "get_row",
+    "put_row",
+    "update_row",
+    "update_table",
+]
+
+KEY: Final = (("k", "a"), ("n", 1))
+"""The key of the row: a STRING and an INTEGER."""
+
+ANY: Final = m.Condition(row_existence=0)
+"""The condition that always holds."""
+
+_STRING: Final = 2
+_INTEGER: Final = 1
+_END: Final = (("k", "z"), ("n", 1))
+
+
+def create_table(table: str) -> m.CreateTableRequest:
+    """For a table without end of life, with one version of each column."""
+    keys = [
+        m.PrimaryKeySchema(name="k", type=_STRING),
+        m.PrimaryKeySchema(name="n", type=_INTEGER),
+    ]
+    units = m.CapacityUnit(read=0, write=0)
+    return m.CreateTableRequest(
+        table_meta=m.TableMeta(table_name=table, primary_key=keys),
+        reserved_throughput=m.ReservedThroughput(capacity_unit=units),
+        table_options=m.TableOptions(time_to_live=-1, max_versions=1),
+    )
+
+
+def update_table(table: str) -> m.UpdateTableRequest:
+    """For seven versions."""
+    return m.UpdateTableRequest(table_name=table, table_options=m.TableOptions(max_versions=7))
+
+
+def get_row(table: str) -> m.GetRowRequest:
+    """For the latest version of everything in the row."""
+    return m.GetRowRequest(table_name=table, primary_key=key_buffer(KEY), max_versions=1)
+
+
+def get_range(table: str) -> m.GetRangeRequest:
+    """For the row and those behind it."""
+    return m.GetRangeRequest(
+        table_name=table,
+        direction=0,
+        max_versions=1,
+        inclusive_start_primary_key=key_buffer(KEY),
+        exclusive_end_primary_key=key_buffer(_END),
+    )
+
+
+def batch_get(table: str) -> m.BatchGetRowRequest:
+    """For the row."""
+    keys = m.TableInBatchGetRowRequest(
+        table_name=table, primary_key=[key_buffer(KEY)], max_versions=1
+    )
+    return m.BatchGetRowRequest(tables=[keys])
+
+
+def put_row(table: str, value: str = "changed") -> m.PutRowRequest:
+    """For the row, with one column `c`."""
+    row = row_buffer(KEY, [cell("c", value)])
+    return m.PutRowRequest(table_name=table, row=row, condition=ANY)
+
+
+def update_row(table: str) -> m.UpdateRowRequest:
+    """For another value of `c`."""
+    row = row_buffer(KEY, [cell("c", "changed")])
+    return m.UpdateRowRequest(table_name=table, row_change=row, condition=ANY)
+
+
+def delete_row(table: str) -> m.DeleteRowRequest:
+    """For the end of the row."""
+    key = row_buffer(KEY, marker=True)
+    return m.DeleteRowRequest(table_name=table, primary_key=key, condition=ANY)
+
+
+def batch_write(table: str) -> m.BatchWriteRowRequest:
+    """For another value of `c`, in place of the whole row."""
+    row = row_buffer(KEY, [cell("c", "changed")])
+    rows = [m.RowInBatchWriteRowRequest(type=1, row_change=row, condition=ANY)]
+    return m.BatchWriteRowRequest(
+        tables=[m.TableInBatchWriteRowRequest(table_name=table, rows=rows)]
+    )
+
+
+BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "CreateTable": lambda table: create_table(table).SerializeToString(),
+        "ListTable": lambda _: b"",
+        "DescribeTable": lambda table: m.DescribeTableRequest(table_name=table).SerializeToString(),
+        "UpdateTable": lambda table: update_table(table).SerializeToString(),
+        "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
+        "GetRow": lambda table: get_row(table).SerializeToString(),
+        "BatchGetRow": lambda table: batch_get(table).SerializeToString(),
+        "GetRange": lambda table: get_range(table).SerializeToString(),
+        "PutRow": lambda table: put_row(table).SerializeToString(),
+        "UpdateRow": lambda table: update_row(table).SerializeToString(),
+        "DeleteRow": lambda table: delete_row(table).SerializeToString(),
+        "BatchWriteRow": lambda table: batch_write(table).SerializeToString(),
+    }
+)
+"""The body of a request of every action, by the action's name, about a table."""
