@@ -37,6 +37,7 @@ ROW_PAGE_BYTES_MAX: Final = (
     4 * 1024 * 1024
 )  # cells of one row in one answer; a token goes on (§5.4)
 FILTER_NODES_MAX: Final = 32  # composites and leaves at any depth (§5.3)
+FILTER_PATTERN_MEMORY_MAX: Final = 1024 * 1024  # of a compiled pattern and its matching states
 FILTER_PATTERN_BYTES_MAX: Final = 1024  # a regular expression of a filter; real ones are short
 CAPACITY_UNIT_BYTES: Final = 4096  # (§9)
 
@@ -76,4 +77,5 @@ LINGER_SECONDS_MAX: Final = 5  # the same in time
 REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
-HOUSEKEEPING_SECONDS: Final = 10  # between looks for what dropped tables left behind
+HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up
+HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms

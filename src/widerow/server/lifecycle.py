@@ -21,7 +21,12 @@ from widerow.auth.policy import InstancePolicy
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, StorageFailure, StorePoisoned
-from widerow.limits import DRAIN_SECONDS_MAX, FLUSH_SECONDS_MAX, HOUSEKEEPING_SECONDS
+from widerow.limits import (
+    DRAIN_SECONDS_MAX,
+    FLUSH_SECONDS_MAX,
+    HOUSEKEEPING_PAUSE_SECONDS,
+    HOUSEKEEPING_SECONDS,
+)
 from widerow.server.admission import Admission
 from widerow.server.committer import Committed, Committer, call_each
 from widerow.server.dispatch import Dispatcher, Identity
@@ -144,7 +149,7 @@ class Server:
         dispatcher = self._dispatcher = Dispatcher(
             engine,
             committer,
-            Probes(store, committer, self.admission, self.metrics),
+            Probes(engine, committer, self.admission, self.metrics),
             identity,
             self._clock,
             self._entropy,
@@ -167,14 +172,30 @@ class Server:
             ) from error
 
     async def _keep_house(self, engine: Engine, committer: Committer) -> None:
-        """Give back, from time to time, what dropped tables held."""
+        """Give back, in small steps, what expired or was dropped."""
         while True:
+            more = False
+            if engine.store.writable:
+                try:
+                    more = await self._clean_up(engine, committer)
+                except Exception as error:  # noqa: BLE001  # cleaning can wait, serving goes on
+                    facts = {"kind": type(error).__name__}
+                    _log.warning("cleaning up is put off", extra={"facts": facts})
+            await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else HOUSEKEEPING_SECONDS)
+
+    async def _clean_up(self, engine: Engine, committer: Committer) -> bool:
+        """One step; whether there was something to do."""
+        if engine.store.capabilities.reads_may_block:
+            plan = await asyncio.to_thread(engine.housekeeping)
+        else:
             plan = engine.housekeeping()
-            if plan is not None:
-                done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                committer.submit(plan, partial(_housekeeping_done, done))
-                await done
-            await asyncio.sleep(HOUSEKEEPING_SECONDS)
+        if plan is None:
+            return False
+        if plan.writes:
+            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            committer.submit(plan, partial(_resolve, done))
+            await done
+        return True
 
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
         """Until `condition` holds, time is up, or someone is in a hurry."""
@@ -219,9 +240,10 @@ def load_identity(settings: Settings) -> Identity:
         raise SettingsInvalid(f"instances: {error}") from error
 
 
-def _housekeeping_done(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:
-    if error is not None:
-        kind = type(error).__name__
-        _log.warning("dropped tables keep their space for now", extra={"facts": {"kind": kind}})
-    if not done.done():
+def _resolve(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:
+    if done.cancelled():
+        return
+    if error is None:
         done.set_result(None)
+    else:
+        done.set_exception(error)

@@ -80,9 +80,17 @@ class Metrics:
 
 
 def render_metrics(
-    metrics: Metrics, admission: "Admission", waiting: int, store: Mapping[str, int]
+    metrics: Metrics,
+    admission: "Admission",
+    waiting: int,
+    store: Mapping[str, int],
+    reclaimed: Mapping[str, int],
 ) -> bytes:
-    """The page that Prometheus reads. `store`: counters and sizes of the store, by name."""
+    """The page that Prometheus reads.
+
+    `waiting`: plans in the writer's queue. `store`: counters and sizes of the store, by name;
+    `reclaimed`: what the engine's sweep has given back, by name.
+    """
     lines = [
         *_family("requests_total", "counter", "Requests answered, by action and error code."),
         *(
@@ -99,6 +107,11 @@ def render_metrics(
         lines += [*_family(name, kind, text), f"widerow_{name} {value}"]
     lines += _family("store", "gauge", "What the store says of itself.")
     lines += (f'widerow_store{{name="{name}"}} {value}' for name, value in sorted(store.items()))
+    lines += _family("reclaimed_total", "counter", "What cleaning up has looked at and given back.")
+    lines += (
+        f'widerow_reclaimed_total{{name="{name}"}} {value}'
+        for name, value in sorted(reclaimed.items())
+    )
     return ("\n".join(lines) + "\n").encode()
 
 

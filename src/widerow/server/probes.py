@@ -2,6 +2,7 @@
 
 import json
 import platform
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from widerow import __version__
@@ -11,9 +12,9 @@ from widerow.server.metrics import Metrics, render_metrics
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
     from widerow.server.committer import Committer
-    from widerow.storage.interface import Store
 
 __all__ = ["PAGES", "Probes", "text"]
 
@@ -33,10 +34,10 @@ class Probes:
     """The pages, by path. They show counts and states, never data, and need no signature."""
 
     def __init__(
-        self, store: "Store", committer: "Committer", admission: "Admission", metrics: Metrics
+        self, engine: "Engine", committer: "Committer", admission: "Admission", metrics: Metrics
     ) -> None:
         """Pages about these."""
-        self._store = store
+        self._engine = engine
         self._committer = committer
         self._admission = admission
         self._metrics = metrics
@@ -55,7 +56,7 @@ class Probes:
     def _ready(self) -> Response:
         if self._admission.stopping:
             return text(503, "stopping")
-        if not self._store.writable:
+        if not self._engine.store.writable:
             return text(503, "the store takes no writes; see the log")
         return text(200, "ready")
 
@@ -65,6 +66,10 @@ class Probes:
 
     def _count(self) -> Response:
         page = render_metrics(
-            self._metrics, self._admission, self._committer.waiting, self._store.statistics()
+            self._metrics,
+            self._admission,
+            self._committer.waiting,
+            self._engine.store.statistics(),
+            asdict(self._engine.sweep.reclaimed),
         )
         return Response(200, _METRICS, page)
