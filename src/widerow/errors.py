@@ -73,6 +73,8 @@ class Rule(Enum):
     DEFINED_COLUMN_DUPLICATE = (
         "Give every defined column a name that nothing else in the table has."
     )
+    DEFINED_COLUMN_UNKNOWN = "Name defined columns of the table; DescribeTable lists them."
+    DEFINED_COLUMN_MISSING = "Name at least one column."
     THROUGHPUT_MISSING = "Set both the read and the write capacity unit."
     THROUGHPUT_READ_NEGATIVE = "Set the read capacity unit to 0 or more."
     THROUGHPUT_WRITE_NEGATIVE = "Set the write capacity unit to 0 or more."

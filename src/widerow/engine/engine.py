@@ -21,6 +21,7 @@ from widerow.engine.schema import check_key, row_key, shard_of
 from widerow.engine.select import ReadRule, rule_for
 from widerow.engine.sequences import next_value, note_value
 from widerow.engine.static import (
+    ColumnNames,
     check_change,
     check_point_key,
     check_range_key,
@@ -28,7 +29,15 @@ from widerow.engine.static import (
     check_table_name,
 )
 from widerow.engine.sweep import Sweep
-from widerow.engine.tables import check_create, check_update, new_table, updated_table
+from widerow.engine.tables import (
+    check_columns_named,
+    check_create,
+    check_update,
+    new_table,
+    updated_table,
+    with_columns,
+    without_columns,
+)
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
 from widerow.keys.layout import sequence_key
@@ -48,7 +57,7 @@ from widerow.model.requests import (
     UpdateTable,
 )
 from widerow.model.row import Modification, PrimaryKey, RowChange
-from widerow.model.schema import Table
+from widerow.model.schema import DefinedColumn, Table
 from widerow.model.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
@@ -68,12 +77,14 @@ class Engine:
         entropy: Entropy,
         *,
         tables_per_instance: int = TABLES_PER_INSTANCE_MAX,
+        lenient_column_names: bool = False,
     ) -> None:
         """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours."""
         self.store = store
         self._clock = clock
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
+        self._names = ColumnNames(lenient=lenient_column_names)
         self.catalog = Catalog(store)
         self.sweep = Sweep(self.catalog, store, clock)
 
@@ -138,6 +149,30 @@ class Engine:
 
         return Plan((self.catalog.change(instance, make),), single)
 
+    def add_defined_columns(
+        self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
+    ) -> Plan[None]:
+        """AddDefinedColumn (semantics §2.6)."""
+        check_columns_named(name, tuple(column.name for column in columns))
+        self._table(instance, name)
+
+        def make() -> Table:
+            return with_columns(self.catalog.find(instance, name), columns)
+
+        return Plan((self.catalog.change(instance, make),), failing)
+
+    def delete_defined_columns(
+        self, instance: str, name: str, columns: tuple[str, ...]
+    ) -> Plan[None]:
+        """DeleteDefinedColumn (semantics §2.6)."""
+        check_columns_named(name, columns)
+        self._table(instance, name)
+
+        def make() -> Table:
+            return without_columns(self.catalog.find(instance, name), columns)
+
+        return Plan((self.catalog.change(instance, make),), failing)
+
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""
         return Plan((self.catalog.drop(self._table(instance, table)),), failing)
@@ -156,7 +191,7 @@ class Engine:
         """GetRow (semantics §5)."""
         check_table_name(request.table)
         check_point_key(request.key, write=False)
-        check_selection(request.selection)
+        check_selection(request.selection, self._names)
         table = self.catalog.find(instance, request.table)
         values = _concrete(check_key(table, request.key))
         rule = self._rule(table, request.selection)
@@ -172,7 +207,7 @@ class Engine:
             raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
         for get in request.tables:
             check_table_name(get.table)
-            check_selection(get.selection)
+            check_selection(get.selection, self._names)
             for key in get.keys:
                 check_point_key(key, write=False)
         snapshot = self.store.snapshot()
@@ -207,7 +242,7 @@ class Engine:
         start, end, direction, limit = request.range
         check_range_key(start)
         check_range_key(end)
-        check_selection(request.selection)
+        check_selection(request.selection, self._names)
         if limit is not None and limit <= 0:
             raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
         table = self.catalog.find(instance, request.table)
@@ -220,7 +255,7 @@ class Engine:
 
     def write_row(self, instance: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
-        check_change(change)
+        check_change(change, self._names)
         table = self.catalog.find(instance, change.table)
         return Plan((self._row_write(table, change),), single, _weight(change))
 
@@ -229,7 +264,7 @@ class Engine:
         check_batch_write(request)
         changes = [change for table in request.tables for change in table.changes]
         for change in changes:
-            check_change(change)
+            check_change(change, self._names)
         plan = self._plan_atomic if request.atomic else self._plan_rows
         rows = plan(instance, changes)
         return Plan(

@@ -5,7 +5,6 @@ not its table exists.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from widerow.errors import InvalidRequest, Rule
@@ -13,6 +12,7 @@ from widerow.limits import (
     CELLS_PER_CHANGE_MAX,
     KEY_COLUMNS_MAX,
     KEY_VALUE_BYTES_MAX,
+    NAME_BYTES_MAX,
     READ_COLUMNS_MAX,
     VALUE_BYTES_MAX,
     VERSION_MAX,
@@ -30,8 +30,9 @@ from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker
 
 __all__ = [
+    "STRICT",
+    "ColumnNames",
     "check_change",
-    "check_column_name",
     "check_point_key",
     "check_range_key",
     "check_selection",
@@ -40,23 +41,43 @@ __all__ = [
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
 _KNOWN_NAMES_MAX: Final = 10_000
-_known_names: set[str] = set()  # column names that passed: most requests repeat them
+
+
+class ColumnNames:
+    """Which attribute column names are taken (semantics §1.4).
+
+    Strict: the documented rule. Lenient: what the service was seen to take: any text of 1 to 255
+    bytes that does not begin with "#". Names of tables and primary key columns are always strict.
+    """
+
+    __slots__ = ("_known", "_lenient")
+
+    def __init__(self, *, lenient: bool = False) -> None:
+        """The strict rule unless `lenient`."""
+        self._lenient = lenient
+        self._known: set[str] = set()  # names that passed: most requests repeat them
+
+    def check(self, name: str) -> None:
+        """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
+        if name in self._known:
+            return
+        if _NAME.match(name) is None and not (self._lenient and _taken_by_the_service(name)):
+            raise InvalidRequest(Rule.COLUMN_NAME, name=name)
+        if len(self._known) < _KNOWN_NAMES_MAX:
+            self._known.add(name)
+
+
+def _taken_by_the_service(name: str) -> bool:
+    return bool(name) and name[0] != "#" and len(name.encode()) <= NAME_BYTES_MAX
+
+
+STRICT: Final = ColumnNames()
 
 
 def check_table_name(name: str) -> None:
     """Raises `InvalidRequest(TABLE_NAME)`."""
     if _NAME.match(name) is None:
         raise InvalidRequest(Rule.TABLE_NAME, name=name)
-
-
-def check_column_name(name: str) -> None:
-    """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
-    if name in _known_names:
-        return
-    if _NAME.match(name) is None:
-        raise InvalidRequest(Rule.COLUMN_NAME, name=name)
-    if len(_known_names) < _KNOWN_NAMES_MAX:
-        _known_names.add(name)
 
 
 def _check_key_length(key: PrimaryKey) -> None:
@@ -95,7 +116,7 @@ def check_range_key(key: PrimaryKey) -> None:
     _check_key_length(key)
 
 
-def check_selection(selection: Selection) -> None:
+def check_selection(selection: Selection, names: ColumnNames = STRICT) -> None:
     """The columns a read names, itself and in its filter."""
     if selection.everything:
         return
@@ -103,40 +124,40 @@ def check_selection(selection: Selection) -> None:
         raise InvalidRequest(
             Rule.READ_COLUMN_COUNT, limit=READ_COLUMNS_MAX, count=len(selection.columns)
         )
-    _check_names(selection.columns)
+    named = set(selection.columns)
     if selection.filter is not None:
-        _check_names(columns_of(selection.filter))
-    _check_names(name for name in (selection.start_column, selection.end_column) if name)
+        named |= columns_of(selection.filter)
+    for name in (*sorted(named), selection.start_column, selection.end_column):
+        if name:
+            names.check(name)
+        elif name == "":
+            raise InvalidRequest(Rule.COLUMN_NAME, name=name)
 
 
-def _check_names(names: Iterable[str]) -> None:
-    for name in names:
-        check_column_name(name)
-
-
-def check_change(change: RowChange) -> None:
+def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
     """Everything about a row change that holds without its table."""
     check_table_name(change.table)
     key_names = [name for name, _ in change.key.columns]
     if not 1 <= len(key_names) <= KEY_COLUMNS_MAX:
         raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names))
-    _check_names(key_names)
+    for name in key_names:
+        STRICT.check(name)
     check_point_key(change.key, write=True)
-    _check_cells(change.cells, key_names)
+    _check_cells(change.cells, key_names, names)
     if change.modification is Modification.UPDATE:
         _check_increments(change.cells)
     if change.condition.columns is not None:
-        _check_names(columns_of(change.condition.columns))
+        for name in sorted(columns_of(change.condition.columns)):
+            names.check(name)
     _check_returns(change)
 
 
-def _check_cells(cells: tuple[CellChange, ...], key_names: list[str]) -> None:
+def _check_cells(cells: tuple[CellChange, ...], key_names: list[str], names: ColumnNames) -> None:
     if len(cells) > CELLS_PER_CHANGE_MAX:
         raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=len(cells))
     for cell in cells:
         name = cell.name
-        if name not in _known_names:
-            check_column_name(name)
+        names.check(name)
         if name in key_names:
             raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=name)
         if len(cell.body) > VALUE_BYTES_MAX:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from widerow.clock import Entropy
-from widerow.engine.static import check_column_name, check_table_name
+from widerow.engine.static import STRICT, check_table_name
 from widerow.errors import Exhausted, InvalidRequest, Rule
 from widerow.keys.encode import encode_key_value
 from widerow.limits import (
@@ -29,6 +29,7 @@ from widerow.model.requests import (
     UpdateTable,
 )
 from widerow.model.schema import (
+    DefinedColumn,
     KeyColumn,
     Stream,
     Table,
@@ -38,7 +39,15 @@ from widerow.model.schema import (
 )
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
-__all__ = ["check_create", "check_update", "new_table", "updated_table"]
+__all__ = [
+    "check_columns_named",
+    "check_create",
+    "check_update",
+    "new_table",
+    "updated_table",
+    "with_columns",
+    "without_columns",
+]
 
 _TYPES: Final[dict[type, KeyType]] = {
     int: KeyType.INTEGER,
@@ -71,7 +80,7 @@ def _check_key_columns(table: str, columns: tuple[KeyColumn, ...]) -> None:
         raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns))
     seen: set[str] = set()
     for column in columns:
-        check_column_name(column.name)
+        STRICT.check(column.name)
         if column.name in seen:
             raise InvalidRequest(Rule.KEY_COLUMN_DUPLICATE, name=column.name)
         seen.add(column.name)
@@ -85,14 +94,17 @@ def _check_key_columns(table: str, columns: tuple[KeyColumn, ...]) -> None:
 
 
 def _check_defined_columns(request: CreateTable) -> None:
-    columns = request.defined_columns
+    _check_columns(request.defined_columns, {column.name for column in request.key_columns})
+
+
+def _check_columns(columns: tuple[DefinedColumn, ...], seen: set[str]) -> None:
+    """Count, names, and that no name is in `seen` or comes twice."""
     if len(columns) > DEFINED_COLUMNS_MAX:
         raise InvalidRequest(
             Rule.DEFINED_COLUMN_COUNT, limit=DEFINED_COLUMNS_MAX, count=len(columns)
         )
-    seen = {column.name for column in request.key_columns}
     for column in columns:
-        check_column_name(column.name)
+        STRICT.check(column.name)
         if column.name in seen:
             raise InvalidRequest(Rule.DEFINED_COLUMN_DUPLICATE, name=column.name)
         seen.add(column.name)
@@ -165,7 +177,7 @@ def _check_stream(stream: StreamChange) -> None:
     if stream.enable and hours is not None and not 1 <= hours <= STREAM_HOURS_MAX:
         raise InvalidRequest(Rule.STREAM_EXPIRATION, value=hours, limit=STREAM_HOURS_MAX)
     for name in stream.columns:
-        check_column_name(name)
+        STRICT.check(name)
 
 
 def new_table(
@@ -267,6 +279,32 @@ def updated_table(table: Table, request: UpdateTable, now_us: int, entropy: Entr
     return replace(
         table, options=options, throughput=throughput, stream=stream, untrimmed=untrimmed
     )
+
+
+def check_columns_named(table: str, names: tuple[str, ...]) -> None:
+    """What holds for a change of declarations without the table."""
+    check_table_name(table)
+    if not names:
+        raise InvalidRequest(Rule.DEFINED_COLUMN_MISSING)
+    for name in names:
+        STRICT.check(name)
+
+
+def with_columns(table: Table, columns: tuple[DefinedColumn, ...]) -> Table:
+    """AddDefinedColumn: the table with more declarations (semantics §2.6)."""
+    defined = table.defined_columns + columns
+    _check_columns(defined, {column.name for column in table.key_columns})
+    return replace(table, defined_columns=defined)
+
+
+def without_columns(table: Table, names: tuple[str, ...]) -> Table:
+    """DeleteDefinedColumn: the table with fewer declarations; rows are untouched."""
+    known = {column.name for column in table.defined_columns}
+    for name in names:
+        if name not in known:
+            raise InvalidRequest(Rule.DEFINED_COLUMN_UNKNOWN, name=name)
+    kept = tuple(column for column in table.defined_columns if column.name not in names)
+    return replace(table, defined_columns=kept)
 
 
 def _throughput(state: ThroughputState, asked: ThroughputChange, now: int) -> ThroughputState:

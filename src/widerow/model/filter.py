@@ -14,12 +14,11 @@ The rules, in one place:
 """
 
 import operator
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from math import isfinite
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import ColumnType, Value
@@ -31,7 +30,9 @@ __all__ = [
     "Composite",
     "Filter",
     "LogicalOperator",
+    "Match",
     "Pagination",
+    "Pattern",
     "TransferRule",
     "columns_of",
     "passes",
@@ -64,12 +65,32 @@ class LogicalOperator(IntEnum):
     OR = 3
 
 
+class Match(Protocol):
+    """Where a pattern was found."""
+
+    def group(self, group: int, /) -> str | None:
+        """The text of a capture group; None where it took no part."""
+        ...
+
+
+class Pattern(Protocol):
+    """A compiled regular expression; which engine runs it is the dialect's choice."""
+
+    def search(self, text: str, /) -> Match | None:
+        """The first place in `text` where the pattern matches."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class TransferRule:
-    """Extract the first capture group of a STRING value, cast it, compare the result."""
+    """Extract the first capture group of a STRING value, cast it, compare the result.
 
-    pattern: re.Pattern[str]
+    `pattern` is `regex` compiled; rules are equal when their texts and casts are.
+    """
+
+    regex: str
     cast: ColumnType
+    pattern: Pattern = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)

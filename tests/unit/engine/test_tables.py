@@ -317,3 +317,51 @@ def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
     engine.run(engine.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
     with pytest.raises(Exhausted):
         engine.run(engine.write_row("i", put("t", chosen, {"x": 1})))
+
+
+def test_defined_columns_come_and_go(engine: Engine, store: Store) -> None:
+    # semantics §2.6
+    engine.run(engine.create_table("i", FULL))
+    more = (DefinedColumn("e", ColumnType.BOOLEAN), DefinedColumn("f", ColumnType.BINARY))
+    engine.run(engine.add_defined_columns("i", "full", more))
+    assert engine.describe_table("i", "full").defined_columns == FULL.defined_columns + more
+    engine.run(engine.delete_defined_columns("i", "full", ("d", "f")))
+    names = [c.name for c in engine.describe_table("i", "full").defined_columns]
+    assert names == ["s", "e"]
+    again = Engine(store, FakeClock(), FakeEntropy())
+    assert [c.name for c in again.describe_table("i", "full").defined_columns] == names
+    text = ColumnType.STRING
+    for columns, rule in (
+        ((DefinedColumn("s", text),), Rule.DEFINED_COLUMN_DUPLICATE),
+        ((DefinedColumn("k", text),), Rule.DEFINED_COLUMN_DUPLICATE),
+        ((DefinedColumn("#", text),), Rule.COLUMN_NAME),
+        ((), Rule.DEFINED_COLUMN_MISSING),
+        (tuple(DefinedColumn(f"x{n}", text) for n in range(31)), Rule.DEFINED_COLUMN_COUNT),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            engine.run(engine.add_defined_columns("i", "full", columns))
+        assert refused.value.rule is rule
+    with pytest.raises(InvalidRequest) as unknown:
+        engine.run(engine.delete_defined_columns("i", "full", ("nowhere",)))
+    assert unknown.value.rule is Rule.DEFINED_COLUMN_UNKNOWN
+    with pytest.raises(NotFound):
+        engine.add_defined_columns("i", "nowhere", more)
+
+
+def test_lenient_column_names(store: Store, clock: FakeClock) -> None:
+    # semantics §1.4: what the Java SDK's tests found the service to accept and to reject
+    strict = Engine(store, clock, FakeEntropy())
+    strict.run(strict.create_table("i", create("t", {"k": KeyType.STRING})))
+    lenient = Engine(store, clock, FakeEntropy(), lenient_column_names=True)
+    for name in ("公司", "a b", ".", ":", "'", '"', "$", "&", "*", "(", "/", "\\", "\n", "3-x"):
+        change = put("t", {"k": "a"}, {name: 1})
+        with pytest.raises(InvalidRequest):
+            strict.write_row("i", change)
+        lenient.run(lenient.write_row("i", change))
+        row = decode_row(lenient.get_row("i", get("t", {"k": "a"})).row)
+        assert row is not None
+        assert list(row[1]) == [name]
+    for name in ("#", "#abc", "#公司", "# ", "", "a" * 256, "公" * 86):
+        with pytest.raises(InvalidRequest) as refused:
+            lenient.write_row("i", put("t", {"k": "a"}, {name: 1}))
+        assert refused.value.rule is Rule.COLUMN_NAME

@@ -224,7 +224,7 @@ def transferred(cast: ColumnType, constant: Value, *, pass_if_missing: bool = Fa
         Comparator.EQUAL,
         constant,
         pass_if_missing=pass_if_missing,
-        transfer=TransferRule(re.compile(r"v=([^;]*);"), cast),
+        transfer=TransferRule(r"v=([^;]*);", cast, re.compile(r"v=([^;]*);")),
     )
 
 
@@ -274,7 +274,7 @@ def test_what_cannot_be_extracted_counts_as_missing(cast: ColumnType, value: Val
 
 
 def test_a_group_that_took_no_part_counts_as_missing() -> None:
-    rule = TransferRule(re.compile("a(b)?"), ColumnType.STRING)
+    rule = TransferRule("a(b)?", ColumnType.STRING, re.compile("a(b)?"))
     tree = Comparison("c", Comparator.EQUAL, "b", pass_if_missing=False, transfer=rule)
     assert not passes(tree, row(c=["a"]))
     assert passes(tree, row(c=["ab"]))

@@ -157,6 +157,14 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "a defined column named like another column",
         published=False,
     ),
+    Rule.DEFINED_COLUMN_UNKNOWN: _invalid(
+        "Column does not exist:{name}.", "DeleteDefinedColumn of a column that is not defined"
+    ),
+    Rule.DEFINED_COLUMN_MISSING: _invalid(
+        "No column is specified.",
+        "AddDefinedColumn or DeleteDefinedColumn without columns",
+        published=False,
+    ),
     Rule.THROUGHPUT_MISSING: _invalid(
         "Both read and write capacity unit are required to create table.",
         "CreateTable without both capacity units",

@@ -35,7 +35,7 @@ VECTORS: dict[str, tuple[Filter | None, Pagination | None]] = {
             Comparator.EQUAL,
             1,
             pass_if_missing=False,
-            transfer=TransferRule(re.compile("t1:([0-9]+),"), ColumnType.INTEGER),
+            transfer=TransferRule("t1:([0-9]+),", ColumnType.INTEGER, re.compile("t1:([0-9]+),")),
         ),
         None,
     ),
@@ -348,7 +348,7 @@ def test_column_names_are_utf8() -> None:
 )
 def test_casts_are_those_of_the_wire(cast: int | None, kind: ColumnType) -> None:
     transfer = comparison(leaf(regex="(a+)", cast=cast)).transfer
-    assert transfer == TransferRule(re.compile("(a+)"), kind)
+    assert transfer == TransferRule("(a+)", kind, re.compile("(a+)"))
 
 
 @pytest.mark.parametrize("cast", [2, 4, 6, 8, -1])
@@ -366,10 +366,9 @@ def test_other_casts_are_refused(cast: int) -> None:
         "(",
         "(a",
         "a{2,1}(b)",
-        "(?P<x>a)(?P<x>b)",
-        "(" * 500 + ")" * 500,
-        "(a{99999999999999999999})",
-        "(?<=a*)(b)",
+        "(?<=a)(b)",
+        "(a)\\1",
+        "((a{100}){100}){100}",
     ],
 )
 def test_patterns_compile_and_capture(regex: str) -> None:
@@ -418,3 +417,10 @@ def test_pagination_is_a_filter_of_its_own() -> None:
 )
 def test_pagination_has_bounds(data: bytes, rule: Rule) -> None:
     assert refusal(decode_read_filter, data).rule is rule
+
+
+def test_matching_takes_time_linear_in_the_text() -> None:
+    # a pattern that costs a backtracking matcher 2^n steps; here it must simply end
+    transfer = comparison(leaf(regex="(a+)+$", cast=3)).transfer
+    assert transfer is not None
+    assert transfer.pattern.search("a" * 1_000_000 + "b") is None

@@ -11,9 +11,11 @@ from typing import Any, Final, Literal, NamedTuple
 from widerow.engine.engine import Engine
 from widerow.errors import Rule, Unsupported
 from widerow.wire.tablestore.operations import (
+    add_defined_column,
     batch_get_row,
     batch_write_row,
     create_table,
+    delete_defined_column,
     delete_row,
     delete_table,
     describe_table,
@@ -87,6 +89,22 @@ _ALL: Final = (
         encode=delete_table.encode,
     ),
     Operation(
+        "AddDefinedColumn",
+        "manage",
+        writes=True,
+        decode=add_defined_column.decode,
+        call=add_defined_column.call,
+        encode=add_defined_column.encode,
+    ),
+    Operation(
+        "DeleteDefinedColumn",
+        "manage",
+        writes=True,
+        decode=delete_defined_column.decode,
+        call=delete_defined_column.call,
+        encode=delete_defined_column.encode,
+    ),
+    Operation(
         "GetRow",
         "read",
         writes=False,
@@ -151,7 +169,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
     {
         action: feature
         for feature, actions in {
-            "defined columns after creation": "AddDefinedColumn DeleteDefinedColumn",
             "loading and unloading of tables": "LoadTable UnloadTable",
             "secondary indexes": "CreateIndex DropIndex",
             "local transactions": "StartLocalTransaction CommitTransaction AbortTransaction",

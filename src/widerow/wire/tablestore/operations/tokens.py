@@ -11,7 +11,6 @@ from typing import Final
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import NAME_BYTES_MAX
-from widerow.limits import NAME_BYTES_MAX
 from widerow.model.selection import Resume
 from widerow.rows.checksum import crc8
 
