@@ -395,6 +395,34 @@ class DeleteTableRequest(Message):
 class DeleteTableResponse(Message):
     def __init__(self) -> None: ...
 
+class AddDefinedColumnRequest(Message):
+    table_name: str
+    @property
+    def columns(self) -> RepeatedCompositeFieldContainer[DefinedColumnSchema]: ...
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        columns: Iterable[DefinedColumnSchema] | None = ...,
+    ) -> None: ...
+
+class AddDefinedColumnResponse(Message):
+    def __init__(self) -> None: ...
+
+class DeleteDefinedColumnRequest(Message):
+    table_name: str
+    @property
+    def columns(self) -> RepeatedScalarFieldContainer[str]: ...
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        columns: Iterable[str] | None = ...,
+    ) -> None: ...
+
+class DeleteDefinedColumnResponse(Message):
+    def __init__(self) -> None: ...
+
 class Condition(Message):
     row_existence: int
     column_condition: bytes

@@ -74,6 +74,12 @@ UNLIKE_THE_CLIENT = {
 REQUIRED_ELSEWHERE = {
     "DescribeTableResponse.table_status",  # two other clients cannot do without (protos §0)
 }
+UNKNOWN_TO_THE_CLIENT = {  # two other clients have them (protos §1)
+    "AddDefinedColumnRequest",
+    "AddDefinedColumnResponse",
+    "DeleteDefinedColumnRequest",
+    "DeleteDefinedColumnResponse",
+}
 RENAMED = {"StreamDetails": {"column_to_get": "columns_to_get"}}
 
 
@@ -85,7 +91,7 @@ def _shape(field: FieldDescriptorProto) -> tuple[int, int, str]:
     return field.number, kind, name
 
 
-@pytest.mark.parametrize("name", sorted(_ours()))
+@pytest.mark.parametrize("name", sorted(_ours().keys() - UNKNOWN_TO_THE_CLIENT))
 def test_fields_have_the_numbers_types_and_labels_of_the_client(name: str) -> None:
     # protos §2, §3: no client contradicts another, so one of them stands for all
     ours, theirs = _ours()[name], _client()[name]

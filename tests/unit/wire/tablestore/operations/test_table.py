@@ -9,8 +9,12 @@ from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Rule, Unsupported
 from widerow.model.requests import BatchGet, BatchWrite, RowOutcome, TableGet, TableWrite
+from widerow.model.schema import DefinedColumn
 from widerow.model.selection import Selection
+from widerow.model.values import ColumnType
+from widerow.wire.tablestore.operations.add_defined_column import AddDefinedColumn
 from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.delete_defined_column import DeleteDefinedColumn
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, operation
 
 SERVED = {
@@ -19,6 +23,8 @@ SERVED = {
     "DescribeTable": ("read", False, "describe_table"),
     "UpdateTable": ("manage", True, "update_table"),
     "DeleteTable": ("manage", True, "delete_table"),
+    "AddDefinedColumn": ("manage", True, "add_defined_columns"),
+    "DeleteDefinedColumn": ("manage", True, "delete_defined_columns"),
     "GetRow": ("read", False, "get_row"),
     "BatchGetRow": ("read", False, "batch_get_row"),
     "GetRange": ("read", False, "get_range"),
@@ -28,6 +34,7 @@ SERVED = {
     "BatchWriteRow": ("write", True, "batch_write_row"),
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow")
+COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 
 
 def test_the_actions_served() -> None:
@@ -43,7 +50,7 @@ def test_every_action_of_the_protocol_is_in_one_table_or_the_other() -> None:
     assert len(OPERATIONS) + len(UNSUPPORTED) == 78
 
 
-@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES])
+@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES + COLUMNS])
 def test_actions_ask_the_engine(name: str) -> None:
     engine = create_autospec(Engine, instance=True)
     answer, request = object(), object()
@@ -53,6 +60,19 @@ def test_actions_ask_the_engine(name: str) -> None:
     expected = ("instance",) if name == "ListTable" else ("instance", request)
     method.assert_called_once_with(*expected)
     assert len(engine.mock_calls) == 1
+
+
+def test_changes_of_defined_columns_ask_the_engine() -> None:
+    engine = create_autospec(Engine, instance=True)
+    column = DefinedColumn("c", ColumnType.INTEGER)
+    added = AddDefinedColumn("T", (column,))
+    answer = operation("AddDefinedColumn").call(engine, "instance", added)
+    assert answer is engine.add_defined_columns.return_value
+    engine.add_defined_columns.assert_called_once_with("instance", "T", (column,))
+    deleted = DeleteDefinedColumn("T", ("c",))
+    answer = operation("DeleteDefinedColumn").call(engine, "instance", deleted)
+    assert answer is engine.delete_defined_columns.return_value
+    engine.delete_defined_columns.assert_called_once_with("instance", "T", ("c",))
 
 
 def test_batches_of_reads_carry_the_names_of_their_tables() -> None:

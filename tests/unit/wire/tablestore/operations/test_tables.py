@@ -29,7 +29,9 @@ from widerow.model.schema import (
 from widerow.model.values import ColumnType, KeyMarker, KeyType, KeyValue
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import (
+    add_defined_column,
     create_table,
+    delete_defined_column,
     delete_table,
     describe_table,
     list_table,
@@ -232,6 +234,27 @@ def test_requests_of_a_name(decode: Callable[[bytes], str]) -> None:
         assert caught.value.rule is Rule.BODY_UNREADABLE
 
 
+def test_changes_of_defined_columns() -> None:
+    # semantics §2.6
+    column = messages.DefinedColumnSchema(name="c", type=7)
+    make_added = messages.AddDefinedColumnRequest
+    added = add_defined_column.decode(encoded(make_added, table_name="T", columns=[column]))
+    assert added == ("T", (DefinedColumn("c", ColumnType.BINARY),))
+    make_deleted = messages.DeleteDefinedColumnRequest
+    deleted = delete_defined_column.decode(
+        encoded(make_deleted, table_name="T", columns=["c", "d"])
+    )
+    assert deleted == ("T", ("c", "d"))
+    wrong = messages.DefinedColumnSchema(name="c", type=6)
+    with pytest.raises(InvalidRequest) as caught:
+        add_defined_column.decode(encoded(make_added, table_name="T", columns=[wrong]))
+    assert caught.value.rule is Rule.DEFINED_COLUMN_TYPE
+    for decode in (add_defined_column.decode, delete_defined_column.decode):
+        with pytest.raises(InvalidRequest) as caught:
+            decode(b"\x0a\x01T\x12\x01\xff")
+        assert caught.value.rule is Rule.BODY_UNREADABLE
+
+
 def test_list_table() -> None:
     # semantics §2.2
     list_table.decode(b"")
@@ -246,6 +269,8 @@ def test_answers_of_nothing_are_empty() -> None:
     # protos §0 rule 5
     assert create_table.encode(None) == b""
     assert delete_table.encode(None) == b""
+    assert add_defined_column.encode(None) == b""
+    assert delete_defined_column.encode(None) == b""
 
 
 def test_update_table_takes_any_part() -> None:
