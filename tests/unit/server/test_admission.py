@@ -1,0 +1,58 @@
+"""Bounds on what the server takes on (reliability §5.10)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.errors import Exhausted, Rule
+from widerow.limits import REFUSALS_MAX
+from widerow.server.admission import Admission
+
+
+def test_connections_beyond_the_bound_are_refused_and_then_dropped() -> None:
+    admission = Admission(connections_max=2)
+    assert [admission.connect(), admission.connect()] == [True, True]
+    for _ in range(REFUSALS_MAX):
+        with pytest.raises(Exhausted):
+            admission.connect()
+    assert admission.connect() is False
+    assert admission.refused == REFUSALS_MAX + 1
+    for _ in range(REFUSALS_MAX + 2):
+        admission.disconnect()
+    assert admission.connect() is True
+
+
+@pytest.mark.parametrize("act", ["connect", "enter"])
+def test_while_stopping_the_answer_says_so(act: str) -> None:
+    admission = Admission()
+    admission.stopping = True
+    with pytest.raises(Exhausted) as raised:
+        getattr(admission, act)()
+    assert raised.value.rule is Rule.SERVER_STOPPING
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 40)), max_size=60))
+def test_counts_stay_within_bounds_and_return_to_zero(steps: list[tuple[bool, int]]) -> None:
+    admission = Admission(requests_max=5, bytes_max=100)
+    held: list[int] = []
+    for arrive, size in steps:
+        if not arrive and held:
+            admission.leave(held.pop())
+            continue
+        try:
+            admission.enter()
+        except Exhausted:
+            assert len(held) == 5
+            continue
+        try:
+            admission.hold(size)
+        except Exhausted:
+            assert sum(held) + size > 100
+            admission.leave(0)
+            continue
+        held.append(size)
+        assert admission.requests_in_flight == len(held) <= 5
+        assert admission.bytes_in_flight == sum(held) <= 100
+    for size in held:
+        admission.leave(size)
+    assert (admission.requests_in_flight, admission.bytes_in_flight) == (0, 0)

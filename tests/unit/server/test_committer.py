@@ -1,0 +1,341 @@
+"""Group commit: one sync for all that waits, every caller told how it ended (design §4, §7)."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+
+from widerow.engine.plan import Plan, failing, single
+from widerow.errors import (
+    Conflict,
+    Exhausted,
+    Rule,
+    StorageFailure,
+    StoreBusy,
+    StoreFull,
+    StorePoisoned,
+)
+from widerow.keys.layout import SPACE_ROWS
+from widerow.limits import GROUP_BYTES_MAX, GROUP_WRITES_MAX
+from widerow.server.committer import Committed, Committer
+from widerow.server.metrics import Metrics
+from widerow.server.system import SystemClock
+from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
+from widerow.storage.opener import open_store
+
+SHARD = SPACE_ROWS + b"shard"
+
+
+class Gate(Store):
+    """A memory store whose groups wait until they are let through, or fail as they are told to."""
+
+    def __init__(self) -> None:
+        self.inner = open_store("memory:")
+        self.capabilities: Capabilities = self.inner.capabilities
+        self.groups: list[int] = []
+        self.arrived = threading.Semaphore(0)
+        self.open = threading.Semaphore(0)
+        self.failure: Exception | None = None
+
+    def snapshot(self) -> Snapshot:
+        return self.inner.snapshot()
+
+    def transact_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        self.groups.append(len(writes))
+        self.arrived.release()
+        self.open.acquire()
+        if self.failure is not None:
+            raise self.failure
+        return self.inner.transact_group(writes)
+
+    def statistics(self) -> dict[str, int]:
+        return self.inner.statistics()
+
+    @property
+    def writable(self) -> bool:
+        return self.inner.writable
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+class World:
+    """A committer on a gate, and what it told whom."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.metrics = Metrics()
+        self.posts: list[list[Committed]] = []
+        self.failures: list[StorageFailure] = []
+        self.told: SimpleQueue[tuple[object, Exception | None]] = SimpleQueue()
+        self.committer = Committer(
+            self.gate, SystemClock(), self.metrics, self._post, self.failures.append
+        )
+        self.committer.start()
+
+    def _post(self, ends: list[Committed]) -> None:
+        self.posts.append(ends)
+        for end in ends:
+            end.done(end.answer, end.error)
+
+    def submit(self, plan: Plan[Any]) -> None:
+        self.committer.submit(plan, self._done)
+
+    def _done(self, answer: object, error: Exception | None) -> None:
+        self.told.put((answer, error))
+
+    def next(self) -> tuple[object, Exception | None]:
+        return self.told.get(timeout=5)
+
+    def hold(self) -> None:
+        """Keep the writer busy with a group of one, so that what follows has to wait."""
+        self.submit(put(b"held"))
+        assert self.gate.arrived.acquire(timeout=5)
+
+    def release(self, groups: int = 1) -> None:
+        for _ in range(groups):
+            self.gate.open.release()
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    made = World()
+    yield made
+    made.release(1000)
+    made.committer.stop()
+    made.gate.close()
+
+
+def put(
+    value: bytes,
+    *,
+    alone: bool = False,
+    size: int = 0,
+    settled: Callable[[bytes], None] | None = None,
+    copies: int = 1,
+) -> Plan[bytes]:
+    """A plan that writes `value`, `copies` times, and answers it."""
+
+    def body(txn: Transaction) -> bytes:
+        txn.put(SHARD + value, value)
+        return value
+
+    write = Write((SHARD,), body, alone=alone, settled=settled)
+    return Plan((write,) * copies, lambda outcomes: single(outcomes[:1]), size)
+
+
+def test_a_lone_write_starts_at_once(world: World) -> None:
+    world.release()
+    world.submit(put(b"a"))
+    assert world.next() == (b"a", None)
+    assert world.gate.snapshot().get(SHARD + b"a") == b"a"
+    assert world.gate.groups == [1]
+
+
+def test_what_waits_shares_one_group_and_one_post(world: World) -> None:
+    world.hold()
+    for number in range(20):
+        world.submit(put(b"%d" % number))
+    world.release(2)
+    assert [world.next() for _ in range(21)] == [
+        (b"held", None),
+        *((b"%d" % number, None) for number in range(20)),
+    ]
+    assert world.gate.groups == [1, 20]
+    assert [len(ends) for ends in world.posts] == [1, 20]
+
+
+def test_nobody_is_told_before_the_group_is_durable(world: World) -> None:
+    world.hold()
+    assert world.told.empty()
+    assert world.posts == []
+    world.release()
+    assert world.next() == (b"held", None)
+
+
+def test_a_plan_that_wants_to_be_alone_is(world: World) -> None:
+    world.hold()
+    for plan in (put(b"a"), put(b"b"), put(b"c", alone=True), put(b"d"), put(b"e")):
+        world.submit(plan)
+    world.release(4)
+    assert [world.next()[0] for _ in range(6)] == [b"held", b"a", b"b", b"c", b"d", b"e"]
+    assert world.gate.groups == [1, 2, 1, 2]
+
+
+def test_a_plan_of_several_groups_keeps_their_order(world: World) -> None:
+    first, second, third = (
+        put(value, alone=alone).writes[0]
+        for value, alone in ((b"a", False), (b"b", True), (b"c", False))
+    )
+    world.release(3)
+    world.submit(Plan((first, second, third), lambda outcomes: [each.result for each in outcomes]))
+    assert world.next() == ([b"a", b"b", b"c"], None)
+    assert world.gate.groups == [1, 1, 1]
+
+
+def test_a_group_ends_at_its_bound_of_writes(world: World) -> None:
+    world.hold()
+    for _ in range(3):
+        world.submit(put(b"x", copies=GROUP_WRITES_MAX // 2))
+    world.release(3)
+    for _ in range(4):
+        assert world.next()[1] is None
+    assert world.gate.groups == [1, GROUP_WRITES_MAX, GROUP_WRITES_MAX // 2]
+
+
+def test_a_group_ends_at_its_bound_of_bytes(world: World) -> None:
+    world.hold()
+    for _ in range(3):
+        world.submit(put(b"x", size=GROUP_BYTES_MAX // 2))
+    world.release(3)
+    for _ in range(4):
+        assert world.next()[1] is None
+    assert world.gate.groups == [1, 2, 1]
+
+
+def test_a_plan_above_every_bound_still_runs(world: World) -> None:
+    world.release()
+    world.submit(put(b"x", copies=GROUP_WRITES_MAX + 1, size=GROUP_BYTES_MAX + 1))
+    assert world.next() == (b"x", None)
+
+
+def test_a_refused_body_concerns_its_plan_alone(world: World) -> None:
+    def refuse(_: Transaction) -> None:
+        raise Conflict(Rule.CONDITION_FAILED)
+
+    world.hold()
+    world.submit(put(b"a"))
+    world.submit(Plan((Write((SHARD,), refuse),), failing))
+    world.submit(put(b"b"))
+    world.release(2)
+    ends = [world.next() for _ in range(4)]
+    assert [answer for answer, _ in ends] == [b"held", b"a", None, b"b"]
+    assert isinstance(ends[2][1], Conflict)
+
+
+def test_a_plan_without_writes_is_answered(world: World) -> None:
+    world.submit(Plan((), len))
+    assert world.next() == (0, None)
+    assert world.gate.groups == []
+
+
+@pytest.mark.parametrize("kind", [StorePoisoned, StoreFull, StoreBusy])
+def test_a_refused_group_fails_everyone_in_it(world: World, kind: type[StorageFailure]) -> None:
+    world.hold()
+    world.submit(put(b"a"))
+    world.submit(put(b"b"))
+    world.gate.failure = kind("no")
+    world.release(2)
+    ends = [world.next() for _ in range(3)]
+    assert [(answer, type(error)) for answer, error in ends] == [(None, kind)] * 3
+    assert [type(error) for error in world.failures] == [kind, kind]
+    assert (world.metrics.commits, world.metrics.commit_failures) == (0, 2)
+
+
+def test_the_writer_outlives_what_nobody_foresaw(world: World) -> None:
+    world.gate.failure = RuntimeError("a bug")
+    world.release()
+    world.submit(put(b"a"))
+    assert isinstance(world.next()[1], RuntimeError)
+    world.gate.failure = None
+    world.release()
+    world.submit(put(b"b"))
+    assert world.next() == (b"b", None)
+    assert world.failures == []
+
+
+def test_settled_runs_after_the_sync_and_before_the_answer(world: World) -> None:
+    order: list[str] = []
+
+    def settled(_: bytes) -> None:
+        order.append("settled")
+        assert world.gate.snapshot().get(SHARD + b"a") == b"a"
+
+    write = put(b"a", settled=settled).writes[0]
+    world.release()
+    world.submit(Plan((write,), lambda _: order.append("finished")))
+    assert world.next() == (None, None)
+    assert order == ["settled", "finished"]
+
+
+def test_a_refused_body_is_not_settled(world: World) -> None:
+    seen: list[bytes] = []
+
+    def refuse(_: Transaction) -> bytes:
+        raise Conflict(Rule.CONDITION_FAILED)
+
+    world.release()
+    world.submit(Plan((Write((SHARD,), refuse, settled=seen.append),), failing))
+    assert isinstance(world.next()[1], Conflict)
+    assert seen == []
+
+
+def test_stop_commits_what_was_submitted_before(world: World) -> None:
+    world.hold()
+    for number in range(5):
+        world.submit(put(b"%d" % number))
+    stopper = threading.Thread(target=world.committer.stop)
+    stopper.start()
+    world.release(100)
+    stopper.join(timeout=5)
+    assert not stopper.is_alive()
+    answers = {world.told.get_nowait()[0] for _ in range(6)}
+    assert answers == {b"held", *(b"%d" % number for number in range(5))}
+    assert world.told.empty()
+
+
+def test_nothing_is_taken_after_stop(world: World) -> None:
+    world.committer.stop()
+    world.committer.stop()
+    for call in (world.submit, world.committer.run):
+        with pytest.raises(Exhausted) as raised:
+            call(put(b"a"))
+        assert raised.value.rule is Rule.SERVER_STOPPING
+
+
+def test_stop_waits_for_a_plan_that_did_not_fit_its_group(world: World) -> None:
+    world.hold()
+    world.submit(put(b"a"))
+    world.submit(put(b"b", alone=True))
+    world.release(100)
+    world.committer.stop()
+    assert [world.told.get_nowait()[0] for _ in range(3)] == [b"held", b"a", b"b"]
+
+
+def test_other_threads_may_wait_for_their_plan(world: World) -> None:
+    world.release(100)
+    answers: SimpleQueue[bytes] = SimpleQueue()
+    threads = [
+        threading.Thread(target=lambda n=n: answers.put(world.committer.run(put(b"%d" % n))))
+        for n in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=5)
+    assert {answers.get_nowait() for _ in threads} == {b"%d" % n for n in range(8)}
+    assert world.posts == []
+
+
+def test_without_a_thread_plans_run_where_they_are() -> None:
+    with open_store("memory:") as store:
+        committer = Committer(store, SystemClock(), Metrics())
+        assert committer.run(put(b"a")) == b"a"
+        with pytest.raises(Conflict):
+            committer.run(Plan(put(b"b").writes, _refuse))
+
+
+def _refuse(_: Sequence[Outcome[Any]]) -> bytes:
+    raise Conflict(Rule.CONDITION_FAILED)
+
+
+def test_commits_are_counted(world: World) -> None:
+    world.release(2)
+    world.hold()
+    world.next()
+    world.submit(put(b"a", copies=3))
+    world.next()
+    assert (world.metrics.commits, world.metrics.writes) == (2, 4)
+    assert sum(world.metrics.commit_seconds.buckets) == 2

@@ -1,0 +1,70 @@
+"""What is counted, and that Prometheus can read it."""
+
+import re
+
+from widerow.server.admission import Admission
+from widerow.server.metrics import Histogram, Metrics, render_metrics, resident_bytes
+
+_LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
+
+
+def page(metrics: Metrics) -> str:
+    return render_metrics(metrics, Admission(), 3, {"bytes": 7}, {"passes": 1}).decode()
+
+
+def test_requests_are_counted_by_action_and_code() -> None:
+    metrics = Metrics()
+    for action, code in (("GetRow", "OK"), ("GetRow", "OK"), ("GetRow", "OTSAuthFailed")):
+        metrics.answered(action, code, 1000)
+    lines = page(metrics).splitlines()
+    assert 'widerow_requests_total{action="GetRow",code="OK"} 2' in lines
+    assert 'widerow_requests_total{action="GetRow",code="OTSAuthFailed"} 1' in lines
+    assert 'widerow_request_seconds_count{action="GetRow"} 3' in lines
+
+
+def test_every_line_is_a_sample_or_a_comment_with_its_type_first() -> None:
+    metrics = Metrics()
+    metrics.answered("PutRow", "OK", 300_000)
+    metrics.committed(4, 1_000_000)
+    metrics.commit_failed()
+    typed = set()
+    for line in page(metrics).splitlines():
+        if line.startswith("# TYPE "):
+            typed.add(line.split()[2])
+        elif not line.startswith("# HELP "):
+            assert _LINE.match(line), line
+            name = re.sub("_(bucket|sum|count)$", "", re.split("[{ ]", line)[0])
+            assert name in typed or re.split("[{ ]", line)[0] in typed
+
+
+def test_buckets_add_up_and_hold_their_upper_bound() -> None:
+    histogram = Histogram()
+    for nanoseconds in (0, 100_000, 100_001, 9_000_000_000):
+        histogram.observe(nanoseconds)
+    assert sum(histogram.buckets) == 4
+    assert histogram.buckets[0] == 2
+    assert histogram.buckets[1] == 1
+    assert histogram.buckets[-1] == 1
+
+
+def test_counts_of_a_histogram_grow_along_its_buckets() -> None:
+    metrics = Metrics()
+    for nanoseconds in (50_000, 1_500_000, 10**10):
+        metrics.committed(1, nanoseconds)
+    counts = [
+        int(line.split()[-1]) for line in page(metrics).splitlines() if "commit_seconds_bu" in line
+    ]
+    assert counts == sorted(counts)
+    assert counts[-1] == 3
+
+
+def test_the_store_and_the_process_are_shown() -> None:
+    text = page(Metrics())
+    assert 'widerow_store{name="bytes"} 7' in text
+    assert 'widerow_reclaimed_total{name="passes"} 1' in text
+    assert "widerow_writes_waiting 3" in text
+    assert "widerow_process_cpu_seconds_total " in text
+
+
+def test_resident_memory_is_plausible() -> None:
+    assert resident_bytes() == 0 or 1_000_000 < resident_bytes() < 10**10

@@ -1,0 +1,131 @@
+"""Settings: flag before variable before file before default; unknown ones refused by name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from widerow.server.settings import DESCRIPTIONS, Settings, SettingsInvalid, resolve
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def settled(
+    tmp_path: Path,
+    flags: Mapping[str, object] | None = None,
+    environment: Mapping[str, str] | None = None,
+    toml: str = "",
+) -> Settings:
+    file = tmp_path / "settings.toml"
+    file.write_text(toml)
+    return resolve(flags or {}, environment or {}, file)
+
+
+def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
+    assert settled(tmp_path) == Settings()
+    assert (Settings().host, Settings().port) == ("127.0.0.1", 8087)  # design §9
+
+
+def test_the_nearest_source_wins(tmp_path: Path) -> None:
+    toml = 'port = 1\nhost = "file"\nlog_level = "error"\n'
+    environment = {"WIDEROW_PORT": "2", "WIDEROW_HOST": "variable", "PATH": "/bin"}
+    found = settled(tmp_path, {"port": "3", "host": None}, environment, toml)
+    assert (found.port, found.host, found.log_level) == (3, "variable", "error")
+
+
+@pytest.mark.parametrize(
+    ("flags", "store"),
+    [
+        ({"path": "/srv/data"}, "rocksdb:/srv/data"),
+        ({"memory": True}, "memory:"),
+        ({"memory": False}, "rocksdb:widerow-data"),
+        ({"store": "rocksdb:elsewhere"}, "rocksdb:elsewhere"),
+    ],
+)
+def test_path_and_memory_are_short_for_a_store(
+    tmp_path: Path, flags: Mapping[str, object], store: str
+) -> None:
+    assert settled(tmp_path, flags).store == store
+
+
+def test_a_flag_for_the_store_beats_another_word_for_it_elsewhere(tmp_path: Path) -> None:
+    environment = {"WIDEROW_PATH": "/variable"}
+    assert (
+        settled(tmp_path, {"memory": True}, environment, 'store = "rocksdb:f"').store == "memory:"
+    )
+    assert settled(tmp_path, {}, environment, "memory = true").store == "rocksdb:/variable"
+
+
+@pytest.mark.parametrize("value", ["a,b", " a , b,"])
+def test_instances_are_separated_by_commas(tmp_path: Path, value: str) -> None:
+    assert settled(tmp_path, {"instances": value}).instances == ("a", "b")
+    assert settled(tmp_path, toml='instances = ["a", "b"]').instances == ("a", "b")
+
+
+def test_an_empty_variable_is_no_variable(tmp_path: Path) -> None:
+    assert settled(tmp_path, environment={"WIDEROW_PORT": ""}).port == 8087
+
+
+def test_the_cache_is_set_in_mebibytes(tmp_path: Path) -> None:
+    assert settled(tmp_path, {"cache_mb": "2"}).cache_bytes == 2 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("toml", "words"),
+    [
+        ("prot = 1", "did you mean port?"),
+        ("Port = 1", "unknown setting 'Port'"),
+        ("zzz = 1", "known are host, port"),
+        ('port = "x"', "port must be a number from 0 to 65535, not 'x'"),
+        ("port = 65536", "port must be a number"),
+        ("port = -1", "port must be a number"),
+        ("port = true", "port must be a number"),
+        ("port = 1.5", "port must be a number"),
+        ("host = 1", "host must be a text"),
+        ('host = ""', "host must be a text"),
+        ('memory = "maybe"', "memory must be true or false"),
+        ('log_format = "xml"', "log_format must be one of text, json"),
+        ('log_level = "loud"', "log_level must be one of debug"),
+        ("instances = 1", "instances must be a list of names"),
+        ("instances = [1]", "instances must be a list of names"),
+        ('instances = ","', "instances is empty"),
+        ('store = "memory:"\npath = "x"', "give one of store, path and memory"),
+        ("not toml", "is not TOML"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name_and_place(
+    tmp_path: Path, toml: str, words: str
+) -> None:
+    with pytest.raises(SettingsInvalid) as raised:
+        settled(tmp_path, toml=toml)
+    assert words in str(raised.value)
+    assert "settings.toml" in str(raised.value)
+
+
+def test_unknown_variables_are_refused_too(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match="environment: unknown setting 'prt'; did you mean"):
+        settled(tmp_path, environment={"WIDEROW_PRT": "1"})
+
+
+def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:
+    file = tmp_path / "other.toml"
+    file.write_text("port = 7")
+    assert resolve({}, {"WIDEROW_CONFIG": str(file)}).port == 7
+
+
+def test_a_named_file_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(SettingsInvalid, match=r"cannot read .*absent.toml: No such file"):
+        resolve({}, {}, tmp_path / "absent.toml")
+
+
+def test_widerow_toml_is_read_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert resolve({}, {}) == Settings()
+    (tmp_path / "widerow.toml").write_text("port = 9")
+    assert resolve({}, {}).port == 9
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_the_page_about_settings_names_each_as_flag_variable_and_key(name: str) -> None:
+    page = (ROOT / "docs/operating/configure.md").read_text()
+    assert f"| `--{name.replace('_', '-')}` | `WIDEROW_{name.upper()}` | `{name}` |" in page
