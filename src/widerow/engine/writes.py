@@ -34,7 +34,7 @@ from widerow.model.row import (
 )
 from widerow.model.schema import Table
 from widerow.model.values import KeyValue, Value, value_bytes
-from widerow.rows.cells import Cell, cell_body, cell_value, encode_key_section, seal
+from widerow.rows.cells import Cell, cell_body, cell_value, encode_key_section, seal, seal_all
 from widerow.rows.record import (
     Header,
     RecordKind,
@@ -174,17 +174,26 @@ def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
 def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySection) -> list[Cell]:
     header = current.header
     version = _server_version(write, header)
-    cells: dict[tuple[str, int], Cell] = {}
-    for change in write.change.cells:
-        cell = _sealed(change, version)
-        cells[cell.name, -cell.version] = cell
-    ordered = [cells[position] for position in sorted(cells)]
-    options = write.table.options
-    kept = live_cells(ordered, options.max_versions, INT64_MIN)
+    kept = _put_cells(write, version)
     if header is not None and header.kind == RecordKind.WIDE:
         remove_row(txn, write.key, header)
     put_row(txn, write.key, section, kept, _latest_server(write, header, version))
     return []
+
+
+def _put_cells(write: RowWrite, version: int) -> list[Cell]:
+    """The cells of a put in stored order; of equal versions the last, beyond max_versions none."""
+    changes = write.change.cells
+    if all(change.version is None for change in changes):
+        wires = seal_all([(change.body, change.crc) for change in changes], version)
+        newest = {c.name: wire for c, wire in zip(changes, wires, strict=True)}
+        return [Cell(name, version, newest[name]) for name in sorted(newest)]
+    cells: dict[tuple[str, int], Cell] = {}
+    for change in changes:
+        cell = _sealed(change, version)
+        cells[cell.name, -cell.version] = cell
+    ordered = [cells[position] for position in sorted(cells)]
+    return live_cells(ordered, write.table.options.max_versions, INT64_MIN)
 
 
 def _sealed(change: CellChange, server_version: int) -> Cell:

@@ -6,6 +6,8 @@ The engine is held against this model by stateful tests. It is written from the 
 
 from dataclasses import dataclass, field
 
+from widerow.model.condition import Condition, RowExpectation
+from widerow.model.filter import passes
 from widerow.model.row import CellChange, CellOperation, Modification, RowChange
 from widerow.model.values import KeyValue, Value
 
@@ -59,7 +61,8 @@ class ModelTable:
         return self.time_to_live >= 0 and now_ms // 1000 >= version // 1000 + self.time_to_live
 
     def change(self, key: Key, change: RowChange, now_ms: int) -> None:
-        """Make a change that carries no condition. Raises `ModelRefusal`."""
+        """Make a change. Raises `ModelRefusal`."""
+        self._check(key, change.condition, now_ms)
         exists = self.visible(key, now_ms) is not None
         row = self.rows.get(key, ModelRow())
         stamp = max(now_ms, row.server)
@@ -82,6 +85,19 @@ class ModelTable:
             self._apply(columns, cell, stamp)
         chosen = any(cell.version is None and cell.value is not None for cell in change.cells)
         self.rows[key] = ModelRow(self._kept(columns), server=stamp if chosen else row.server)
+
+    def _check(self, key: Key, condition: Condition, now_ms: int) -> None:
+        shown = self.visible(key, now_ms)
+        wanted = {
+            RowExpectation.IGNORE: True,
+            RowExpectation.EXPECT_EXIST: shown is not None,
+            RowExpectation.EXPECT_NOT_EXIST: shown is None,
+        }
+        columns = shown or {}
+        tree = condition.columns
+        holds = tree is None or passes(tree, lambda name: [v for _, v in columns.get(name, [])])
+        if not (wanted[condition.row] and holds):
+            raise ModelRefusal
 
     def _kept(self, columns: dict[str, Column]) -> dict[str, Column]:
         """What survives a write for good: the newest max_versions of every column."""

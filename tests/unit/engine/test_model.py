@@ -13,10 +13,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest
-from widerow.model.requests import OptionsChange, UpdateTable
+from widerow.errors import Conflict, InvalidRequest
+from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.filter import Comparator, Comparison, Composite, LogicalOperator
+from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.row import CellChange, RowChange
-from widerow.model.values import KeyMarker, KeyType, Value
+from widerow.model.selection import Selection
+from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.opener import open_store
 from widerow.testing.answers import decode_row, decode_rows
 from widerow.testing.changes import (
@@ -56,6 +59,32 @@ updates = st.lists(update_cell, min_size=1, max_size=4).map(
 )
 
 
+comparisons = st.builds(
+    Comparison,
+    names,
+    st.sampled_from(Comparator),
+    values,
+    st.booleans(),
+    st.booleans(),
+)
+filters = st.recursive(
+    comparisons,
+    lambda inner: st.one_of(
+        st.builds(lambda one: Composite(LogicalOperator.NOT, (one,)), inner),
+        st.builds(
+            lambda operator, some: Composite(operator, tuple(some)),
+            st.sampled_from([LogicalOperator.AND, LogicalOperator.OR]),
+            st.lists(inner, min_size=2, max_size=3),
+        ),
+    ),
+    max_leaves=3,
+)
+conditions = st.one_of(
+    st.just(UNCONDITIONAL),
+    st.builds(Condition, st.sampled_from(RowExpectation), st.one_of(st.none(), filters)),
+)
+
+
 class EngineAgainstModel(RuleBasedStateMachine):
     """One table, changed at random; after every step all reads agree and the store is sound."""
 
@@ -79,7 +108,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
         now_ms = self.clock.now_us() // 1000
         try:
             self.engine.run(self.engine.write_row("i", change))
-        except InvalidRequest:
+        except (InvalidRequest, Conflict):
             refused = True
         else:
             refused = False
@@ -97,22 +126,81 @@ class EngineAgainstModel(RuleBasedStateMachine):
         oldest = 0 if ttl < 0 else (now_ms // 1000 - ttl) * 1000
         return all(c.version is None or c.version >= oldest for c in change.cells)
 
-    @rule(key=keys, cells=puts)
-    def put_row(self, key: tuple[str, int], cells: tuple[CellChange, ...]) -> None:
-        change = put("t", dict(zip("kn", key, strict=True)), {})
+    @rule(key=keys, cells=puts, condition=conditions)
+    def put_row(
+        self, key: tuple[str, int], cells: tuple[CellChange, ...], condition: Condition
+    ) -> None:
+        change = put("t", dict(zip("kn", key, strict=True)), {}, condition)
         self._change(key, change._replace(cells=cells))
 
-    @rule(key=keys, cells=updates)
-    def update_row(self, key: tuple[str, int], cells: tuple[CellChange, ...]) -> None:
-        self._change(key, update("t", dict(zip("kn", key, strict=True)), cells))
+    @rule(key=keys, cells=updates, condition=conditions)
+    def update_row(
+        self, key: tuple[str, int], cells: tuple[CellChange, ...], condition: Condition
+    ) -> None:
+        self._change(key, update("t", dict(zip("kn", key, strict=True)), cells, condition))
 
     @rule(key=keys, name=names, by=st.integers(-2, 2))
     def increment_column(self, key: tuple[str, int], name: str, by: int) -> None:
         self._change(key, update("t", dict(zip("kn", key, strict=True)), [increment(name, by)]))
 
-    @rule(key=keys)
-    def delete_row(self, key: tuple[str, int]) -> None:
-        self._change(key, delete("t", dict(zip("kn", key, strict=True))))
+    @rule(key=keys, condition=conditions)
+    def delete_row(self, key: tuple[str, int], condition: Condition) -> None:
+        self._change(key, delete("t", dict(zip("kn", key, strict=True)), condition))
+
+    @rule(rows=st.lists(st.tuples(keys, puts), min_size=1, max_size=4), atomic=st.booleans())
+    def batch_write(
+        self, rows: list[tuple[tuple[str, int], tuple[CellChange, ...]]], *, atomic: bool
+    ) -> None:
+        """Puts without versions, so that no row of the batch can be refused for its time."""
+        rows = [(key, tuple(c._replace(version=None) for c in cells)) for key, cells in rows]
+        changes = [
+            put("t", dict(zip("kn", key, strict=True)), {})._replace(cells=cells)
+            for key, cells in rows
+        ]
+        request = BatchWrite((TableWrite("t", tuple(changes)),), atomic)
+        (outcomes,) = self.engine.run(self.engine.batch_write_row("i", request))
+        one_scope = len({key[0] for key, _ in rows}) == 1
+        assert all((o.error is None) == (one_scope or not atomic) for o in outcomes)
+        if one_scope or not atomic:
+            for (key, _), change in zip(rows, changes, strict=True):
+                self.model.change(key, change, self.clock.now_us() // 1000)
+
+    @rule()
+    def keep_house(self) -> None:
+        """Giving space back changes nothing that can be seen."""
+        while (plan := self.engine.housekeeping()) is not None:
+            self.engine.run(plan)
+
+    @rule(
+        first=keys,
+        second=keys,
+        names=st.frozensets(names, max_size=2),
+        newest=st.integers(1, 2),
+        limit=st.integers(1, 3),
+    )
+    def read_part(
+        self,
+        first: tuple[str, int],
+        second: tuple[str, int],
+        names: frozenset[str],
+        newest: int,
+        limit: int,
+    ) -> None:
+        """A page of a range with some columns and versions of its rows."""
+        low, high = sorted((first, second))
+        if low == high:
+            return
+        start: dict[str, KeyInput] = dict(zip("kn", low, strict=True))
+        end: dict[str, KeyInput] = dict(zip("kn", high, strict=True))
+        request = scan("t", start, end, limit=limit, selection=Selection(names, newest))
+        page = self.engine.get_range("i", request)
+        expected = []
+        for key, columns in self.model.scan(self.clock.now_us() // 1000):
+            shown = {n: c[:newest] for n, c in columns.items() if not names or n in names}
+            if low <= key < high and (shown or not (names or columns)):
+                expected.append((key, shown))
+        found = [(tuple(key.values()), columns) for key, columns in decode_rows(page.rows)]
+        assert found == expected[:limit]
 
     @rule(seconds=st.sampled_from([-2, 0.001, 1, 3]))
     def pass_time(self, seconds: float) -> None:
