@@ -2,31 +2,41 @@
 
 import struct
 from collections.abc import Iterable
-from functools import reduce
 from typing import Final
 
-from widerow.model.values import KeyInput, Value
-from widerow.rows.cells import cell_body, encode_key_section
+from widerow.model.values import KeyInput, KeyMarker, Value
+from widerow.rows.cells import encode_variant
 from widerow.rows.checksum import crc8, crc8_byte
 
-__all__ = ["cell", "key_buffer", "row_buffer"]
+__all__ = ["cell", "key_buffer", "row_buffer", "row_of_cells"]
 
 _HEADER: Final = b"\x75\x00\x00\x00"
+_MARKERS: Final = {
+    KeyMarker.INF_MIN: b"\x09",
+    KeyMarker.INF_MAX: b"\x0a",
+    KeyMarker.AUTO_INCREMENT: b"\x0b",
+}
 
 
 def cell(
     name: str,
-    value: Value | None = None,
+    value: Value | KeyMarker | None = None,
     *,
+    variant: bytes | None = None,
     operation: int | None = None,
     version: int | None = None,
 ) -> bytes:
-    """An attribute cell with its checksum; `operation` by its number on the wire."""
-    if value is None:
-        encoded = name.encode()
-        body, crc = b"\x03\x04" + struct.pack("<I", len(encoded)) + encoded, crc8(encoded)
-    else:
-        body, crc = cell_body(name, value)
+    """A cell with a right checksum.
+
+    `variant` is a value already encoded, right or not; `operation` is its number on the wire.
+    """
+    encoded = name.encode()
+    body, crc = b"\x03\x04" + struct.pack("<I", len(encoded)) + encoded, crc8(encoded)
+    if variant is None and value is not None:
+        variant = _MARKERS[value] if isinstance(value, KeyMarker) else encode_variant(value)
+    if variant is not None:
+        body += b"\x05" + struct.pack("<I", len(variant)) + variant
+        crc = crc8(variant, crc)
     if operation is not None:
         body += bytes((6, operation))
     if version is not None:
@@ -37,18 +47,27 @@ def cell(
     return body + bytes((10, crc))
 
 
-def key_buffer(columns: Iterable[tuple[str, KeyInput]]) -> bytes:
-    """A primary key: what reads and range bounds carry."""
-    return row_buffer(columns)
+def row_of_cells(
+    key_cells: Iterable[bytes], cells: Iterable[bytes] = (), *, marker: bool = False
+) -> bytes:
+    """A row: the cells of its key, its other cells, and with `marker` the mark of a delete.
+
+    Its checksum is right for the checksums of the cells, whatever these are.
+    """
+    keys, others = tuple(key_cells), tuple(cells)
+    crc = crc8(bytes(each[-1] for each in keys + others) + bytes((marker,)))
+    data = b"\x02" + b"".join(others) if others else b""
+    mark = b"\x08" if marker else b""
+    return b"".join((_HEADER, b"\x01", *keys, data, mark, bytes((9, crc))))
 
 
 def row_buffer(
     columns: Iterable[tuple[str, KeyInput]], cells: Iterable[bytes] = (), *, marker: bool = False
 ) -> bytes:
-    """A row: its key, its cells, and with `marker` the mark of a delete."""
-    section, crc = encode_key_section(columns)
-    cells = tuple(cells)
-    crc = reduce(lambda state, each: crc8_byte(each[-1], state), cells, crc)
-    data = b"\x02" + b"".join(cells) if cells else b""
-    mark = b"\x08" if marker else b""
-    return b"".join((_HEADER, section, data, mark, bytes((9, crc8_byte(marker, crc)))))
+    """`row_of_cells` with the key given by its values."""
+    return row_of_cells([cell(name, value) for name, value in columns], cells, marker=marker)
+
+
+def key_buffer(columns: Iterable[tuple[str, KeyInput]]) -> bytes:
+    """A primary key alone: what reads and range bounds carry."""
+    return row_buffer(columns)
