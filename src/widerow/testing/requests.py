@@ -16,6 +16,7 @@ __all__ = [
     "ANY",
     "BODIES",
     "KEY",
+    "add_defined_column",
     "batch_get",
     "batch_write",
     "create_table",
@@ -39,14 +40,15 @@ _END: Final = (("k", "z"), ("n", 1))
 
 
 def create_table(table: str) -> m.CreateTableRequest:
-    """For a table without end of life, with one version of each column."""
+    """For a table without end of life, with one version of each column; one of them is defined."""
     keys = [
         m.PrimaryKeySchema(name="k", type=_STRING),
         m.PrimaryKeySchema(name="n", type=_INTEGER),
     ]
     units = m.CapacityUnit(read=0, write=0)
+    defined = [m.DefinedColumnSchema(name="old", type=_INTEGER)]
     return m.CreateTableRequest(
-        table_meta=m.TableMeta(table_name=table, primary_key=keys),
+        table_meta=m.TableMeta(table_name=table, primary_key=keys, defined_column=defined),
         reserved_throughput=m.ReservedThroughput(capacity_unit=units),
         table_options=m.TableOptions(time_to_live=-1, max_versions=1),
     )
@@ -55,6 +57,12 @@ def create_table(table: str) -> m.CreateTableRequest:
 def update_table(table: str) -> m.UpdateTableRequest:
     """For seven versions."""
     return m.UpdateTableRequest(table_name=table, table_options=m.TableOptions(max_versions=7))
+
+
+def add_defined_column(table: str) -> m.AddDefinedColumnRequest:
+    """For one more."""
+    columns = [m.DefinedColumnSchema(name="new", type=_INTEGER)]
+    return m.AddDefinedColumnRequest(table_name=table, columns=columns)
 
 
 def get_row(table: str) -> m.GetRowRequest:
@@ -115,6 +123,10 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "DescribeTable": lambda table: m.DescribeTableRequest(table_name=table).SerializeToString(),
         "UpdateTable": lambda table: update_table(table).SerializeToString(),
         "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
+        "AddDefinedColumn": lambda table: add_defined_column(table).SerializeToString(),
+        "DeleteDefinedColumn": lambda table: m.DeleteDefinedColumnRequest(
+            table_name=table, columns=["old"]
+        ).SerializeToString(),
         "GetRow": lambda table: get_row(table).SerializeToString(),
         "BatchGetRow": lambda table: batch_get(table).SerializeToString(),
         "GetRange": lambda table: get_range(table).SerializeToString(),
