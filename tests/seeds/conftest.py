@@ -1,0 +1,28 @@
+"""An engine on a memory store, at the founding page's own date: 2016-07-20 00:00:00 UTC."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with open_store("memory:") as opened:
+        yield opened
+        assert check_store(opened) == []
+
+
+@pytest.fixture
+def engine(store: Store, clock: FakeClock) -> Engine:
+    return Engine(store, clock, FakeEntropy())
