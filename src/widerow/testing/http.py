@@ -18,7 +18,15 @@ from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
 
-__all__ = ["Answer", "Sender", "Wire", "assert_refused", "digest", "encode_request"]
+__all__ = [
+    "Answer",
+    "Sender",
+    "Wire",
+    "assert_healthy",
+    "assert_refused",
+    "digest",
+    "encode_request",
+]
 
 TIMEOUT_SECONDS: Final = 10.0  # a server that says nothing for so long hangs
 _READ_BYTES: Final = 65536
@@ -190,3 +198,11 @@ def assert_refused(
     assert headers["x-widerow-hint"]
     assert sender.signed(action, answer) is signed
     assert ("authorization" in headers) is signed
+
+
+def assert_healthy(endpoint: str, sender: Sender) -> None:
+    """Assert that a new connection is answered, signed, and that the instance has no table."""
+    with Wire(endpoint) as wire:
+        answer = wire.ask(sender.request("ListTable"))
+    assert (answer.status, answer.body) == (200, b"")
+    assert sender.signed("ListTable", answer)
