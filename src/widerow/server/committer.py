@@ -70,7 +70,7 @@ class Committer:
         """Nothing runs before `start`.
 
         `post` carries answers to the loop; by default they are told on the writer's thread.
-        `failed` hears of every group that the store refused as a whole.
+        `failed` hears of what is reported, on whichever thread that is.
         """
         self._store = store
         self._clock = clock
@@ -110,6 +110,11 @@ class Committer:
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
+
+    def report(self, error: StorageFailure) -> None:
+        """The store refused a write, here or elsewhere (the engine reserves numbers by itself)."""
+        if self._failed is not None:
+            self._failed(error)
 
     def stop(self) -> None:
         """Commit what was submitted before, then end the thread. Idempotent; waits."""
@@ -181,8 +186,8 @@ class Committer:
                 )
         except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear it
             self._metrics.commit_failed()
-            if self._failed is not None and isinstance(error, StorageFailure):
-                self._failed(error)
+            if isinstance(error, StorageFailure):
+                self.report(error)
             self._tell(group, [Committed(each.done, None, error) for each in group])
             return
         self._metrics.committed(len(outcomes), self._clock.monotonic_ns() - started)

@@ -24,7 +24,7 @@ from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, Rule, StorageFailure, WiderowError
+from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
 from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.server.committer import Committer
 from widerow.server.message import Reply, Request, Response
@@ -244,9 +244,11 @@ class Dispatcher:
             frames = "".join(traceback.format_tb(error.__traceback__))
             facts = {"action": call.action, "request_id": call.request_id, "frames": frames}
             _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+        elif isinstance(error, StoreDamaged):
+            facts = {"action": call.action, "request_id": call.request_id, "reason": str(error)}
+            _log.error("damage in the store; run widerow doctor", extra={"facts": facts})
         elif isinstance(error, StorageFailure):
-            facts = {"action": call.action, "request_id": call.request_id}
-            _log.warning("%s: %s", type(error).__name__, error, extra={"facts": facts})
+            self._committer.report(error)
         return Response(
             status, b"%b%bx-widerow-hint: %b\r\n" % (head, allow, hint(error).encode()), body
         )

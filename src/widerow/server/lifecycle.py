@@ -206,7 +206,7 @@ class Server:
             await asyncio.sleep(_POLL_SECONDS)
 
     def _store_failed(self, error: StorageFailure) -> None:
-        """On the writer's thread: the store refused a group."""
+        """The store refused a write. Told once, or now and then, however many writes there are."""
         facts = {"reason": str(error)}
         now_ns = self._clock.monotonic_ns()
         if isinstance(error, StorePoisoned):

@@ -1,15 +1,31 @@
-"""A connection without a network: a transport that remembers, a handler that can be told."""
+"""A connection without a network, a server with one, and what both are asked."""
 
 import asyncio
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Coroutine, Iterator
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
+from widerow.server.lifecycle import Server
 from widerow.server.message import Reply, Request, Response
+from widerow.server.settings import Settings
+from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock
+from widerow.wire.tablestore.messages import (
+    CapacityUnit,
+    CreateTableRequest,
+    PrimaryKeySchema,
+    ReservedThroughput,
+    TableMeta,
+    TableOptions,
+)
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 
 class Wire(asyncio.Transport):
@@ -123,3 +139,55 @@ def side() -> Iterator[Side]:
         assert made.admission.requests_in_flight == 0
         assert made.admission.bytes_in_flight == 0
         assert made.admission.connections == 0
+
+
+class Running:
+    """A server on a thread of its own, as the process of `widerow serve` has it on its main one."""
+
+    def __init__(self, settings: Settings, store: Store | None = None) -> None:
+        self.server = Server(settings, store=store)
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+        self.call(self.server.start())
+        self.endpoint = self.server.endpoint
+
+    def call(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run `work` on the server's loop and wait for its end."""
+        asyncio.run_coroutine_threadsafe(work, self.loop).result(timeout=20)
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> "Future[None]":
+        """Run `work` on the server's loop."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop)
+
+    def end(self) -> None:
+        """Stop the server and its loop."""
+        self.call(self.server.stop())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(timeout=20)
+        self.loop.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Running]]:
+    """Starts servers and ends them when the test is over."""
+    started: list[Running] = []
+
+    def start(given: Store | None = None, /, **settings: Any) -> Running:  # noqa: ANN401  # Settings'
+        running = Running(Settings(**{"port": 0, "store": "memory:", **settings}), given)
+        started.append(running)
+        return running
+
+    yield start
+    for running in started:
+        running.end()
+
+
+@pytest.fixture
+def table_body() -> bytes:
+    """A CreateTable request for the table `t` with the key column `pk`, a STRING."""
+    return CreateTableRequest(
+        table_meta=TableMeta(table_name="t", primary_key=[PrimaryKeySchema(name="pk", type=2)]),
+        reserved_throughput=ReservedThroughput(capacity_unit=CapacityUnit(read=0, write=0)),
+        table_options=TableOptions(time_to_live=-1, max_versions=1),
+    ).SerializeToString()

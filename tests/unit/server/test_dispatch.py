@@ -1,0 +1,371 @@
+"""From request to answer: order of checks, words of errors, nothing that raises (wire §1)."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from widerow.auth.keyring import AccessKey, Keyring, Permission
+from widerow.auth.policy import InstancePolicy
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
+from widerow.server.admission import Admission
+from widerow.server.committer import Committer, Done
+from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _route
+from widerow.server.message import Request, Response
+from widerow.server.metrics import Metrics
+from widerow.server.probes import Probes
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeEntropy
+from widerow.testing.http import Answer, Sender, assert_refused
+from widerow.wire.tablestore.messages import ListTableResponse
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, Operation
+
+SENDER = Sender()
+
+
+class Inline(Committer):
+    """Commits when told to; the error it was given stands for a store that refuses."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store, SystemClock(), Metrics())
+        self.failure: Exception | None = None
+        self.held: list[tuple[Plan[Any], Done]] = []
+
+    def submit(self, plan: Plan[Any], done: Done) -> None:
+        self.held.append((plan, done))
+
+    def settle(self) -> None:
+        plan, done = self.held.pop(0)
+        try:
+            if self.failure is not None:
+                raise self.failure  # noqa: TRY301  # what the store would raise
+            answer = self.run(plan)
+        except Exception as error:  # noqa: BLE001  # as the writer does
+            done(None, error)
+        else:
+            done(answer, None)
+
+
+class Desk:
+    """A dispatcher on a memory store, asked without a network."""
+
+    def __init__(self, store: Store) -> None:
+        clock = SystemClock()
+        self.committer = Inline(store)
+        self.metrics = Metrics()
+        self.admission = Admission()
+        engine = Engine(store, clock, SystemEntropy())
+        self.dispatcher = Dispatcher(
+            engine,
+            self.committer,
+            Probes(engine, self.committer, self.admission, self.metrics),
+            Identity(Keyring.default(), InstancePolicy()),
+            clock,
+            SystemEntropy(),
+            self.metrics,
+        )
+        self.replies: list[Response] = []
+
+    def handle(self, request: Request) -> Response | None:
+        return self.dispatcher.handle(request, self.replies.append)
+
+    def ask(self, request: Request) -> Answer:
+        """The answer, whether it comes at once or after a commit."""
+        response = self.handle(request)
+        if response is None:
+            self.committer.settle()
+            response = self.replies.pop()
+        return read(response)
+
+    def serve(self, name: str, **changes: Any) -> None:  # noqa: ANN401  # Operation's fields
+        """Let the action `name` be that of the table with changes."""
+        self.dispatcher._routes[f"/{name}".encode()] = _route(OPERATIONS[name]._replace(**changes))
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with open_store("memory:") as store:
+        yield Desk(store)
+
+
+def read(response: Response) -> Answer:
+    lines = response.head.decode().rstrip("\r\n").split("\r\n")
+    headers = dict(line.split(": ", 1) for line in lines)
+    headers = {name.lower(): value for name, value in headers.items()}
+    return Answer(response.status, headers, response.body)
+
+
+def signed(action: str, body: bytes = b"", sender: Sender = SENDER, *, target: str = "") -> Request:
+    headers = sender.sign(action, sender.headers(body))
+    return Request(b"POST", (target or f"/{action}").encode(), headers, body)
+
+
+def bare(method: str, target: str) -> Request:
+    return Request(method.encode(), target.encode(), {}, b"")
+
+
+# --- answers -----------------------------------------------------------------------------------
+
+
+def test_a_read_is_answered_at_once_and_signed(desk: Desk) -> None:
+    response = desk.handle(signed("ListTable"))
+    assert response is not None
+    answer = read(response)
+    assert (answer.status, answer.body) == (200, b"")
+    assert SENDER.signed("ListTable", answer)
+    assert "x-widerow-hint" not in answer.headers
+
+
+def test_a_write_is_answered_when_it_is_committed(desk: Desk, table_body: bytes) -> None:
+    assert desk.handle(signed("CreateTable", table_body)) is None
+    assert desk.replies == []
+    desk.committer.settle()
+    assert read(desk.replies[0]).status == 200
+    listed = ListTableResponse.FromString(desk.ask(signed("ListTable")).body)
+    assert list(listed.table_names) == ["t"]
+
+
+def test_an_endpoint_may_have_a_prefix_that_is_not_signed(desk: Desk) -> None:
+    # wire §1.1: the Python SDK posts to /prefix/GetRow and signs /GetRow.
+    answer = desk.ask(signed("ListTable", target="/some/prefix/ListTable"))
+    assert answer.status == 200
+    assert SENDER.signed("ListTable", answer)
+
+
+def test_instances_do_not_see_each_other(desk: Desk, table_body: bytes) -> None:
+    desk.ask(signed("CreateTable", table_body))
+    assert desk.ask(signed("ListTable", sender=Sender(instance="other"))).body == b""
+
+
+def test_request_ids_are_36_characters_and_never_repeat() -> None:
+    ids = RequestIds(FakeEntropy())
+    made = [ids.next() for _ in range(1000)]
+    assert len(set(made)) == 1000
+    assert {len(each) for each in made} == {36}
+    assert {tuple(map(len, each.split("-"))) for each in made} == {(8, 4, 4, 4, 12)}
+    assert RequestIds(FakeEntropy(1)).next() != made[0]
+
+
+# --- refusals ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "GET", "HEAD", "PROPFIND"])
+def test_actions_are_posted(desk: Desk, method: str) -> None:
+    answer = desk.ask(bare(method, "/GetRow"))
+    message = "Only POST method for requests is supported."
+    assert_refused(SENDER, "GetRow", answer, (405, "OTSMethodNotAllowed", message), signed=False)
+    assert answer.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("target", ["/NoSuchThing", "/", "//", "/GetRow/", "/getrow", "/livez"])
+def test_unknown_actions_are_named(desk: Desk, target: str) -> None:
+    name = target.rpartition("/")[2]
+    error = (400, "OTSUnsupportOperation", f"Unsupported operation: '{name}'.")
+    answer = desk.ask(signed(name, target=target))
+    assert_refused(SENDER, name, answer, error, signed=False)
+
+
+@pytest.mark.parametrize("action", UNSUPPORTED)
+def test_actions_that_are_not_offered_say_so(desk: Desk, action: str) -> None:
+    answer = desk.ask(signed(action, target=f"/prefix/{action}"))
+    assert answer.error[:2] == (400, "OTSUnsupportOperation")
+    assert action in answer.error[2]
+
+
+@pytest.mark.parametrize("target", ["/nothing", "/", "/favicon.ico", "/livez/x"])
+def test_unknown_pages_are_not_found(desk: Desk, target: str) -> None:
+    answer = desk.ask(bare("GET", target))
+    assert answer.status == 404
+    assert b"/livez /readyz /version /metrics" in answer.body
+
+
+def test_a_repeated_signed_header_is_refused(desk: Desk) -> None:
+    answer = desk.ask(signed("ListTable")._replace(repeated="x-ots-date"))
+    assert answer.status == 400
+    assert "x-ots-date" in answer.headers["x-widerow-hint"]
+
+
+def test_a_wrong_signature_is_refused_without_one(desk: Desk) -> None:
+    request = signed("ListTable", sender=replace(SENDER, access_key_secret="guess"))
+    error = (403, "OTSAuthFailed", "Signature mismatch.")
+    assert_refused(SENDER, "ListTable", desk.ask(request), error, signed=False)
+
+
+def test_a_missing_permission_is_refused_with_a_signature(desk: Desk, table_body: bytes) -> None:
+    key = AccessKey("widerow", "widerow", permissions=frozenset((Permission.READ,)))
+    desk.dispatcher.identity = Identity(Keyring([key]), InstancePolicy())
+    answer = desk.ask(signed("CreateTable", table_body))
+    assert answer.status == 403
+    assert SENDER.signed("CreateTable", answer)
+    assert desk.ask(signed("ListTable")).status == 200
+
+
+def test_identity_may_be_replaced_while_serving(desk: Desk) -> None:
+    keys = Keyring([AccessKey("new", "secret")])
+    desk.dispatcher.identity = Identity(keys, InstancePolicy(frozenset(("shop",))))
+    assert desk.ask(signed("ListTable")).status == 403
+    sender = Sender("new", "secret", "shop")
+    assert desk.ask(signed("ListTable", sender=sender)).status == 200
+
+
+@pytest.mark.parametrize("action", OPERATIONS)
+def test_bytes_that_are_no_message_are_refused(desk: Desk, action: str) -> None:
+    answer = desk.ask(signed(action, b"\xff\xff\xff"))
+    assert answer.error[:2] == (400, "OTSParameterInvalid")
+    assert SENDER.signed(action, answer)
+
+
+def test_a_refused_write_is_told_its_own_error(desk: Desk, table_body: bytes) -> None:
+    desk.ask(signed("CreateTable", table_body))
+    error = (409, "OTSObjectAlreadyExist", "Requested table already exists.")
+    answer = desk.ask(signed("CreateTable", table_body))
+    assert_refused(SENDER, "CreateTable", answer, error)
+
+
+@pytest.mark.parametrize(
+    ("failure", "error"),
+    [
+        (StorePoisoned("no"), (503, "OTSServerUnavailable", "Server is not available.")),
+        (Exhausted(Rule.SERVER_BUSY), (503, "OTSServerBusy", "Server is busy.")),
+    ],
+)
+def test_a_store_that_refuses_is_told_as_the_protocol_does(
+    desk: Desk, table_body: bytes, failure: WiderowError, error: tuple[int, str, str]
+) -> None:
+    desk.committer.failure = failure
+    assert_refused(SENDER, "CreateTable", desk.ask(signed("CreateTable", table_body)), error)
+
+
+@pytest.mark.parametrize("part", ["decode", "call", "encode"])
+@pytest.mark.parametrize("action", ["ListTable", "CreateTable"])
+def test_what_nobody_foresaw_is_answered_and_logged_without_its_words(
+    desk: Desk,
+    table_body: bytes,
+    caplog: pytest.LogCaptureFixture,
+    part: str,
+    action: str,
+) -> None:
+    stored = str(40 + 4671)
+
+    def fall(*_: object) -> bytes:
+        raise ValueError(stored)
+
+    desk.serve(action, **{part: fall})
+    answer = desk.ask(signed(action, table_body if action == "CreateTable" else b""))
+    error = (500, "OTSInternalServerError", "Internal server error.")
+    assert_refused(SENDER, action, answer, error)
+    record = next(each for each in caplog.records if each.levelname == "ERROR")
+    facts = record.__dict__["facts"]
+    assert facts["request_id"] == answer.headers["x-ots-requestid"]
+    assert "in fall" in facts["frames"]
+    assert stored not in str(record.__dict__)
+
+
+def test_what_never_became_a_request_is_refused_in_the_same_form(desk: Desk) -> None:
+    answer = read(desk.dispatcher.refuse(InvalidRequest(Rule.BODY_TOO_LARGE)))
+    error = (413, "OTSRequestBodyTooLarge", "The size of POST data is too large.")
+    assert_refused(SENDER, "", answer, error, signed=False)
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_every_rule_can_be_refused(desk: Desk, rule: Rule) -> None:
+    answer = read(desk.dispatcher.refuse(InvalidRequest(rule)))
+    assert 400 <= answer.status < 504
+    assert answer.headers["x-widerow-hint"]
+
+
+# --- pages and counts --------------------------------------------------------------------------
+
+
+def test_the_pages_answer_get(desk: Desk) -> None:
+    assert desk.ask(bare("GET", "/livez")).body == b"alive\n"
+    assert desk.ask(bare("GET", "/readyz?verbose")).body == b"ready\n"
+    assert json.loads(desk.ask(bare("GET", "/version")).body)["name"] == "widerow"
+    assert b"widerow_commits_total 0" in desk.ask(bare("GET", "/metrics")).body
+
+
+def test_a_server_that_stops_is_not_ready(desk: Desk) -> None:
+    desk.admission.stopping = True
+    assert desk.ask(bare("GET", "/readyz")).status == 503
+    assert desk.ask(bare("GET", "/livez")).status == 200
+
+
+def test_a_store_that_takes_no_writes_is_not_ready() -> None:
+    with open_store("memory:") as store:
+        desk = Desk(store)
+        store.close()
+        assert desk.ask(bare("GET", "/readyz")).status == 503
+
+
+def test_requests_are_counted_under_names_of_ours(desk: Desk) -> None:
+    desk.ask(signed("ListTable"))
+    desk.ask(signed("Made-up-1"))
+    desk.ask(bare("GET", "/made-up-2"))
+    desk.ask(bare("GET", "/livez"))
+    assert desk.metrics.requests == {
+        ("ListTable", "OK"): 1,
+        ("other", "OTSUnsupportOperation"): 1,
+        ("other", "-"): 1,
+        ("livez", "OK"): 1,
+    }
+
+
+def test_requests_are_logged_when_asked_for(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG, "widerow.server"):
+        Desk(desk.committer._store).ask(signed("ListTable"))
+    (record,) = caplog.records
+    facts = record.__dict__["facts"]
+    assert (facts["action"], facts["status"], facts["code"]) == ("ListTable", 200, "OK")
+
+
+# --- stores that block -------------------------------------------------------------------------
+
+
+def on_threads(desk: Desk, request: Request) -> Answer:
+    """Ask with requests running on threads, as for a store across a network."""
+
+    async def ask() -> Response:
+        loop = asyncio.get_running_loop()
+        desk.dispatcher.use_threads(loop)
+        answered: asyncio.Future[Response] = loop.create_future()
+        assert desk.dispatcher.handle(request, answered.set_result) is None
+        while not answered.done():
+            if desk.committer.held:
+                desk.committer.settle()
+            await asyncio.sleep(0)
+        return await answered
+
+    try:
+        return read(asyncio.run(ask()))
+    finally:
+        desk.dispatcher.close()
+
+
+def test_blocking_reads_and_writes_run_on_threads(desk: Desk, table_body: bytes) -> None:
+    assert on_threads(desk, signed("CreateTable", table_body)).status == 200
+    answer = on_threads(desk, signed("ListTable"))
+    assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+
+
+@pytest.mark.parametrize("part", ["decode", "call", "encode"])
+def test_errors_on_threads_are_answered(desk: Desk, part: str) -> None:
+    def refuse(*_: object) -> bytes:
+        raise InvalidRequest(Rule.RANGE_LIMIT)
+
+    desk.serve("ListTable", **{part: refuse})
+    assert on_threads(desk, signed("ListTable")).status == 400
+
+
+def test_every_operation_has_a_permission() -> None:
+    for name, operation in OPERATIONS.items():
+        assert isinstance(operation, Operation)
+        assert _route(operation).path == f"/{name}"
+        assert _route(operation).permission in Permission
