@@ -1,0 +1,106 @@
+"""`widerow serve` as a process of its own, to be stopped, killed and started again.
+
+For what a server inside the process cannot show: that it comes back from the disk.
+"""
+
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import IO, Final, Self
+
+from widerow.errors import WiderowError
+
+__all__ = ["ServeFailed", "WiderowProcess"]
+
+_READY_SECONDS_MAX: Final = 30.0  # it takes half a second; machines under load take longer
+_STOP_SECONDS_MAX: Final = 60.0  # above what the server allows itself for draining
+
+
+class ServeFailed(WiderowError):
+    """The process ended, or said something else, before it was ready."""
+
+
+class WiderowProcess:
+    """One command line, and the process that runs it between `start` and `stop` or `kill`.
+
+    `endpoint` and `pid` are what the ready line says; `ready_line` is the line.
+    """
+
+    def __init__(self, *flags: str) -> None:
+        """Run nothing yet. `flags` are those of `widerow serve`; the port is a free one."""
+        program = Path(sys.executable).with_name("widerow")
+        self._command = [str(program), "serve", "--port", "0", *flags]
+        self._process: subprocess.Popen[str] | None = None
+        self._said: IO[str] | None = None
+        self.endpoint = ""
+        self.pid = 0
+        self.ready_line = ""
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self.stop()
+
+    def start(self) -> None:
+        """Return when it is ready. Raises: `ServeFailed`, with what it wrote on stderr."""
+        assert self._process is None, "already started"
+        settings = {name: value for name, value in os.environ.items() if "WIDEROW_" not in name}
+        self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  # `_close` closes it
+        self._process = subprocess.Popen(  # noqa: S603  # our own program
+            self._command, env=settings, stdout=subprocess.PIPE, stderr=self._said, text=True
+        )
+        assert self._process.stdout is not None
+        if select.select([self._process.stdout], [], [], _READY_SECONDS_MAX)[0]:
+            self.ready_line = self._process.stdout.readline().rstrip("\n")
+        facts = dict(each.split("=", 1) for each in self.ready_line.split() if "=" in each)
+        if not self.ready_line.startswith("widerow ready ") or not {"endpoint", "pid"} <= set(
+            facts
+        ):
+            self._process.kill()
+            self._process.wait()
+            said = self.ready_line + self._written()
+            self._close()
+            raise ServeFailed(f"widerow serve did not become ready: {said}")
+        self.endpoint = facts["endpoint"]
+        self.pid = int(facts["pid"])
+
+    def stop(self) -> int:
+        """SIGTERM, and its exit code; 0 as well if it does not run. Idempotent."""
+        if self._process is None:
+            return 0
+        self._process.terminate()
+        try:
+            return self._process.wait(_STOP_SECONDS_MAX)
+        finally:
+            self._process.kill()  # nothing happens to one that ended
+            self._close()
+
+    def kill(self) -> None:
+        """SIGKILL: what was not on the disk is lost."""
+        assert self._process is not None, "not started"
+        self._process.kill()
+        self._process.wait()
+        self._close()
+
+    def _written(self) -> str:
+        assert self._said is not None
+        self._said.seek(0)
+        return self._said.read()
+
+    def _close(self) -> None:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        assert self._said is not None
+        self._process.wait()
+        self._process.stdout.close()
+        self._said.close()
+        self._process = None
+        self.endpoint = self.ready_line = ""
+        self.pid = 0
