@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from widerow.engine.plan import Plan
     from widerow.server.metrics import Metrics
 
-__all__ = ["Committed", "Committer", "Done", "Post"]
+__all__ = ["Committed", "Committer", "Done", "Post", "call_each"]
 
 T = TypeVar("T")
 

@@ -97,11 +97,11 @@ class Echo:
 class Side:
     """The server's side: what connections share, and one connection on a `Wire`."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.handler = Echo()
         self.admission = Admission(connections_max=2, requests_max=100, bytes_max=1_000_000)
         self.clock = FakeClock()
-        self.loop = asyncio.new_event_loop()
+        self.loop = loop
         self.connections: set[Connection] = set()
         self.now = 0.0
         self.date_line = b"date: today\r\n"
@@ -127,11 +127,18 @@ class Side:
         self.loop.run_forever()
 
 
+@pytest.fixture(scope="session")
+def make_side() -> Iterator[Callable[[], Side]]:
+    """Makes as many as a test wants."""
+    loop = asyncio.new_event_loop()
+    yield lambda: Side(loop)
+    loop.close()
+
+
 @pytest.fixture
-def side() -> Iterator[Side]:
-    made = Side()
+def side(make_side: Callable[[], Side]) -> Iterator[Side]:
+    made = make_side()
     yield made
-    made.loop.close()
     # Whatever happened, nothing stays counted once nothing is under way.
     if not made.handler.replies:
         for connection in list(made.connections):

@@ -4,6 +4,8 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from widerow.errors import Rule
 from widerow.limits import (
@@ -18,7 +20,11 @@ from widerow.limits import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.unit.server.conftest import Side
+
+    MakeSide = Callable[[], Side]
 
 
 def post(path: str = "/GetRow", body: bytes = b"abc", *headers: str) -> bytes:
@@ -157,6 +163,65 @@ def test_a_repeated_signed_header_is_reported(side: "Side") -> None:
 def test_headers_nobody_reads_are_not_kept(side: "Side") -> None:
     side.send(post("/A", b"", "User-Agent: sdk", "Accept: */*"))
     assert set(side.handler.requests[0].headers) == {"content-length"}
+
+
+@given(st.lists(st.integers(1, 400), max_size=40))
+def test_answers_do_not_depend_on_how_the_bytes_are_cut(
+    make_side: "MakeSide", steps: list[int]
+) -> None:
+    stream = b"".join(
+        (
+            post("/A", b"x" * 300, "x-ots-a: 1"),
+            chunked(b"ab", b"c" * 100, trailer=b"t: u\r\n"),
+            b"GET /livez HTTP/1.1\r\n\r\n",
+            post("/B", b"", "Connection: close"),
+        )
+    )
+    whole, cut = make_side(), make_side()
+    whole.send(stream)
+    for step in steps:
+        cut.send(stream[:step])
+        stream = stream[step:]
+    cut.send(stream)
+    assert cut.wire.sent == whole.wire.sent
+    assert cut.handler.requests == whole.handler.requests
+
+
+_PIECES = st.sampled_from(
+    [
+        b"POST /A HTTP/1.1\r\n",
+        b"GET / HTTP/1.0\r\n",
+        b"Content-Length: 5\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Expect: 100-continue\r\n",
+        b"Connection: close\r\n",
+        b"x-ots-date: 1\r\n",
+        b"\r\n",
+        b"5\r\nhello\r\n",
+        b"0\r\n\r\n",
+        b"hello",
+    ]
+)
+
+
+@given(st.lists(_PIECES | st.binary(max_size=30), max_size=40), st.booleans())
+def test_whatever_comes_nothing_raises_and_nothing_stays_counted(
+    make_side: "MakeSide",
+    pieces: list[bytes],
+    held: bool,  # noqa: FBT001  # drawn
+) -> None:
+    side = make_side()
+    side.handler.held = held
+    for piece in pieces:
+        side.send(piece)
+        if side.handler.replies:
+            side.handler.release()
+    if side.handler.refused:
+        assert b"connection: close" in side.wire.sent or side.handler.replies
+    side.connection.connection_lost(None)
+    while side.handler.replies:
+        side.handler.release()
+    assert (side.admission.requests_in_flight, side.admission.bytes_in_flight) == (0, 0)
 
 
 # --- expect, pipelining, back-pressure ---------------------------------------------------------

@@ -1,0 +1,272 @@
+"""The commands as people type them: output, exit codes, one clear line when it does not work."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from widerow import __version__
+from widerow.cli import doctor
+from widerow.cli.main import app
+from widerow.engine.check import Finding
+from widerow.server.settings import DESCRIPTIONS
+from widerow.storage.opener import open_store
+from widerow.testing.http import Sender, Wire
+
+WIDEROW = (sys.executable, "-c", "from widerow.cli.main import main; main()")
+
+
+def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run `widerow` with `arguments` to its end."""
+    return subprocess.run(  # noqa: S603  # our own command
+        [*WIDEROW, *arguments],
+        cwd=cwd,
+        env=environment(variables),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("WIDEROW_")}
+    return {**kept, "COLUMNS": "200", "TERM": "dumb", **variables}
+
+
+class Process:
+    """A running `widerow serve`."""
+
+    def __init__(self, cwd: Path, *arguments: str) -> None:
+        self.process = subprocess.Popen(  # noqa: S603  # our own command
+            [*WIDEROW, "serve", "--port", "0", *arguments],
+            cwd=cwd,
+            env=environment({}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.ready = self._out().readline()
+        self.endpoint = self.ready.partition("endpoint=")[2].partition(" ")[0]
+
+    def _out(self) -> IO[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout
+
+    def end(self, number: signal.Signals = signal.SIGTERM) -> tuple[int, str, str]:
+        """Signal it; exit code, what else was on stdout, stderr."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=30)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def processes() -> Iterator[list[Process]]:
+    started: list[Process] = []
+    yield started
+    for each in started:
+        each.process.kill()
+        each.process.communicate()
+
+
+# --- serve -------------------------------------------------------------------------------------
+
+
+def test_serve_says_when_it_is_ready_and_ends_cleanly(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    process = Process(tmp_path, "--memory")
+    processes.append(process)
+    pid = process.process.pid
+    assert process.ready == f"widerow ready endpoint={process.endpoint} store=memory: pid={pid}\n"
+    with Wire(process.endpoint) as wire:
+        assert wire.ask(Sender().request("ListTable")).status == 200
+    code, out, err = process.end()
+    assert (code, out) == (0, "")
+    assert "widerow/widerow" in err
+    assert err.count("\n") == 1
+
+
+def test_the_data_of_serve_is_on_disk(processes: list[Process], tmp_path: Path) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        process = Process(tmp_path, "--path", "data")
+        processes.append(process)
+        assert "store=rocksdb:data " in process.ready
+        assert process.end(number)[0] == 0
+    assert (tmp_path / "data").is_dir()
+
+
+def test_with_credentials_nothing_is_said_of_a_default_pair(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    (tmp_path / "keys.toml").write_text("[[key]]\nid = 'a'\nsecret = 'canary'\n")
+    process = Process(tmp_path, "--memory", "--credentials", "keys.toml")
+    processes.append(process)
+    with Wire(process.endpoint) as wire:
+        assert wire.ask(Sender("a", "canary").request("ListTable")).status == 200
+        assert wire.ask(Sender().request("ListTable")).status == 403
+    assert process.end() == (0, "", "")
+
+
+def test_a_taken_port_is_one_line_and_exit_2(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = run("serve", "--memory", "--port", port, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"widerow: cannot listen on 127.0.0.1 port {port}: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "words"),
+    [
+        (("--credentials", "absent.toml"), {}, "cannot read credentials absent.toml"),
+        (("--config", "absent.toml"), {}, "cannot read absent.toml"),
+        (("--port", "many"), {}, "command line: port must be a number"),
+        (("--store", "tape:1"), {}, "unknown kind of store"),
+        ((), {"WIDEROW_PRT": "1"}, "did you mean port?"),
+        ((), {"WIDEROW_PATH": "file/in/the/way"}, "cannot"),
+    ],
+)
+def test_what_does_not_work_is_one_line_and_exit_2(
+    tmp_path: Path, arguments: tuple[str, ...], variables: dict[str, str], words: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    done = run("serve", *arguments, cwd=tmp_path, **variables)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.startswith("widerow: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_directory_in_use_is_one_line_and_exit_2(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    processes.append(Process(tmp_path, "--path", "data"))
+    for command in (("serve", "--port", "0"), ("doctor",)):
+        done = run(*command, "--path", "data", cwd=tmp_path)
+        assert done.returncode == 2
+        assert "data" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_serving_loads_nothing_that_is_for_showing(tmp_path: Path) -> None:
+    script = (
+        "import sys, widerow.cli.serve as serve\n"
+        "serve.run_server = lambda flags: sorted(sys.modules) and print(*sys.modules) or 0\n"
+        "from widerow.cli.main import main\n"
+        "sys.argv = ['widerow', 'serve', '--memory']\n"
+        "main()\n"
+    )
+    done = subprocess.run(  # noqa: S603  # our own words
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert "widerow" in loaded
+    assert not loaded & {"rich", "pygments", "markdown_it", "rocksdict", "tablestore"}
+
+
+# --- help, version, doctor ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_every_setting_is_in_the_help_of_serve(help_of_serve: str, name: str) -> None:
+    assert f"--{name.replace('_', '-')} " in help_of_serve
+    assert f"WIDEROW_{name.upper()}" in help_of_serve
+
+
+@pytest.fixture(scope="module")
+def help_of_serve(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return run("serve", "--help", cwd=tmp_path_factory.mktemp("help")).stdout
+
+
+def test_help_shows_examples(help_of_serve: str, tmp_path: Path) -> None:
+    assert "widerow serve --memory --port 0" in help_of_serve
+    assert "widerow doctor --path" in run("doctor", "--help", cwd=tmp_path).stdout
+    commands = run("--help", cwd=tmp_path).stdout
+    assert all(name in commands for name in ("serve", "doctor", "version"))
+
+
+def test_an_unknown_flag_is_exit_2(tmp_path: Path) -> None:
+    done = run("serve", "--prot", "1", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--port" in done.stderr
+
+
+def test_version_names_what_is_running(tmp_path: Path) -> None:
+    facts = json.loads(run("version", "--json", cwd=tmp_path).stdout)
+    assert facts["widerow"] == __version__
+    assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
+    shown = run("version", cwd=tmp_path).stdout
+    assert all(name in shown for name in facts)
+
+
+def test_doctor_finds_a_clean_store_clean(tmp_path: Path) -> None:
+    with open_store(str(tmp_path / "data")):
+        pass
+    done = run("doctor", "--path", "data", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "as it must be" in done.stdout
+    document = json.loads(run("doctor", "--path", "data", "--json", cwd=tmp_path).stdout)
+    assert document == {"store": "rocksdb:data", "clean": True, "findings": []}
+
+
+def test_doctor_makes_no_store(tmp_path: Path) -> None:
+    done = run("doctor", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "there is no store at widerow-data" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_in_memory_cannot_be_examined(tmp_path: Path) -> None:
+    assert run("doctor", "--store", "memory:", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize("as_json", ["--json", ""])
+def test_doctor_lists_what_it_finds(
+    tmp_path: Path, as_json: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    with open_store(str(tmp_path / "data")) as store:
+        # A row of a table that was never made.
+        store.transact((b"\x10orphan",), lambda txn: txn.put(b"\x10orphan", b"?"))
+    flags = {"path": str(tmp_path / "data")}
+    assert doctor.examine(flags, as_json=bool(as_json)) == 1
+    shown = capsys.readouterr().out
+    if as_json:
+        document = json.loads(shown)
+        assert document["clean"] is False
+        assert len(document["findings"]) >= 1
+        assert set(document["findings"][0]) == {"table", "key", "problem"}
+    else:
+        assert "findings in" in shown
+
+
+def test_what_doctor_shows_is_text_and_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    doctor._print_table("memory:", [Finding("[red]t", "[/]", "[bold]odd")])
+    assert "[bold]odd" in capsys.readouterr().out
+
+
+def test_the_application_has_the_commands_of_the_design() -> None:
+    # design §9
+    names = {
+        command.name or command.callback.__name__
+        for command in app.registered_commands
+        if command.callback
+    }
+    assert names == {"serve", "doctor", "version"}
