@@ -1,8 +1,7 @@
 """Filters and column conditions through the SDK (semantics §4.1, §5.3; §19 row 8)."""
 
-from collections.abc import Callable
 from functools import reduce
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from tablestore import (
@@ -34,6 +33,9 @@ from tablestore.encoder import OTSProtoBufferEncoder
 from tablestore.protobuf import table_store_filter_pb2 as messages
 
 from widerow.server.system import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
 AND, OR, NOT = LogicalOperator.AND, LogicalOperator.OR, LogicalOperator.NOT
