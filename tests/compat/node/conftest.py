@@ -1,0 +1,49 @@
+"""The vendor's Node SDK, installed beside this file from its registry when it is not there yet."""
+
+import fcntl
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+HERE: Final = Path(__file__).parent
+INSTALL_SECONDS_MAX: Final = 50
+
+
+def install(npm: str) -> str:
+    """Why the SDK could not be installed; nothing if it is there, as the lock file names it."""
+    marker = HERE / "node_modules" / ".package-lock.json"  # npm writes it last
+    lock = HERE / "package-lock.json"
+    with (HERE / "package.json").open() as mine:  # test runs side by side install once
+        fcntl.flock(mine, fcntl.LOCK_EX)
+        if marker.exists() and marker.stat().st_mtime >= lock.stat().st_mtime:
+            return ""
+        try:
+            subprocess.run(  # noqa: S603  # npm, with our own list of packages
+                [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
+                cwd=HERE,
+                check=True,
+                capture_output=True,
+                text=True,
+                timeout=INSTALL_SECONDS_MAX,
+            )
+        except subprocess.CalledProcessError as error:
+            return f"npm ci failed: {str(error.stderr).strip()[-300:]}"
+        except subprocess.TimeoutExpired:
+            return f"npm ci took longer than {INSTALL_SECONDS_MAX} s"
+        marker.touch()
+    return ""
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """The program `node`, with the SDK where it finds it; skips, and says why, if it cannot be."""
+    program, npm = shutil.which("node"), shutil.which("npm")
+    if program is None or npm is None:
+        pytest.skip("node and npm are not installed on this machine")
+    reason = install(npm)
+    if reason:
+        pytest.skip(f"the Node SDK cannot be installed: {reason}")
+    return program
