@@ -4,6 +4,7 @@ Where an SDK would stand in the way: a request that is wrong in one place only, 
 two at once. `Sender` signs as the protocol's clients do (wire §1.2, §1.3), `Wire` is a socket.
 """
 
+import hmac
 import re
 import socket
 from base64 import b64encode
@@ -193,7 +194,7 @@ def assert_refused(
     headers = answer.headers
     assert _REQUEST_ID.fullmatch(headers["x-ots-requestid"])
     assert _DATE.fullmatch(headers["x-ots-date"])
-    assert headers["x-ots-contentmd5"] == digest(answer.body)
+    assert hmac.compare_digest(headers["x-ots-contentmd5"], digest(answer.body))
     assert headers["x-ots-contenttype"] == "protocol buffer"
     assert headers["x-widerow-hint"]
     assert sender.signed(action, answer) is signed
