@@ -170,8 +170,8 @@ class WiderowServer:
         try:
             started.set_result(server.endpoint)
             await self._asked.wait()
-            # A connection that was accepted in this very turn is made in the next. Python up to
-            # 3.12 forgets it, with a warning, if the port is closed before.
+            # A connection that was accepted in this very turn is made in the next. The standard
+            # loop forgets it, with a warning, if the port is closed before.
             await asyncio.sleep(0)
         finally:
             await server.stop()
