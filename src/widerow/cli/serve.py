@@ -15,7 +15,7 @@ from widerow.server.lifecycle import Server
 from widerow.server.logging import configure_logging
 from widerow.server.settings import Settings, resolve
 
-__all__ = ["ready_line", "run_server"]
+__all__ = ["loop_factory", "ready_line", "run_server"]
 
 # A write needs the writer's thread twice and the loop once. At Python's default of 5 ms one of the
 # two may keep the other waiting longer than a sync takes.
@@ -34,7 +34,7 @@ def run_server(flags: Mapping[str, Any]) -> int:
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(_SWITCH_SECONDS)
     _raise_descriptor_limit()
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(_serve(settings))
     return 0
 
@@ -73,7 +73,7 @@ async def _serve(settings: Settings) -> None:
         await server.stop()
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The loop of uvloop where there is one for this machine, else the standard loop."""
     with contextlib.suppress(ImportError):
         import uvloop  # noqa: PLC0415  # optional
