@@ -257,7 +257,8 @@ def text(row: Row | None) -> str:
         return "-"
     columns = {name: value for name, value, _ in row.attribute_columns}
     price = f"{columns['cents'] / 100:.2f}"
-    return " ".join((price, columns.get("item", ""), columns["state"].replace("paid", ""))).strip()
+    words = (price, columns.get("item"), columns["state"].replace("paid", ""))
+    return " ".join(filter(None, words))
 
 
 def show(rows: list[Row]) -> Table:
