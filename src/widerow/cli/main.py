@@ -40,6 +40,12 @@ _DOCTOR_EXAMPLES: Final = """Examples:
 
 `widerow doctor --path /srv/widerow --json`
 """
+_COMPAT_EXAMPLES: Final = """Examples:
+
+`widerow compat --supported`
+
+`widerow compat --json`
+"""
 _CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
 _STORE_SETTINGS: Final = ("path", "store", "cache_mb")
 _METAVARS: Final = {
@@ -51,6 +57,7 @@ _METAVARS: Final = {
     "instances": "A,B",
     "log_format": "FORMAT",
     "log_level": "LEVEL",
+    "column_names": "RULE",
     "cache_mb": "MIB",
     "max_tables_per_instance": "NUMBER",
 }
@@ -124,6 +131,20 @@ def version(
     from widerow.cli.version import show_version  # noqa: PLC0415  # only this command
 
     show_version(as_json=as_json)
+
+
+@app.command(epilog=_COMPAT_EXAMPLES)
+def compat(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    supported: Annotated[
+        bool, typer.Option("--supported", help="Only the actions that are served.")
+    ] = False,
+) -> None:
+    """Show which actions of the protocol this version serves."""
+    from widerow.cli.compat import show_compatibility  # noqa: PLC0415  # only this command
+
+    show_compatibility(as_json=as_json, supported=supported)
 
 
 def main() -> None:

@@ -171,9 +171,8 @@ def _transfer(rule: TransferRule, value: Value) -> Value | None:
     if not isinstance(value, str):
         return None
     found = rule.pattern.search(value)
-    if found is None or found.group(1) is None:
-        return None
-    return _cast(found.group(1), rule.cast)
+    captured = None if found is None else found.group(1)
+    return None if captured is None else _cast(captured, rule.cast)
 
 
 def _cast(text: str, kind: ColumnType) -> Value | None:

@@ -165,9 +165,10 @@ class Dispatcher:
             if route.operation.writes:
                 self._committer.submit(result, partial(self._settled, route.operation, call, reply))
                 return None
+            response = self._answered(route.operation, call, result)
         except Exception as error:  # noqa: BLE001  # every request is answered
-            return self._failed(call, error)
-        return self._answered(call, result)
+            response = self._failed(call, error)
+        return response
 
     def _open(self, path: str, request: Request) -> Opened:
         if request.repeated:
@@ -183,9 +184,8 @@ class Dispatcher:
         )
 
     def _perform(self, action: Operation, opened: Opened) -> Any:  # noqa: ANN401  # see the table
-        """A write's plan, or the body of a read's answer."""
-        result = action.call(self._engine, opened.instance, action.decode(opened.body))
-        return result if action.writes else action.encode(result)
+        """A write's plan, or what a read found."""
+        return action.call(self._engine, opened.instance, action.decode(opened.body))
 
     def _run_on_thread(self, action: Operation, opened: Opened, call: _Call, reply: Reply) -> None:
         assert self._threads is not None
@@ -204,7 +204,7 @@ class Dispatcher:
             if action.writes:
                 self._committer.submit(result, partial(self._settled, action, call, reply))
                 return
-            response = self._answered(call, result)
+            response = self._answered(action, call, result)
         except Exception as error:  # noqa: BLE001  # every request is answered
             response = self._failed(call, error)
         reply(response)
@@ -222,14 +222,22 @@ class Dispatcher:
             reply(self._failed(call, error))
             return
         try:
-            response = self._answered(call, action.encode(answer))
+            response = self._answered(action, call, answer)
         except Exception as failure:  # noqa: BLE001  # every request is answered
             response = self._failed(call, failure)
         reply(response)
 
     # --- answers -----------------------------------------------------------------------------
 
-    def _answered(self, call: _Call, body: bytes) -> Response:
+    def _answered(
+        self,
+        action: Operation,
+        call: _Call,
+        result: Any,  # noqa: ANN401  # what the action's `encode` takes
+    ) -> Response:
+        body = action.encode(result)
+        if action.consumed is not None:
+            self._metrics.consumed(action.name, *action.consumed(result))
         head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
         self._note(call, 200, "OK")
         return Response(200, head, body)

@@ -99,6 +99,7 @@ class Server:
                 self._engine_clock,
                 self._entropy,
                 tables_per_instance=self.settings.max_tables_per_instance,
+                lenient_column_names=self.settings.column_names == "lenient",
             )
             await self._listen(engine, store, identity)
         except BaseException:

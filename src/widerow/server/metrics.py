@@ -44,12 +44,23 @@ class Histogram:
 class Metrics:
     """Everything that is counted."""
 
-    __slots__ = ("commit_failures", "commit_seconds", "commits", "requests", "seconds", "writes")
+    __slots__ = (
+        "commit_failures",
+        "commit_seconds",
+        "commits",
+        "read_units",
+        "requests",
+        "seconds",
+        "write_units",
+        "writes",
+    )
 
     def __init__(self) -> None:
         """All zero."""
         self.requests: dict[tuple[str, str], int] = {}
         self.seconds: dict[str, Histogram] = {}
+        self.read_units: dict[str, int] = {}
+        self.write_units: dict[str, int] = {}
         self.commits = 0
         self.writes = 0
         self.commit_failures = 0
@@ -67,6 +78,13 @@ class Metrics:
         if histogram is None:
             histogram = self.seconds[action] = Histogram()
         histogram.observe(nanoseconds)
+
+    def consumed(self, action: str, read_units: int, write_units: int) -> None:
+        """Count the capacity units that a request was told it consumed (semantics §9)."""
+        if read_units:
+            self.read_units[action] = self.read_units.get(action, 0) + read_units
+        if write_units:
+            self.write_units[action] = self.write_units.get(action, 0) + write_units
 
     def committed(self, writes: int, nanoseconds: int) -> None:
         """Count a group commit."""
@@ -101,6 +119,12 @@ def render_metrics(
     ]
     for action, histogram in sorted(metrics.seconds.items()):
         lines += _histogram("request_seconds", histogram, f'action="{action}"')
+    lines += _family("capacity_units_total", "counter", "Capacity units consumed, by action.")
+    for kind, units in (("read", metrics.read_units), ("write", metrics.write_units)):
+        lines += (
+            f'widerow_capacity_units_total{{action="{action}",kind="{kind}"}} {count}'
+            for action, count in sorted(units.items())
+        )
     lines += _family("commit_seconds", "histogram", "Group commits: bodies, batch and sync.")
     lines += _histogram("commit_seconds", metrics.commit_seconds, "")
     for name, kind, text, value in _singles(metrics, admission, waiting):

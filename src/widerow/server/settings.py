@@ -41,6 +41,7 @@ class Settings:
     instances: tuple[str, ...] | None = None
     log_format: str = "text"
     log_level: str = "info"
+    column_names: str = "strict"
     cache_mb: int = CACHE_BYTES_DEFAULT // _MEBIBYTE
     max_tables_per_instance: int = TABLES_PER_INSTANCE_MAX
 
@@ -60,6 +61,10 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "instances": "Instances to serve, separated by commas; any name if not set.",
     "log_format": "text or json; text if not set.",
     "log_level": "debug, info, warning, error or critical; info if not set, debug logs requests.",
+    "column_names": (
+        "strict or lenient: the documented rule for names of attribute columns, or what the "
+        "service was seen to take; strict if not set."
+    ),
     "cache_mb": "Block cache of the store in MiB; 32 if not set.",
     "max_tables_per_instance": "Tables an instance may have; 64 if not set.",
 }
@@ -171,7 +176,11 @@ _NUMBERS: Final = {
     "cache_mb": range(1, 1024 * 1024),
     "max_tables_per_instance": range(1, 1_000_000),
 }
-_CHOICES: Final = {"log_format": FORMATS, "log_level": LEVELS}
+_CHOICES: Final = {
+    "log_format": FORMATS,
+    "log_level": LEVELS,
+    "column_names": ("strict", "lenient"),
+}
 
 
 def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the field's type

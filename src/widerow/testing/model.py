@@ -86,6 +86,15 @@ class ModelTable:
         chosen = any(cell.version is None and cell.value is not None for cell in change.cells)
         self.rows[key] = ModelRow(self._kept(columns), server=stamp if chosen else row.server)
 
+    def purge(self, now_ms: int) -> None:
+        """Remove for good what no longer shows."""
+        for key, row in list(self.rows.items()):
+            shown = self.visible(key, now_ms)
+            if shown is None:
+                del self.rows[key]
+            else:
+                row.columns = {name: dict(cells) for name, cells in shown.items()}
+
     def _check(self, key: Key, condition: Condition, now_ms: int) -> None:
         shown = self.visible(key, now_ms)
         wanted = {

@@ -26,6 +26,7 @@ from widerow.wire.tablestore.operations import (
     update_row,
     update_table,
 )
+from widerow.wire.tablestore.operations.units import batch_units, read_units, row_units
 
 __all__ = ["OPERATIONS", "UNSUPPORTED", "Operation", "Permission", "operation"]
 
@@ -36,7 +37,8 @@ class Operation(NamedTuple):
     """One action. `writes`: `call` answers a `Plan` that has to be committed.
 
     What `decode` returns is what `call` takes, and what `call` (or its plan) returns is what
-    `encode` takes; the types differ from action to action.
+    `encode` takes; the types differ from action to action. `consumed` tells the read and write
+    units of the same result; None for actions that consume none.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Operation(NamedTuple):
     decode: Callable[[bytes], Any]
     call: Callable[[Engine, str, Any], Any]
     encode: Callable[[Any], bytes]
+    consumed: Callable[[Any], tuple[int, int]] | None = None
 
 
 _ALL: Final = (
@@ -111,6 +114,7 @@ _ALL: Final = (
         decode=get_row.decode,
         call=get_row.call,
         encode=get_row.encode,
+        consumed=read_units,
     ),
     Operation(
         "BatchGetRow",
@@ -119,6 +123,7 @@ _ALL: Final = (
         decode=batch_get_row.decode,
         call=batch_get_row.call,
         encode=batch_get_row.encode,
+        consumed=batch_units,
     ),
     Operation(
         "GetRange",
@@ -127,6 +132,7 @@ _ALL: Final = (
         decode=get_range.decode,
         call=get_range.call,
         encode=get_range.encode,
+        consumed=read_units,
     ),
     Operation(
         "PutRow",
@@ -135,6 +141,7 @@ _ALL: Final = (
         decode=put_row.decode,
         call=put_row.call,
         encode=put_row.encode,
+        consumed=row_units,
     ),
     Operation(
         "UpdateRow",
@@ -143,6 +150,7 @@ _ALL: Final = (
         decode=update_row.decode,
         call=update_row.call,
         encode=update_row.encode,
+        consumed=row_units,
     ),
     Operation(
         "DeleteRow",
@@ -151,6 +159,7 @@ _ALL: Final = (
         decode=delete_row.decode,
         call=delete_row.call,
         encode=delete_row.encode,
+        consumed=row_units,
     ),
     Operation(
         "BatchWriteRow",
@@ -159,6 +168,7 @@ _ALL: Final = (
         decode=batch_write_row.decode,
         call=batch_write_row.call,
         encode=batch_write_row.encode,
+        consumed=batch_units,
     ),
 )
 

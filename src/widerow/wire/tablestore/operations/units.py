@@ -1,0 +1,29 @@
+"""What an answer says was consumed, as (read, write) capacity units (semantics §9)."""
+
+from widerow.model.requests import RangePage, RowRead, RowWritten
+from widerow.wire.tablestore.operations.batches import BatchAnswer
+
+__all__ = ["batch_units", "read_units", "row_units"]
+
+
+def read_units(result: RowRead | RangePage) -> tuple[int, int]:
+    """Of a row or of a page read."""
+    return result.read_units, 0
+
+
+def row_units(result: RowWritten) -> tuple[int, int]:
+    """Of a row written."""
+    return result.read_units, result.write_units
+
+
+def batch_units(result: BatchAnswer) -> tuple[int, int]:
+    """Of all rows of a batch that did not fail."""
+    read = write = 0
+    for rows in result.outcomes:
+        for outcome in rows:
+            if outcome.read is not None:
+                read += outcome.read.read_units
+            elif outcome.written is not None:
+                read += outcome.written.read_units
+                write += outcome.written.write_units
+    return read, write

@@ -1,0 +1,25 @@
+"""`widerow compat` prints the operation table (issue text; protos §1)."""
+
+import json
+
+import pytest
+
+from widerow.cli.compat import show_compatibility
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
+
+
+def test_every_action_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    show_compatibility(as_json=True, supported=False)
+    rows = json.loads(capsys.readouterr().out)
+    assert [row["action"] for row in rows] == [*OPERATIONS, *UNSUPPORTED]
+    served = {row["action"] for row in rows if row["status"] == "served"}
+    assert served == set(OPERATIONS)
+
+
+def test_the_table_counts_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:
+    show_compatibility(as_json=False, supported=True)
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in OPERATIONS)
+    assert "CreateIndex" not in shown
+    total = len(OPERATIONS) + len(UNSUPPORTED)
+    assert f"{len(OPERATIONS)} of {total} actions are served." in shown
