@@ -351,6 +351,44 @@ def test_values_and_cells_have_bounds(plain: OTSClient) -> None:
     assert refusal(caught) == (400, "OTSParameterInvalid", message)
 
 
+def test_a_row_larger_than_an_answer_is_read_in_pieces(plain: OTSClient) -> None:
+    create(plain, SCHEMA)
+    written = {f"c{n:02}": f"{n:02}" * 500_000 for n in range(10)}  # 10 MB; a request carries 5
+    for column in written.items():
+        plain.update_row("t", Row(PK, {"PUT": [column]}), IGNORE)
+    read: dict[str, object] = {}
+    pieces = 0
+    token = None
+    while token or not pieces:
+        _, row, token = plain.get_row("t", PK, token=token)
+        assert [tuple(column) for column in row.primary_key] == PK
+        piece = {name: value for name, value, _ in row.attribute_columns}
+        assert not piece.keys() & read.keys()
+        read |= piece
+        pieces += 1
+    assert read == written
+    assert pieces > 1
+
+
+def test_a_token_that_was_not_given_out_is_refused(table: OTSClient) -> None:
+    table.put_row("t", Row(PK, [("c", 1)]), IGNORE)
+    with pytest.raises(OTSServiceError) as caught:
+        table.get_row("t", PK, token=b"made up")
+    assert refusal(caught)[:2] == (400, "OTSParameterInvalid")
+
+
+def test_a_transaction_that_was_not_begun_is_refused(table: OTSClient) -> None:
+    actions: list[Callable[[], object]] = [
+        lambda: table.put_row("t", Row(PK, [("c", 1)]), IGNORE, transaction_id="made up"),
+        lambda: table.get_row("t", PK, transaction_id="made up"),
+    ]
+    for action in actions:
+        with pytest.raises(OTSServiceError) as caught:
+            action()
+        assert refusal(caught) == (400, "OTSParameterInvalid", "TransactionID is invalid.")
+    assert cells(table) is None
+
+
 # --- primary keys (§3) ----------------------------------------------------------------------------
 
 LONG = "x" * 1025
