@@ -1,0 +1,515 @@
+"""Spoiled requests against a live server: whatever comes, it answers, and goes on.
+
+    python tools/mutate.py --seconds 600 --seed 1
+    python tools/mutate.py --seed 1 --case 4711        # one case again, and what was sent
+
+From a right request of every action and variant, each case makes a wrong one (`mutations.py`),
+signs it and sends it. Of each answer is asked: no status of 500 or more, a body that is the
+action's response or an Error, its digest and signature, less than a second. Between cases: a row
+that no request names still reads as it was written, and the server has logged no defect. At the
+end the store is checked from key to key. A run is a matter of its seed alone. Prints a line of
+JSON; the exit code is 1 if anything was found.
+"""
+
+import argparse
+import json
+import logging
+import sys
+import tempfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random  # noqa: TID251  # seeded, so that a run can be repeated
+from time import perf_counter
+from typing import Final, NamedTuple
+
+from google.protobuf.message import DecodeError, Message
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from mutations import mutate
+from widerow.engine.check import check_store
+from widerow.errors import Rule
+from widerow.model.values import KeyMarker, Value
+from widerow.storage.opener import open_store
+from widerow.testing.buffers import cell, key_buffer, row_buffer
+from widerow.testing.clock import FakeClock
+from widerow.testing.http import Answer, Sender, Wire, digest, encode_request
+from widerow.testing.requests import (
+    ANY,
+    BODIES,
+    KEY,
+    batch_get,
+    batch_write,
+    create_table,
+    get_row,
+    put_row,
+    update_table,
+)
+from widerow.testing.server import WiderowServer
+from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.table import OPERATIONS
+
+__all__ = ["Case", "Finding", "Report", "case_of", "main", "recorded", "run"]
+
+SECONDS_MAX: Final = 1.0  # for one answer; the largest legal page takes a fifth of it
+RESET_CASES: Final = 100  # between two looks at the server, which also set its tables up again
+BODY_SHOWN: Final = 4096  # bytes of a body in the report
+KEPT: Final = "Kept_and_never_named"
+NOW_MS: Final = 1_468_944_000_000
+
+
+class Case(NamedTuple):
+    """One spoiled request."""
+
+    number: int
+    action: str
+    variant: str
+    mutations: str
+    body: bytes
+    headers: dict[str, str]
+
+
+class Finding(NamedTuple):
+    """What is wrong about an answer."""
+
+    case: int
+    action: str
+    variant: str
+    mutations: str
+    what: str
+    body: str
+
+
+@dataclass
+class Report:
+    """What a run came to. `answers` counts codes, `OK` for success; `rules` those refused by."""
+
+    seed: int
+    cases: int = 0
+    seconds: float = 0.0
+    slowest_ms: float = 0.0
+    actions: Counter[str] = field(default_factory=Counter)
+    answers: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+
+    def as_line(self) -> dict[str, object]:
+        """For JSON."""
+        return vars(self) | {"findings": [finding._asdict() for finding in self.findings]}
+
+
+# --- right requests ------------------------------------------------------------------------------
+
+
+def _leaf(value: bytes = b"\x03\x01\x00\x00\x00x", comparator: int = 1) -> m.Filter:
+    rule = m.ValueTransferRule(regex="([a-z]+)", cast_type=3)
+    condition = m.SingleColumnValueFilter(
+        comparator=comparator,
+        column_name="c",
+        column_value=value,
+        filter_if_missing=False,
+        latest_version_only=True,
+        value_trans_rule=rule,
+    )
+    return m.Filter(type=1, filter=condition.SerializeToString())
+
+
+def _tree() -> bytes:
+    nothing = m.CompositeColumnValueFilter(combinator=1, sub_filters=[_leaf(comparator=2)])
+    parts = [_leaf(), _leaf(comparator=7), m.Filter(type=2, filter=nothing.SerializeToString())]
+    some = m.CompositeColumnValueFilter(combinator=3, sub_filters=parts)
+    return m.Filter(type=2, filter=some.SerializeToString()).SerializeToString()
+
+
+def _page() -> bytes:
+    page = m.ColumnPaginationFilter(offset=1, limit=2).SerializeToString()
+    return m.Filter(type=3, filter=page).SerializeToString()
+
+
+def _every_option(table: str) -> m.CreateTableRequest:
+    message = create_table(table)
+    message.table_meta.primary_key.add(name="seq", type=1, option=1)
+    message.table_meta.defined_column.add(name="d", type=4)
+    message.table_options.deviation_cell_version_in_sec = 86400
+    message.table_options.allow_update = True
+    message.stream_spec.CopyFrom(m.StreamSpecification(enable_stream=True, expiration_time=24))
+    message.sse_spec.CopyFrom(m.SSESpecification(enable=True, key_type=1))
+    bounds = (b"\x09", b"\x03\x01\x00\x00\x00m", b"\x0a")
+    message.partitions.add(begin=bounds[0], end=bounds[1])
+    message.partitions.add(begin=bounds[1], end=bounds[2])
+    return message
+
+
+def _every_change(table: str) -> m.UpdateTableRequest:
+    message = update_table(table)
+    message.reserved_throughput.capacity_unit.CopyFrom(m.CapacityUnit(read=0, write=0))
+    message.stream_spec.CopyFrom(m.StreamSpecification(enable_stream=True, expiration_time=24))
+    return message
+
+
+def _every_type(table: str) -> m.PutRowRequest:
+    values: dict[str, Value] = {"b": b"\x00", "d": 0.5, "f": False, "i": -1, "s": "text"}
+    cells = [cell(name, value) for name, value in values.items()]
+    dated = [cell("c", value, version=NOW_MS + value) for value in range(3)]
+    condition = m.Condition(row_existence=0, column_condition=_tree())
+    returned = m.ReturnContent(return_type=1)
+    return m.PutRowRequest(
+        table_name=table,
+        row=row_buffer(KEY, [*dated, *cells]),
+        condition=condition,
+        return_content=returned,
+    )
+
+
+def _every_operation(table: str) -> m.UpdateRowRequest:
+    cells = [
+        cell("c", "x"),
+        cell("count", 5, operation=4),
+        cell("s", operation=1),
+        cell("i", operation=3, version=NOW_MS),
+    ]
+    returned = m.ReturnContent(return_type=2, return_column_names=["count"])
+    return m.UpdateRowRequest(
+        table_name=table,
+        row_change=row_buffer(KEY, cells),
+        condition=m.Condition(row_existence=0),
+        return_content=returned,
+    )
+
+
+def _every_change_of_rows(table: str, *, atomic: bool) -> m.BatchWriteRowRequest:
+    message = batch_write(table)
+    other = (("k", "a"), ("n", 2))
+    third = (("k", "a"), ("n", 3))
+    updated = row_buffer(other, [cell("c", 1), cell("count", 1, operation=4)])
+    deleted = row_buffer(third, marker=True)
+    message.tables[0].rows.add(type=2, row_change=updated, condition=ANY)
+    message.tables[0].rows.add(type=3, row_change=deleted, condition=ANY)
+    message.is_atomic = atomic
+    return message
+
+
+def _numbered(table: str) -> m.PutRowRequest:
+    row = row_buffer((*KEY, ("seq", KeyMarker.AUTO_INCREMENT)), [cell("c", 1)])
+    returned = m.ReturnContent(return_type=1)
+    return m.PutRowRequest(table_name=table, row=row, condition=ANY, return_content=returned)
+
+
+def _backward(table: str) -> m.GetRangeRequest:
+    bound = [KeyMarker.INF_MAX] * 2, [KeyMarker.INF_MIN] * 2
+    start, end = (key_buffer(zip("kn", each, strict=True)) for each in bound)
+    return m.GetRangeRequest(
+        table_name=table,
+        direction=1,
+        max_versions=3,
+        limit=2,
+        inclusive_start_primary_key=start,
+        exclusive_end_primary_key=end,
+        filter=_tree(),
+    )
+
+
+def _of_times(table: str) -> m.GetRowRequest:
+    message = get_row(table)
+    message.time_range.CopyFrom(m.TimeRange(start_time=0, end_time=NOW_MS + 5))
+    message.columns_to_get.extend(["c", "i", "k"])
+    message.filter = _tree()
+    return message
+
+
+def _of_columns(table: str) -> m.GetRowRequest:
+    message = get_row(table)
+    message.start_column, message.end_column, message.filter = "b", "t", _page()
+    return message
+
+
+def _of_two_tables(table: str) -> m.BatchGetRowRequest:
+    message = batch_get(table)
+    message.tables.add(
+        table_name="Numbered",
+        primary_key=[key_buffer((*KEY, ("seq", number))) for number in range(3)],
+        time_range=m.TimeRange(specific_time=NOW_MS),
+        filter=_tree(),
+    )
+    return message
+
+
+VARIANTS: Final[dict[str, tuple[str, Callable[[str], Message]]]] = {
+    "every option": ("CreateTable", _every_option),
+    "every change": ("UpdateTable", _every_change),
+    "defined columns": (
+        "AddDefinedColumn",
+        lambda table: m.AddDefinedColumnRequest(
+            table_name=table, columns=[m.DefinedColumnSchema(name="d", type=4)]
+        ),
+    ),
+    "no defined columns": (
+        "DeleteDefinedColumn",
+        lambda table: m.DeleteDefinedColumnRequest(table_name=table, columns=["d"]),
+    ),
+    "every type": ("PutRow", _every_type),
+    "every operation": ("UpdateRow", _every_operation),
+    "every change of rows": (
+        "BatchWriteRow",
+        lambda table: _every_change_of_rows(table, atomic=False),
+    ),
+    "atomic": ("BatchWriteRow", lambda table: _every_change_of_rows(table, atomic=True)),
+    "numbered": ("PutRow", lambda _: _numbered("Numbered")),
+    "of times": ("GetRow", _of_times),
+    "of columns": ("GetRow", _of_columns),
+    "backward": ("GetRange", _backward),
+    "of two tables": ("BatchGetRow", _of_two_tables),
+}
+
+
+def recorded(table: str) -> list[tuple[str, str, bytes]]:
+    """Action, variant and body of right requests; every action is among them."""
+    plain = [
+        (action, "plain", make("New" if action == "CreateTable" else table))
+        for action, make in BODIES.items()
+    ]
+    varied = [
+        (action, variant, make("New" if action == "CreateTable" else table).SerializeToString())
+        for variant, (action, make) in VARIANTS.items()
+    ]
+    assert {action for action, *_ in plain + varied} == set(OPERATIONS)
+    return plain + varied
+
+
+def case_of(seed: int, number: int, requests: Sequence[tuple[str, str, bytes]]) -> Case:
+    """The case `number` of a seed: the same one whenever it is asked for."""
+    chance = Random(f"{seed}:{number}")  # noqa: S311  # nothing here is secret
+    action, variant, body = chance.choice(requests)
+    mutations, body = mutate(chance, body)
+    headers = {}
+    if chance.random() < 0.03:
+        size = len(body) + chance.choice((0, 0, 1, -1, 2**31))
+        headers = {
+            "x-ots-request-compress-type": "deflate",
+            "x-ots-request-compress-size": str(size),
+        }
+        body = zlib.compress(body)[: chance.choice((None, None, None, -1))]
+        mutations += ", deflated"
+    return Case(number, action, variant, mutations, body, headers)
+
+
+# --- the server ----------------------------------------------------------------------------------
+
+
+class _Defects(logging.Handler):
+    """What the server logs about defects of its own: anything above a warning, with its frames."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(f"{record.getMessage()} {getattr(record, 'facts', '')}")
+
+
+class _Server:
+    """A server, its log, and a row of it that nobody asks to change."""
+
+    def __init__(self, server: WiderowServer, defects: _Defects) -> None:
+        self.sender = Sender(instance=server.instance)
+        self._endpoint = server.endpoint
+        self._defects = defects
+        self.wire = Wire(server.endpoint)
+        self._ask("CreateTable", create_table(KEPT).SerializeToString())
+        self._ask("PutRow", put_row(KEPT, "kept").SerializeToString())
+        self._kept = self._ask("GetRow", get_row(KEPT).SerializeToString()).body
+        self.set_up()
+
+    def set_up(self) -> None:
+        """Table T and table Numbered with their row, no others but the kept one."""
+        tables = m.ListTableResponse.FromString(self._ask("ListTable", b"").body).table_names
+        for table in set(tables) - {KEPT, "T", "Numbered"}:
+            self._ask("DeleteTable", BODIES["DeleteTable"](table))
+        if "T" not in tables:
+            message = create_table("T")
+            message.table_options.max_versions = 3
+            self._ask("CreateTable", message.SerializeToString())
+        if "Numbered" not in tables:
+            message = create_table("Numbered")
+            message.table_meta.primary_key.add(name="seq", type=1, option=1)
+            self._ask("CreateTable", message.SerializeToString())
+        self._ask("PutRow", put_row("T", "x").SerializeToString())
+
+    def trouble(self) -> str:
+        """What is wrong with the server apart from its answers; nothing, it is to be hoped."""
+        said, self._defects.said = self._defects.said, []
+        if said:
+            return f"the server logged: {said[0]}"
+        if self._ask("GetRow", get_row(KEPT).SerializeToString()).body != self._kept:
+            return "a row changed that nobody asked to change"
+        return ""
+
+    def ask(self, case: Case) -> tuple[Answer | None, str]:
+        """The answer to a case and what is wrong about it."""
+        try:
+            answer = self.wire.ask(self._request(case))
+        except OSError as error:
+            self.wire.socket.close()
+            self.wire = Wire(self._endpoint)
+            return None, f"no answer: {type(error).__name__}"
+        return answer, self._wrong(case, answer)
+
+    def _request(self, case: Case) -> bytes:
+        headers = self.sender.headers(case.body) | case.headers
+        return encode_request(f"/{case.action}", self.sender.sign(case.action, headers), case.body)
+
+    def _wrong(self, case: Case, answer: Answer) -> str:
+        if answer.status >= 500:
+            return f"status {answer.status}: {answer.body[:200]!r}"
+        if answer.headers.get("x-ots-contentmd5") != digest(answer.body):
+            return "the digest is not that of the body"
+        unopened = case.headers and answer.status in {400, 413}  # its answer is nobody's
+        if not self.sender.signed(case.action, answer) and not unopened:
+            return f"status {answer.status} is not signed: {answer.body[:200]!r}"
+        message: Message = m.Error()
+        if answer.status == 200:
+            message = getattr(m, f"{case.action}Response")()
+        try:
+            message.ParseFromString(answer.body)
+        except DecodeError:
+            return f"status {answer.status} has a body that is no {type(message).__name__}"
+        return "" if message.IsInitialized() else f"{type(message).__name__} lacks a field"
+
+    def _ask(self, action: str, body: bytes) -> Answer:
+        answer = self.wire.ask(self.sender.request(action, body))
+        if answer.status != 200:
+            raise RuntimeError(f"a right {action} was answered {answer.error}")
+        return answer
+
+
+@contextmanager
+def _serving(path: Path | None) -> Iterator[_Server]:
+    """A server on a directory, or in memory."""
+    defects = _Defects()
+    log = logging.getLogger("widerow")
+    log.addHandler(defects)
+    try:
+        with WiderowServer(path, clock=FakeClock(NOW_MS)) as server:
+            asked = _Server(server, defects)
+            try:
+                yield asked
+            finally:
+                asked.wire.socket.close()
+    finally:
+        log.removeHandler(defects)
+
+
+def run(
+    seed: int,
+    numbers: Iterator[int] | range,
+    path: Path | None = None,
+    tell: Callable[[Report], None] = lambda _: None,
+) -> Report:
+    """The cases `numbers` of `seed`, on a server of their own."""
+    report = Report(seed)
+    requests = recorded("T")
+    started = perf_counter()
+    with _serving(path) as server:
+        for number in numbers:
+            case = case_of(seed, number, requests)
+            _try(server, case, report)
+            tell(report)
+        _look(server, case_of(seed, 0, requests), report)
+    report.seconds = round(perf_counter() - started, 3)
+    if path is not None:
+        with open_store(f"rocksdb:{path}") as store:
+            for damage in check_store(store):
+                report.findings.append(Finding(-1, "", "", "", f"the store: {damage}", ""))
+    return report
+
+
+def _try(server: _Server, case: Case, report: Report) -> None:
+    begun = perf_counter()
+    answer, what = server.ask(case)
+    elapsed = perf_counter() - begun
+    if not what and elapsed > SECONDS_MAX:
+        what = f"it took {elapsed:.1f} s"
+    report.cases += 1
+    report.slowest_ms = max(report.slowest_ms, round(elapsed * 1000, 3))
+    report.actions[case.action] += 1
+    code = "none" if answer is None else "OK" if answer.status == 200 else answer.error[1]
+    report.answers[code] += 1
+    if answer is not None and answer.status != 200:
+        report.rules[_rule_of(answer)] += 1
+    _note(report, case, what)
+    if report.cases % RESET_CASES == 0 or (case.action == "DeleteTable" and code == "OK"):
+        _look(server, case, report)
+
+
+def _rule_of(answer: Answer) -> str:
+    """The rule that a request broke, by the advice at the end of the hint."""
+    told = answer.headers.get("x-widerow-hint", "")
+    return next((rule.name for rule in Rule if told.endswith(rule.value)), told)
+
+
+def _look(server: _Server, case: Case, report: Report) -> None:
+    _note(report, case, server.trouble())
+    server.set_up()
+
+
+def _note(report: Report, case: Case, what: str) -> None:
+    if what:
+        body = case.body[:BODY_SHOWN].hex()
+        said = Finding(case.number, case.action, case.variant, case.mutations, what, body)
+        report.findings.append(said)
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def _numbers(options: argparse.Namespace) -> Iterator[int]:
+    """Which cases, until their count or the time is used up."""
+    if options.case is not None:
+        yield options.case
+        return
+    begun, number = perf_counter(), 0
+    while options.cases is None or number < options.cases:
+        if options.seconds is not None and perf_counter() - begun >= options.seconds:
+            return
+        yield number
+        number += 1
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Spoiled requests against a live server.")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seconds", type=float, help="stop after so long")
+    parser.add_argument("--cases", type=int, help="stop after so many; 10000 unless --seconds")
+    parser.add_argument("--case", type=int, help="this one alone")
+    parser.add_argument("--memory", action="store_true", help="no store on disk")
+    options = parser.parse_args(arguments)
+    if options.cases is None and options.seconds is None:
+        options.cases = 10_000
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code."""
+    options = _options(arguments)
+    columns = (TextColumn("cases"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    found = TextColumn("{task.fields[found]} found")
+    with (
+        tempfile.TemporaryDirectory(prefix="widerow-mutate-") as directory,
+        Progress(*columns, found, disable=not sys.stderr.isatty()) as progress,
+    ):
+        task = progress.add_task("cases", total=options.cases, found=0)
+
+        def tell(report: Report) -> None:
+            progress.update(task, completed=report.cases, found=len(report.findings))
+
+        path = None if options.memory else Path(directory) / "store"
+        report = run(options.seed, _numbers(options), path, tell)
+    print(json.dumps(report.as_line()))
+    return 1 if report.findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
