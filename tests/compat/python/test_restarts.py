@@ -44,6 +44,14 @@ def connected(process: WiderowProcess) -> Iterator[OTSClient]:
         client.connection.pool.clear()
 
 
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[WiderowProcess]:
+    """`widerow serve` on a directory, not started."""
+    made = WiderowProcess("--path", str(tmp_path / "store"))
+    yield made
+    made.stop()  # also where a test failed in the middle
+
+
 def everything(ots: OTSClient, table: str, *columns: str) -> list[Any]:
     """Keys, cells and versions of every row."""
     low = [(column, INF_MIN) for column in columns]
@@ -81,8 +89,9 @@ def fill(ots: OTSClient) -> None:
     assert ots.batch_write_row(request).is_all_succeed()
 
 
-def test_the_same_rows_are_there_after_a_stop_and_after_a_kill(tmp_path: Path) -> None:
-    process = WiderowProcess("--path", str(tmp_path / "store"))
+def test_the_same_rows_are_there_after_a_stop_and_after_a_kill(
+    process: WiderowProcess,
+) -> None:
     process.start()
     with connected(process) as ots:
         fill(ots)
@@ -100,8 +109,9 @@ def test_the_same_rows_are_there_after_a_stop_and_after_a_kill(tmp_path: Path) -
     assert process.stop() == 0
 
 
-def test_numbers_go_on_after_a_kill(tmp_path: Path) -> None:
-    process = WiderowProcess("--path", str(tmp_path / "store"))
+def test_numbers_go_on_after_a_kill(
+    process: WiderowProcess,
+) -> None:
     key = [("card", "a"), ("seq", PK_AUTO_INCR)]
     numbers: list[int] = []
     for _ in range(3):
@@ -117,8 +127,9 @@ def test_numbers_go_on_after_a_kill(tmp_path: Path) -> None:
     assert numbers == sorted(set(numbers))
 
 
-def test_a_kill_in_the_middle_of_writing_loses_nothing_acknowledged(tmp_path: Path) -> None:
-    process = WiderowProcess("--path", str(tmp_path / "store"))
+def test_a_kill_in_the_middle_of_writing_loses_nothing_acknowledged(
+    process: WiderowProcess,
+) -> None:
     process.start()
     acknowledged: list[list[int]] = [[] for _ in range(4)]
     enough = threading.Event()

@@ -1,6 +1,7 @@
 """`widerow serve` as a process of a test."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -17,8 +18,14 @@ def alive(pid: int) -> bool:
     return True
 
 
-def test_it_answers_from_start_to_stop() -> None:
-    process = WiderowProcess("--memory")
+@pytest.fixture
+def process(tmp_path: Path) -> Iterator[WiderowProcess]:
+    made = WiderowProcess("--path", str(tmp_path))
+    yield made
+    made.stop()  # also where a test failed in the middle
+
+
+def test_it_answers_from_start_to_stop(process: WiderowProcess) -> None:
     process.start()
     pid = process.pid
     assert alive(pid)
@@ -30,8 +37,7 @@ def test_it_answers_from_start_to_stop() -> None:
     assert process.endpoint == ""
 
 
-def test_it_can_be_killed_and_started_again(tmp_path: Path) -> None:
-    process = WiderowProcess("--path", str(tmp_path))
+def test_it_can_be_killed_and_started_again(process: WiderowProcess) -> None:
     process.start()
     first = process.pid
     process.kill()
