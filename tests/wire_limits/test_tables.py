@@ -11,7 +11,7 @@ import pytest
 from google.protobuf.message import Message
 
 from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Answer
+from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.requests import (
     ANY,
     batch_get,
@@ -374,3 +374,15 @@ def test_an_instance_holds_64_tables(ask: Ask) -> None:
     assert ask("DeleteTable", m.DeleteTableRequest(table_name="T0")).status == 200
     assert ask("CreateTable", create_table("T64")).status == 200
     assert ask("GetRow", get_row("T64")).status == 200
+
+
+@pytest.mark.parametrize("size", [1, 255, 256])
+def test_instance_names_end_at_255_characters(widerow_server: WiderowServer, size: int) -> None:
+    """Ours: the service's 3 to 16 are those of its console, and nothing here is made in one."""
+    sender = Sender(instance="i" * size)
+    with Wire(widerow_server.endpoint) as wire:
+        answer = wire.ask(sender.request("ListTable"))
+    if size <= 255:
+        assert answer.status == 200
+    else:
+        assert answer.error == invalid(f"Invalid instance name: '{'i' * size}'.")
