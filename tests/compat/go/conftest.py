@@ -56,7 +56,7 @@ def fetch_modules(program: str) -> None:
         said = str(error.stderr).strip()
         if "SECURITY ERROR" in said:  # other bytes than go.sum knows are not a missing network
             raise
-        pytest.skip(f"the Go SDK is not tested: its modules cannot be had: {said[-300:]}")
+        pytest.skip(f"the Go SDK is not tested: its modules cannot be had: {said.splitlines()[-1]}")
 
 
 def run(*command: str, seconds: int = BUILD_SECONDS_MAX) -> str:

@@ -1,0 +1,345 @@
+"""Every action through the vendor's Java SDK, against `widerow serve` on RocksDB.
+
+Each test judges one scenario of the program beside it, for each of the clients that ran it: this
+SDK checks the signature of every answer, on request also its digest, and can compress its requests
+and sign with V4 (wire §1.4, §1.5, §1.8).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+# The first test waits for the build, on a fresh machine for the download of the SDK too.
+pytestmark = pytest.mark.timeout(600)
+
+Java = Callable[[str], dict[str, Any]]
+
+FINE = "no error"
+KEY = [["pk", "STRING", False], ["n", "INTEGER", False]]  # whether auto-increment
+
+
+def refused(status: int, code: str, message: str) -> dict[str, Any]:
+    return {"status": status, "code": code, "message": message, "request id": 36}
+
+
+def invalid(message: str) -> dict[str, Any]:
+    return refused(400, "OTSParameterInvalid", message)
+
+
+def wrong_key(message: str) -> dict[str, Any]:
+    return refused(400, "OTSInvalidPK", message)
+
+
+CONDITION_FAILED = refused(403, "OTSConditionCheckFail", "Condition check failed.")
+NO_TABLE = refused(404, "OTSObjectNotExist", "Requested table does not exist.")
+CONDITION_FAILED_ROW = {"code": "OTSConditionCheckFail", "message": "Condition check failed."}
+
+
+def written(row: object = None) -> dict[str, Any]:
+    return {"row": row, "units": [0, 1]}
+
+
+def read(row: object) -> dict[str, Any]:
+    return {"row": row, "units": [1, 0]}
+
+
+def row(pk: str, n: int, *cells: list[Any]) -> list[Any]:
+    return [[["pk", pk], ["n", n]], [*cells]]
+
+
+# --- tables (semantics §2) -------------------------------------------------------------------
+
+
+def test_a_table_is_described_as_it_was_created(java: Java) -> None:
+    assert java("tables")["described"] == {
+        "name": "tables_all",
+        "key": [
+            ["s", "STRING", False],
+            ["i", "INTEGER", False],
+            ["b", "BINARY", False],
+            ["seq", "INTEGER", True],
+        ],
+        "defined": [
+            ["di", "INTEGER"],
+            ["dd", "DOUBLE"],
+            ["db", "BOOLEAN"],
+            ["ds", "STRING"],
+            ["dx", "BINARY"],
+        ],
+        "options": [86400, 3, 3600],
+        "allow update": False,
+        "full row": False,
+        "throughput": [2, 1],
+        "stream": {"hours": 24, "columns": ["di", "ds"], "has id": True, "recent": True},
+        "indexes": 0,
+        "splits": 0,
+        "encryption": ["SSE_BYOK", "key-1", "acs:ram::1:role/kms"],
+        "created now": True,
+    }
+
+
+def test_a_table_of_defaults_is_described(java: Java) -> None:
+    assert java("tables")["plain"] == {
+        "name": "tables_plain",
+        "key": KEY,
+        "defined": [],
+        "options": [-1, 1, 86400],
+        "allow update": True,
+        "full row": False,
+        "throughput": [0, 0],
+        "stream": "off",
+        "indexes": 0,
+        "splits": 0,
+        "encryption": "off",
+        "created now": True,
+    }
+
+
+def test_tables_are_listed_and_deleted(java: Java) -> None:
+    facts = java("tables")
+    assert facts["listed"] == ["tables_all", "tables_plain"]
+    assert facts["deleted"] == 36  # the length of a request id
+    assert facts["gone"] == NO_TABLE
+
+
+def test_updates_answer_the_options_and_the_stream(java: Java) -> None:
+    facts = java("update table")
+    streaming = {"hours": 48, "has id": True, "recent": True}
+    assert facts["options"] == [172800, 5, 7200]
+    assert facts["throughput"] == [0, 0]
+    assert facts["stream"] == {**streaming, "columns": []}
+    assert facts["widened"] == {**streaming, "columns": ["a", "b"]}
+    assert facts["stopped"] == "off"
+    assert facts["described"]["options"] == [172800, 5, 7200]
+    assert facts["described"]["stream"] == "off"
+
+
+def test_throughput_does_not_change_twice_in_two_minutes(java: Java) -> None:
+    assert java("update table")["throughput change"] == refused(
+        403,
+        "OTSTooFrequentReservedThroughputAdjustment",
+        "Capacity unit adjustment is too frequent.",
+    )
+
+
+def test_defined_columns_come_and_go(java: Java) -> None:
+    assert java("defined columns") == {
+        "added": [["age", "INTEGER"], ["city", "STRING"]],
+        "twice": invalid("Duplicated defined column name: 'age'."),
+        "removed": [["city", "STRING"]],
+        "absent": invalid("Column does not exist:age."),
+    }
+
+
+# --- rows (semantics §4, §5) -----------------------------------------------------------------
+
+
+def test_every_type_of_value_comes_back_as_it_was_written(java: Java) -> None:
+    facts = java("values")
+    assert facts["row"] == row(
+        "värde 值",
+        1,
+        ["bytes", {"binary": "00ff10"}],
+        ["double", {"double": 2.5}],
+        ["empty", ""],
+        ["least", -(2**63)],
+        ["most", 2**63 - 1],
+        ["no", False],
+        ["text", "héllo 世界"],
+        ["yes", True],
+    )
+    assert facts["dated now"]
+    assert facts["put units"] == [0, 1]
+    assert facts["get units"] == [1, 0]
+    assert facts["request id"] == 36
+
+
+def test_the_newest_versions_are_kept(java: Java) -> None:
+    assert java("values")["versions"] == [["c", 4, 4], ["c", 3, 3], ["c", 2, 2]]
+
+
+def test_a_row_without_attributes_is_its_binary_key(java: Java) -> None:
+    assert java("values")["only the key"] == [[["b", {"binary": "0001ff"}]], []]
+
+
+def test_reads_select_columns_versions_and_times(java: Java) -> None:
+    assert java("selections") == {
+        "columns": [["b", "b new", 2], ["d", "d new", 2]],
+        "column range": [["b", "b new", 2], ["c", "c new", 2]],
+        "two versions": [["a", "a new", 2], ["a", "a old", 1]],
+        "times": [["a", "a old", 1]],
+        "one time": [["a", "a new", 2]],
+        "no such column": None,
+        "missing row": None,
+        "missing units": [1, 0],
+    }
+
+
+def test_a_wide_row_is_read_whole_by_names_and_by_pages(java: Java) -> None:
+    assert java("wide row") == {
+        "columns": 2048,
+        "first": "c0000",
+        "last": "c2047",
+        "sum": sum(range(2048)),
+        "selection": 128,
+        "page": [["c1500", 1500], ["c1501", 1501]],
+    }
+
+
+def test_a_row_larger_than_an_answer_arrives_whole(java: Java) -> None:
+    whole = [[f"c{each}", each, 2**20] for each in range(6)]
+    assert java("heavy row") == {"alone": whole, "in a batch": whole}
+
+
+def test_an_update_puts_deletes_and_increments(java: Java) -> None:
+    assert java("update row") == {
+        "incremented": [["count", 7]],
+        "incremented again": [["count", -3]],
+        "units": [0, 1],
+        "cells": [["kept", "kept", 1], ["one", "old", 1], ["put", "put", 5]],
+        "increment of text": invalid("INCREMENT requires an integer column, column name: kept."),
+    }
+
+
+def test_a_deleted_row_is_gone_and_deleting_none_is_fine(java: Java) -> None:
+    assert java("delete row") == {"units": [0, 1], "left": None}
+
+
+def test_conditions_that_fail_change_nothing(java: Java) -> None:
+    assert java("conditions") == {
+        "inserted": FINE,
+        "inserted twice": CONDITION_FAILED,
+        "update of none": CONDITION_FAILED,
+        "column fails": CONDITION_FAILED,
+        "column holds": FINE,
+        "composite fails": CONDITION_FAILED,
+        "left": [["price", 20]],
+    }
+
+
+def test_the_server_makes_increasing_keys(java: Java) -> None:
+    assert java("auto-increment") == {
+        "partition key": "a",
+        "increasing": True,
+        "last": [["number", 2]],
+    }
+
+
+# --- batches (semantics §4.8, §5.5) ----------------------------------------------------------
+
+
+def test_a_batch_reads_rows_of_two_tables(java: Java) -> None:
+    assert java("batch get") == {
+        "rows": [
+            read(row("a", 1, ["c", "first"])),
+            read(row("a", 2, ["c", "second"])),
+            read(None),
+            {"code": "OTSInvalidPK", "message": "Validate PK size fail. Input: 1, Meta: 2."},
+        ],
+        "others": [read([[["b", {"binary": "07"}]], [["c", "third"]]])],
+        "failed rows": 1,
+    }
+
+
+def test_a_batch_writes_around_the_rows_that_fail(java: Java) -> None:
+    assert java("batch write") == {
+        "rows": [
+            written(row("put", 1)),
+            CONDITION_FAILED_ROW,
+            written(row("update", 1, ["count", 42])),
+            written(),
+            {"code": "OTSInvalidPK", "message": "Validate PK name fail. Input: m, Meta: n."},
+        ],
+        "none": [{"code": "OTSObjectNotExist", "message": "Requested table does not exist."}],
+        "failed rows": 3,
+        "after": [[["c", "put"]], None, [["count", 42]], None],
+    }
+
+
+def test_an_atomic_batch_writes_all_or_nothing(java: Java) -> None:
+    apart = {
+        "code": "OTSDataOutOfRange",
+        "message": "Data out of scope of atomic. Atomic PartKey:b. Data PartKey:c",
+    }
+    assert java("atomic batch") == {
+        "both": [written(), written()],
+        "failed": [CONDITION_FAILED_ROW, CONDITION_FAILED_ROW],
+        "apart": [apart, apart],
+        "after": [[["c", "1"]], [["c", "2"]], None, None],
+    }
+
+
+# --- ranges and filters (semantics §5.3, §5.6) -----------------------------------------------
+
+
+def test_ranges_are_read_in_pages_both_ways(java: Java) -> None:
+    rows = [row(pk, n, ["c", f"{pk}{n}"]) for pk in "ab" for n in range(1, 5)]
+    assert java("ranges") == {
+        "forward": rows,
+        "page sizes": [3, 3, 2],
+        "backward": rows[::-1],
+        "inner": rows[1:5],
+        "exact limit": [8, [8]],  # nothing follows, so no key to go on from
+        "wrong way": invalid("Begin key must less than end key in FORWARD"),
+    }
+
+
+def test_the_iterator_of_the_sdk_reads_more_than_a_page(java: Java) -> None:
+    assert java("range iterator") == {
+        "rows": 5200,
+        "first": row("a", 0, ["c", 0]),
+        "last": row("a", 5199, ["c", 5199]),
+    }
+
+
+def test_filters_choose_rows_and_columns(java: Java) -> None:
+    assert java("filters") == {
+        "above": [3, 4, 5],
+        "missing passes": [1, 2, 3, 4, 5],
+        "missing filters": [2, 4],
+        "and": [4],
+        "not": [1, 2],
+        "or of not": [1, 2, 5],
+        "expression": [4, 5],
+        "page": [["price", 20]],
+        "rejected": None,
+    }
+
+
+# --- errors (semantics §3, §18) --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mistake", "answer"),
+    [
+        ("no table", NO_TABLE),
+        ("short key", wrong_key("Validate PK size fail. Input: 1, Meta: 2.")),
+        ("misnamed key", wrong_key("Validate PK name fail. Input: m, Meta: n.")),
+        (
+            "mistyped key",
+            wrong_key("Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER."),
+        ),
+        ("infinite key", invalid("VT_INF_MIN is an invalid type for the primary key.")),
+        ("exists", refused(409, "OTSObjectAlreadyExist", "Requested table already exists.")),
+        ("column name", invalid("Invalid column name: 'not valid'.")),
+        (
+            "not offered",
+            refused(400, "OTSUnsupportOperation", "Unsupported operation: 'ListStream'."),
+        ),
+    ],
+)
+def test_mistakes_have_the_code_and_the_text_of_the_service(
+    java: Java, mistake: str, answer: dict[str, Any]
+) -> None:
+    assert java("errors")[mistake] == answer
+
+
+# --- the asynchronous client -----------------------------------------------------------------
+
+
+def test_a_hundred_requests_at_once_are_answered_by_callbacks(asynchronous: Java) -> None:
+    assert asynchronous("callbacks") == {
+        "sum": sum(n * n for n in range(100)),
+        "refused": "OTSObjectNotExist",
+    }
