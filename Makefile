@@ -7,7 +7,7 @@ BASE_PYTHON ?= python3
 WORKERS ?= auto
 PYTEST_ARGS ?=
 
-.PHONY: help setup serve check format test demo bench clean
+.PHONY: protobuf help setup serve check format test demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,9 @@ demo: $(STAMP) ## start a server, run the student-card example against it, stop
 
 bench: $(STAMP) ## measure start-up and the basic operations
 	$(PY) bench/startup.py
+
+protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest protobuf
+	$(PY) tools/protobuf_range.py
 
 clean: ## remove everything that a target made, except data
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
