@@ -68,7 +68,8 @@ def build(work: Path) -> list[str]:
     libraries = f"{fetched_libraries()}/*"
     sources = [str(path) for path in sorted(SOURCES.glob("*.java"))]
     options = ["--release", "11", "-encoding", "UTF-8", "-Xlint:all", "-Werror"]
-    run("javac", *[f"-J{each}" for each in JVM], *options, "-cp", libraries, "-d", str(work), *sources)
+    options += [f"-J{each}" for each in JVM]
+    run("javac", *options, "-cp", libraries, "-d", str(work), *sources)
     return ["java", *JVM, "-cp", f"{work}{os.pathsep}{libraries}", "Actions"]
 
 
