@@ -161,12 +161,6 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "Column does not exist:{name}.", "DeleteDefinedColumn of a column that is not defined"
     ),
     Rule.DEFINED_COLUMN_MISSING: _invalid(
-        "No column is specified.", "a change of defined columns without columns", published=False
-    ),
-    Rule.DEFINED_COLUMN_UNKNOWN: _invalid(
-        "Column does not exist:{name}.", "DeleteDefinedColumn of a column that is not defined"
-    ),
-    Rule.DEFINED_COLUMN_MISSING: _invalid(
         "No column is specified.",
         "AddDefinedColumn or DeleteDefinedColumn without columns",
         published=False,

@@ -1,6 +1,7 @@
 """Every error has its foreign form, in the service's words (semantics §3, §4, §5, §18)."""
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
@@ -27,7 +28,7 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
-from widerow.wire.tablestore import messages
+from widerow.wire.tablestore import error_table, messages
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 
@@ -41,6 +42,13 @@ def test_every_rule_has_a_foreign_form() -> None:
 
 def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
     assert set(FAILURES) == {StorageFailure, *StorageFailure.__subclasses__()}
+
+
+def test_no_rule_is_listed_twice() -> None:
+    # A dictionary would keep the last of two rows in silence.
+    source = Path(error_table.__file__).read_text(encoding="utf-8")
+    listed = re.findall(r"^    (Rule\.\w+): ", source, re.MULTILINE)
+    assert len(listed) == len(set(listed)) == len(Rule)
 
 
 @pytest.mark.parametrize("rule", Rule)
