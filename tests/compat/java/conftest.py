@@ -98,7 +98,9 @@ def fetch(pom: Path, place: Path) -> None:
         said = (str(error.stdout) + str(error.stderr)).strip()
         if "hecksum validation failed" in said:  # other bytes are not a missing network
             raise
-        pytest.skip(f"the Java SDK is not tested: its libraries cannot be had: {said.splitlines()[0]}")
+        pytest.skip(
+            f"the Java SDK is not tested: its libraries cannot be had: {said.splitlines()[0]}"
+        )
 
 
 def run(*command: str, seconds: int = BUILD_SECONDS_MAX) -> None:
