@@ -33,9 +33,10 @@ BATCH_WRITE_ROWS_MAX: Final = 200  # (§4.8)
 BATCH_WRITE_BYTES_MAX: Final = 4 * 1024 * 1024  # (§4.8)
 RANGE_ROWS_MAX: Final = 5000  # rows scanned for one page of GetRange (§5.6)
 RANGE_BYTES_MAX: Final = 4 * 1024 * 1024  # bytes scanned for one page of GetRange (§5.6)
-# Cells of one row in one answer; above it a token leads on (§5.4). Well above the 4 MB of a page,
-# because SDKs without tokens (Go) would cut a row short, or ask for its first page for ever.
-ROW_PAGE_BYTES_MAX: Final = 16 * 1024 * 1024
+# Cells of one row in one answer are well above the 4 MB of a page, because SDKs without tokens (Go)
+# would cut a row short, or ask for its first page for ever.
+ROW_PAGE_BYTES_MAX: Final = 16 * 1024 * 1024  # cells of one row; a token leads on (§5.4)
+BATCH_GET_BYTES_MAX: Final = 32 * 1024 * 1024  # cells of one BatchGetRow; then rows go on by token
 FILTER_NODES_MAX: Final = 32  # composites and leaves at any depth (§5.3)
 FILTER_PATTERN_MEMORY_MAX: Final = 1024 * 1024  # of a compiled pattern and its matching states
 FILTER_PATTERN_BYTES_MAX: Final = 1024  # a regular expression of a filter; real ones are short

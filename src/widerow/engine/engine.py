@@ -41,7 +41,12 @@ from widerow.engine.tables import (
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
 from widerow.keys.layout import sequence_key
-from widerow.limits import BATCH_GET_ROWS_MAX, TABLES_PER_INSTANCE_MAX
+from widerow.limits import (
+    BATCH_GET_BYTES_MAX,
+    BATCH_GET_ROWS_MAX,
+    ROW_PAGE_BYTES_MAX,
+    TABLES_PER_INSTANCE_MAX,
+)
 from widerow.model.condition import RowExpectation
 from widerow.model.requests import (
     BatchGet,
@@ -211,9 +216,17 @@ class Engine:
             for key in get.keys:
                 check_point_key(key, write=False)
         snapshot = self.store.snapshot()
-        return [self._get_rows(snapshot, instance, get) for get in request.tables]
+        answered: list[list[RowOutcome]] = []
+        room = BATCH_GET_BYTES_MAX
+        for get in request.tables:
+            outcomes = self._get_rows(snapshot, instance, get, room)
+            room -= sum(len(outcome.read.row) for outcome in outcomes if outcome.read is not None)
+            answered.append(outcomes)
+        return answered
 
-    def _get_rows(self, reader: Reader, instance: str, get: TableGet) -> list[RowOutcome]:
+    def _get_rows(
+        self, reader: Reader, instance: str, get: TableGet, room: int
+    ) -> list[RowOutcome]:
         try:
             table = self.catalog.find(instance, get.table)
         except WiderowError as error:
@@ -229,10 +242,14 @@ class Engine:
                 outcomes.append(RowOutcome(error=values))
                 continue
             key, record = next(records)
+            page = min(room, ROW_PAGE_BYTES_MAX)
             read = (
-                None if record is None else read_record(reader, key, record, values, rule, resume)
+                None
+                if record is None
+                else read_record(reader, key, record, values, rule, resume, page)
             )
             answer = ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
+            room -= len(answer.row)
             outcomes.append(RowOutcome(read=answer))
         return outcomes
 

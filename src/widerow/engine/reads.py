@@ -56,16 +56,17 @@ def read_record(
     values: Sequence[KeyValue],
     rule: ReadRule,
     resume: Resume | None = None,
+    room: int = ROW_PAGE_BYTES_MAX,
 ) -> Selected | None:
     """What `rule` selects of a stored row, or None where the row is not there any more.
 
-    `resume`: where the page before stopped, for wide rows.
+    `resume`: where the page before stopped, and `room`: bytes of cells in this one, for wide rows.
     """
     header = header_of(record)
     if copied(header, rule) and resume is None:
         return Selected(record[HEADER_BYTES:], header.key_size + header.data_size)
     if header.kind == RecordKind.WIDE:
-        return read_wide(reader, (key, record, header), values, rule, resume, ROW_PAGE_BYTES_MAX)
+        return read_wide(reader, (key, record, header), values, rule, resume, room)
     return _read_selected(record, header, values, rule, resume)
 
 

@@ -12,7 +12,7 @@ from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import RowRead
+from widerow.model.requests import BatchGet, RowRead, TableGet
 from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
@@ -26,6 +26,7 @@ from widerow.testing.changes import (
     delete_all,
     get,
     increment,
+    primary_key,
     put,
     put_cells,
     scan,
@@ -185,6 +186,17 @@ def test_a_very_wide_row_is_read_in_pages(engine: Engine) -> None:
         (Selection(filter=Comparison("c18", Comparator.EXIST, 0)), []),
     ):
         assert _names(_pages(engine, selection)) == expected
+
+
+def test_a_batch_of_very_wide_rows_is_bounded(engine: Engine) -> None:
+    for n in range(8):
+        write(engine, update("t", KEY, put_cells({f"c{n:02}": "v" * 2_000_000})))
+    keys = (primary_key(KEY),) * 4
+    (outcomes,) = engine.batch_get_row("i", BatchGet((TableGet("t", keys, Selection()),)))
+    reads = [outcome.read for outcome in outcomes if outcome.read is not None]
+    counts = [len((decode_row(read.row) or ({}, {}))[1]) for read in reads]
+    assert counts == [8, 8, 1, 1]  # each row moves on, however little room is left
+    assert [read.resume is None for read in reads] == [True, True, False, False]
 
 
 def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:
