@@ -11,6 +11,7 @@ import pytest
 
 import mutate
 import mutations
+import recorded
 from widerow.engine.engine import Engine
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.wire.tablestore.operations.table import OPERATIONS
@@ -34,7 +35,7 @@ def test_a_store_on_disk_is_whole_afterwards(tmp_path: Path) -> None:
 
 
 def test_a_case_is_a_matter_of_its_seed() -> None:
-    requests = mutate.recorded("T")
+    requests = recorded.recorded("T")
     first = [mutate.case_of(7, number, requests) for number in range(200)]
     assert first == [mutate.case_of(7, number, requests) for number in range(200)]
     other = [mutate.case_of(8, number, requests) for number in range(200)]
@@ -47,7 +48,7 @@ def test_a_case_is_a_matter_of_its_seed() -> None:
 )
 def test_a_mutation_changes_bodies(family: str, name: str) -> None:
     mutation = mutations.FAMILIES[family][name]
-    bodies = [body for _, _, body in mutate.recorded("T") if body]
+    bodies = [body for _, _, body in recorded.recorded("T") if body]
     spoiled = [mutation(Random(number), body) for number, body in enumerate(bodies)]  # noqa: S311  # nothing secret
     assert sum(after != before for after, before in zip(spoiled, bodies, strict=True)) > 5
 
@@ -92,7 +93,7 @@ def test_a_slow_answer_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_row_that_changes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = [each for each in mutate.recorded(mutate.KEPT) if each[0] == "PutRow"]
+    kept = [each for each in recorded.recorded(mutate.KEPT) if each[0] == "PutRow"]
     monkeypatch.setattr(mutate, "recorded", lambda _: kept)
     assert found() == {"a row changed that nobody asked to change"}
 
