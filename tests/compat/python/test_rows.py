@@ -353,7 +353,7 @@ def test_values_and_cells_have_bounds(plain: OTSClient) -> None:
 
 def test_a_row_larger_than_an_answer_is_read_in_pieces(plain: OTSClient) -> None:
     create(plain, SCHEMA)
-    written = {f"c{n:02}": f"{n:02}" * 500_000 for n in range(10)}  # 10 MB; a request carries 5
+    written = {f"c{n:02}": f"{n:02}" * 500_000 for n in range(20)}  # 20 MB; a request carries 5
     for column in written.items():
         plain.update_row("t", Row(PK, {"PUT": [column]}), IGNORE)
     read: dict[str, object] = {}
