@@ -414,12 +414,21 @@ def test_a_page_of_a_range_has_at_most_4_mb(ask: Ask, table: str, direction: int
     assert pages(ask, table, direction=direction) == [3, 4, 1]
 
 
-def test_one_row_above_4_mb_comes_in_parts(ask: Ask, table: str) -> None:
-    """No request of 5 MB writes such a row at once; three updates do."""
-    for name in ("a", "b", "c"):
+# --- wide rows: 16 MB of one, 32 MB of a batch ---------------------------------------------------
+
+NAMES: Final = [f"c{number}" for number in range(9)]
+
+
+def widen(ask: Ask, table: str, names: Iterable[str]) -> None:
+    """Columns of 2 MB for the row, by one request each: a request has no room for three."""
+    for name in names:
         change = row_buffer(KEY, [cell(name, bytes(VALUE_MAX))])
         message = m.UpdateRowRequest(table_name=table, row_change=change, condition=ANY)
         assert ask("UpdateRow", message).status == 200
+
+
+def parts(ask: Ask, table: str) -> list[list[str]]:
+    """The columns of the row, answer by answer."""
     request, found = get_row(table), []
     while True:
         answer = m.GetRowResponse.FromString(ask("GetRow", request).body)
@@ -427,7 +436,41 @@ def test_one_row_above_4_mb_comes_in_parts(ask: Ask, table: str) -> None:
         assert row is not None
         found.append(list(row[1]))
         if not answer.next_token:
-            break
+            return found
         request.token = answer.next_token
-    assert len(found) > 1
-    assert [name for names in found for name in names] == ["a", "b", "c"]
+
+
+def test_one_row_above_16_mb_comes_in_parts(ask: Ask, table: str) -> None:
+    widen(ask, table, NAMES[:7])  # 14 MB
+    assert parts(ask, table) == [NAMES[:7]]
+    widen(ask, table, NAMES[7:])  # 18 MB
+    found = parts(ask, table)
+    assert len(found) == 2
+    assert [name for names in found for name in names] == NAMES
+
+
+def test_a_batch_above_32_mb_goes_on_by_tokens(ask: Ask, table: str) -> None:
+    """Four times a row of 14 MB: when the room is used up, a row still has one column."""
+    widen(ask, table, NAMES[:7])
+    request = batch_get(table)
+    asked = request.tables[0]
+    asked.primary_key.extend([key_buffer(KEY)] * 3)
+    (answered,) = m.BatchGetRowResponse.FromString(ask("BatchGetRow", request).body).tables
+    assert [row.is_ok for row in answered.rows] == [True] * 4
+    found = [_names(row.row) for row in answered.rows]
+    assert found[:2] == [NAMES[:7]] * 2
+    assert found[3] == NAMES[:1]
+    assert [bool(row.next_token) for row in answered.rows] == [False, False, True, True]
+
+    del asked.primary_key[2:]
+    asked.token.extend(row.next_token for row in answered.rows[2:])
+    (rest,) = m.BatchGetRowResponse.FromString(ask("BatchGetRow", request).body).tables
+    assert [names + _names(row.row) for names, row in zip(found[2:], rest.rows, strict=True)] == [
+        NAMES[:7]
+    ] * 2
+    assert not any(row.next_token for row in rest.rows)
+
+
+def _names(data: bytes) -> list[str]:
+    row = decode_row(data[4:])
+    return [] if row is None else list(row[1])
