@@ -2,26 +2,45 @@
 # nothing asks the network, until pyproject.toml changes.
 VENV := .venv
 PY := $(VENV)/bin/python
+RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
+COMPILED := build/compiled
+SOURCES := $(shell find src -name '*.py')
 BASE_PYTHON ?= python3
 WORKERS ?= auto
+HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storage \
+	tests/unit/wire tests/conformance tests/golden
 PYTEST_ARGS ?=
 
-.PHONY: protobuf help setup serve check format test demo bench clean
+.PHONY: compiled plain protobuf help setup compile serve check format test demo bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(STAMP): pyproject.toml
+$(RUNTIME): pyproject.toml
 	@$(BASE_PYTHON) -c 'import sys; sys.exit("widerow needs Python 3.11 or newer: make BASE_PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(BASE_PYTHON) -m venv $(VENV)
-	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77' 'mypy[mypyc]>=2.1'
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
+	@touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME)
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[dev]'
 	@touch $(STAMP)
+
+# A copy of the package with the hot modules compiled, never in src: an edited module must not go
+# on running as it was. Without a C compiler the copy is plain Python (setup.py).
+$(COMPILED)/.stamp: $(RUNTIME) setup.py $(SOURCES)
+	rm -rf $(COMPILED)
+	$(PY) setup.py --quiet build --build-base build/mypyc --build-lib $(COMPILED) > build.log 2>&1 || { cat build.log; exit 1; }
+	@mkdir -p $(COMPILED) && mv build.log $(COMPILED)/ && touch $@
 
 setup: $(STAMP) ## create .venv and install everything
 
-serve: $(STAMP) ## start widerow on 127.0.0.1:8087 with its data in ./widerow-data
-	$(VENV)/bin/widerow serve --path widerow-data
+compile: $(COMPILED)/.stamp ## compile the hot modules into build/compiled
+
+serve: $(COMPILED)/.stamp ## start widerow on 127.0.0.1:8087 with its data in ./widerow-data
+	PYTHONPATH=$(COMPILED) $(VENV)/bin/widerow serve --path widerow-data
 
 check: $(STAMP) ## format, lint, types, import contracts, tidy
 	$(VENV)/bin/ruff format --check .
@@ -34,8 +53,13 @@ format: $(STAMP) ## rewrite the sources in the project's shape
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-test: $(STAMP) ## run every test (PYTEST_ARGS='-x tests/unit', WORKERS=0 for one process)
+test: plain $(if $(PYTEST_ARGS),,compiled) ## run every test (PYTEST_ARGS='-x tests/unit' runs those, plain only)
+
+plain: $(STAMP) ## run every test on the modules as they stand in src (WORKERS=0: one process)
 	$(VENV)/bin/pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules once more, compiled
+	PYTHONPATH=$(COMPILED) $(VENV)/bin/pytest -n $(WORKERS) $(HOT_TESTS)
 
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server

@@ -7,6 +7,7 @@ from importlib import metadata
 from typing import Final
 
 from widerow import __version__
+from widerow.rows import cells
 
 __all__ = ["show_version"]
 
@@ -18,6 +19,7 @@ def show_version(*, as_json: bool) -> None:
     """Print the versions, as a table or as one JSON document."""
     facts = {
         "widerow": __version__,
+        "compiled": "yes" if _is_compiled() else "no",
         "python": platform.python_version(),
         "platform": platform.platform(),
         **{name: _installed(name) for name in _LIBRARIES},
@@ -32,6 +34,11 @@ def show_version(*, as_json: bool) -> None:
     for name, value in facts.items():
         table.add_row(name, value or "not installed")
     Console().print(table)
+
+
+def _is_compiled() -> bool:
+    """Whether the hot modules run as machine code (setup.py)."""
+    return not str(cells.__file__).endswith(".py")
 
 
 def _installed(name: str) -> str | None:
