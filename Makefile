@@ -12,10 +12,10 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 	tests/unit/wire tests/conformance tests/golden
 PYTEST_ARGS ?=
 
-.PHONY: compiled plain protobuf help setup compile serve check format test demo bench clean
+.PHONY: compiled plain protobuf help setup compile serve check format test demo bench bench-quick clean
 
 help: ## list the targets
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(RUNTIME): pyproject.toml
 	@$(BASE_PYTHON) -c 'import sys; sys.exit("widerow needs Python 3.11 or newer: make BASE_PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
@@ -64,8 +64,11 @@ compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules o
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server
 
-bench: $(STAMP) ## measure start-up and the basic operations
-	$(PY) bench/startup.py
+bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (ten minutes)
+	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --report
+
+bench-quick: $(STAMP) $(COMPILED)/.stamp ## measure reads, writes and start-up (one minute)
+	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --quick
 
 protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest protobuf
 	$(PY) tools/protobuf_range.py

@@ -1,9 +1,11 @@
-"""A server that answers every request with its own body: what HTTP alone costs.
+"""A server that answers every request with so many bytes: what HTTP alone costs.
 
     python bench/echo.py
 
 It is widerow's listener, on the same loop, with nothing behind it: no signature, no message, no
-store. `bench/basic.py` runs it to have something to compare with. Prints `endpoint=… pid=…`.
+store. `POST /1443` is answered with 1443 bytes, so that a comparison sends and gets bodies of the
+sizes of what it is compared with; any other path is answered with the request's own body. Prints
+`endpoint=… pid=…` when it answers.
 """
 
 import asyncio
@@ -20,14 +22,25 @@ from widerow.server.message import Reply, Request, Response
 from widerow.server.system import SystemClock
 
 _HEAD: Final = b"x-ots-contenttype: protocol buffer\r\n"
+_BYTES_MAX: Final = 16 * 1024 * 1024
 
 
 class Echo:
-    """A handler that says what it hears."""
+    """A handler that says what it hears, or as much as it is asked for."""
+
+    def __init__(self) -> None:
+        """No size asked for yet."""
+        self._bodies: dict[bytes, bytes] = {}
 
     def handle(self, request: Request, _reply: Reply) -> Response:
-        """The request's body, at once."""
-        return Response(200, _HEAD, request.body)
+        """The answer, at once."""
+        body = self._bodies.get(request.target)
+        if body is None:
+            size = request.target.removeprefix(b"/")
+            if not size.isdigit() or int(size) > _BYTES_MAX:
+                return Response(200, _HEAD, request.body)
+            body = self._bodies[request.target] = bytes(int(size))
+        return Response(200, _HEAD, body)
 
     def refuse(self, error: WiderowError) -> Response:
         """What was wrong with what was no request."""

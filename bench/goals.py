@@ -1,0 +1,228 @@
+"""The goals, as ratios of what one run on one machine measured.
+
+A goal is a name, a bound and a formula over the results; it is not judged where the run has not
+what it needs (a peer that is not installed, a case left out).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+Record = Mapping[str, Any]
+
+
+class Missing(LookupError):
+    """The run does not have this case."""
+
+
+class Results:
+    """The results of a run, found by name."""
+
+    def __init__(self, results: Sequence[Record]) -> None:
+        """`results` as they stand in the JSON."""
+        self._results = results
+
+    def find(self, name: str, connections: int | None = None, group: str | None = None) -> Record:
+        """The first case whose name begins like this. Raises: `Missing`."""
+        for each in self._results:
+            if (
+                each["name"].startswith(name)
+                and connections in (None, each["connections"])
+                and group in (None, each["group"])
+            ):
+                return each
+        raise Missing(name)
+
+    def cpu(self, name: str, connections: int | None = None) -> float:
+        """Microseconds of processor time for a request of a case."""
+        return float(self.find(name, connections)["cpu_us"])
+
+    def also(self, name: str, what: str, connections: int | None = None) -> float:
+        """A figure that only some cases have."""
+        return float(self.find(name, connections)["also"][what])
+
+    def ends(self, group: str, name: str) -> tuple[Record, Record]:
+        """The first and the last case of a group with such a name. Raises: `Missing`."""
+        found = [
+            each
+            for each in self._results
+            if each["group"] == group and each["name"].startswith(name)
+        ]
+        if len(found) < 2:
+            raise Missing(name)
+        return found[0], found[-1]
+
+
+class Goal(NamedTuple):
+    """`figure` of the results is to be at most, or at least, `bound`."""
+
+    work: str
+    what: str
+    bound: float
+    figure: Callable[[Results], float]
+    at_most: bool = True
+
+
+class Judged(NamedTuple):
+    """A goal, its figure in one run, and whether it is met; None where it could not be judged."""
+
+    goal: Goal
+    figure: float | None
+    met: bool | None
+
+
+def grown(group: str, name: str, what: str = "cpu_us") -> Callable[[Results], float]:
+    """The last of a row of cases in terms of the first."""
+
+    def ratio(results: Results) -> float:
+        first, last = results.ends(group, name)
+        return float(last[what]) / float(first[what])
+
+    return ratio
+
+
+def fairness(beside: str) -> Callable[[Results], float]:
+    """The 99th percentile beside other load, in terms of that alone."""
+
+    def ratio(results: Results) -> float:
+        alone = results.find("GetRow alone")["p99_us"]
+        return float(results.find(f"GetRow beside {beside}")["p99_us"]) / float(alone)
+
+    return ratio
+
+
+def sync_ratio(results: Results) -> float:
+    """What a lone PutRow takes, in syncs of as many bytes."""
+    sync = results.find("append a row, sync")["p50_us"]
+    return float(results.find("PutRow", 1, "write")["p50_us"]) / float(sync)
+
+
+def wide_ratio(results: Results) -> float:
+    """The last of many calls that widen a row, in terms of the first."""
+    grow = results.find("UpdateRow, 100 new columns each")["also"]
+    return float(grow["last_us"]) / float(grow["first_us"])
+
+
+def rows_per_second(name: str) -> Callable[[Results], float]:
+    """Rows for a second of processor time."""
+    return lambda results: float(results.find(name)["rows_per_cpu_second"])
+
+
+GOALS: Final = (
+    Goal(
+        "GetRow, 1 KB",
+        "× CPU of the echo",
+        3.5,
+        lambda r: r.cpu("GetRow") / r.cpu("echo of GetRow"),
+    ),
+    Goal(
+        "GetRow, 1 KB",
+        "× less CPU than dynalite's GetItem",
+        6,
+        lambda r: r.cpu("dynalite GetItem") / r.cpu("GetRow"),
+        at_most=False,
+    ),
+    Goal(
+        "GetRow, 1 KB",
+        "× CPU of PostgreSQL's select",
+        1,
+        lambda r: r.cpu("GetRow") / r.cpu("PostgreSQL select"),
+    ),
+    Goal(
+        "PutRow, 128 connections",
+        "× CPU of the echo",
+        4,
+        lambda r: r.cpu("PutRow", 128) / r.cpu("echo of PutRow", 128),
+    ),
+    Goal(
+        "PutRow, 128 connections",
+        "× less CPU than dynalite's PutItem",
+        5,
+        lambda r: r.cpu("dynalite PutItem") / r.cpu("PutRow", 128),
+        at_most=False,
+    ),
+    Goal(
+        "PutRow, 128 connections",
+        "× CPU of PostgreSQL's upsert",
+        0.5,
+        lambda r: r.cpu("PutRow", 128) / r.cpu("PostgreSQL upsert", 128),
+    ),
+    Goal(
+        "PutRow, 128 connections",
+        "rows to a sync",
+        30,
+        lambda r: r.also("PutRow", "writes_per_sync", 128),
+        at_most=False,
+    ),
+    Goal("PutRow, 1 connection", "× one raw sync (median)", 1.5, sync_ratio),
+    Goal(
+        "GetRange, 100 rows",
+        "rows a CPU second",
+        200_000,
+        rows_per_second("GetRange, 100 rows"),
+        at_most=False,
+    ),
+    Goal(
+        "GetRange, 100 rows",
+        "× scanning and hashing alone",
+        2,
+        lambda r: r.cpu("GetRange, 100 rows") / r.cpu("scan 100 rows"),
+    ),
+    Goal(
+        "BatchWriteRow, 200 rows",
+        "rows a CPU second",
+        60_000,
+        rows_per_second("BatchWriteRow, 200 rows"),
+        at_most=False,
+    ),
+    Goal(
+        "GetRow, filter", "× plain GetRow", 2, lambda r: r.cpu("GetRow, filter") / r.cpu("GetRow")
+    ),
+    Goal(
+        "GetRow, projection",
+        "× plain GetRow",
+        2,
+        lambda r: r.cpu("GetRow, 3 columns") / r.cpu("GetRow"),
+    ),
+    Goal(
+        "GetRow, versions to trim",
+        "× plain GetRow",
+        2,
+        lambda r: r.cpu("GetRow, 1 of") / r.cpu("GetRow"),
+    ),
+    Goal("growth: point read", "× CPU, most rows to fewest", 1.5, grown("size", "GetRow at")),
+    Goal("growth: page", "× CPU, most rows to fewest", 1.5, grown("size", "GetRange")),
+    Goal("growth: wide row", "× the first 100 of 1000 UpdateRow, last 100", 1.5, wide_ratio),
+    Goal(
+        "growth: wide row",
+        "× CPU, 100 000 columns to 10",
+        1.5,
+        grown("width", "UpdateRow, row of"),
+    ),
+    Goal("start", "s to the first PutRow", 0.5, lambda r: r.find("start to first")["p50_us"] / 1e6),
+    Goal(
+        "start", "MiB resident then", 100, lambda r: r.also("start to first", "resident_mebibytes")
+    ),
+    Goal(
+        "start",
+        "s to reopen the largest store",
+        1,
+        lambda r: r.find("start to ready")["p50_us"] / 1e6,
+    ),
+    Goal("fairness: BatchWriteRow", "× p99 of GetRow alone", 5, fairness("BatchWriteRow")),
+    Goal("fairness: GetRange of 4 MB", "× p99 of GetRow alone", 5, fairness("GetRange")),
+)
+
+
+def judge(records: Sequence[Record]) -> list[Judged]:
+    """Every goal against the results of a run."""
+    results = Results(records)
+    return [judge_one(goal, results) for goal in GOALS]
+
+
+def judge_one(goal: Goal, results: Results) -> Judged:
+    """One goal. The bound itself meets it."""
+    try:
+        figure = goal.figure(results)
+    except (Missing, ZeroDivisionError, KeyError):
+        return Judged(goal, None, None)
+    return Judged(goal, figure, figure <= goal.bound if goal.at_most else figure >= goal.bound)

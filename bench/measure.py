@@ -1,0 +1,105 @@
+"""One case: warm up, repeat, take the median of each figure."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
+
+from bench.load import Load, Outcome, prepared
+from bench.servers import Place, processor_seconds
+
+WARM_UP_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How long and how often. `rows`: in the table of most cases, which grows to `rows_large`."""
+
+    seconds: float = 2.0
+    repeats: int = 3
+    rows: int = 100_000
+    rows_large: int = 1_000_000
+    quick: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came out of a case; each figure is the median of its repeats.
+
+    `cpu_us`: processor time of the server's process tree for one request. `rows`: rows in one
+    request. `also`: figures that only this case has.
+    """
+
+    group: str
+    name: str
+    connections: int
+    per_second: float
+    p50_us: float
+    p99_us: float
+    cpu_us: float
+    rows: int = 1
+    generator: str = ""
+    repeats: int = 1
+    cpu_us_each: tuple[float, ...] = ()
+    also: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def rows_per_cpu_second(self) -> float:
+        """How many rows a second of the server's processor time is worth."""
+        return self.rows / self.cpu_us * 1e6 if self.cpu_us else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**asdict(self), "rows_per_cpu_second": self.rows_per_cpu_second}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is sent, and how. `rows`: rows in one request."""
+
+    group: str
+    name: str
+    requests: Sequence[bytes]
+    connections: int
+    rows: int = 1
+
+
+def measure(place: Place, case: Case, settings: Settings) -> Result:
+    """Run `case` against a server. Raises: `LoadFailed`."""
+    with prepared(case.requests) as file:
+        load = Load(place.endpoint, case.requests, file)
+        load.run(case.connections, WARM_UP_SECONDS)
+        runs = [timed(place, load, case, settings) for _ in range(settings.repeats)]
+    return combine(case, runs)
+
+
+def timed(place: Place, load: Load, case: Case, settings: Settings) -> tuple[Outcome, float]:
+    """One run, and microseconds of the server's processor time for each request of it."""
+    before = processor_seconds(place.process)
+    outcome = load.run(case.connections, settings.seconds)
+    used = processor_seconds(place.process) - before
+    return outcome, used / outcome.requests * 1e6
+
+
+def combine(case: Case, runs: Sequence[tuple[Outcome, float]]) -> Result:
+    """The medians of several runs."""
+    outcomes = [outcome for outcome, _ in runs]
+    return Result(
+        group=case.group,
+        name=case.name,
+        connections=case.connections,
+        per_second=statistics.median(each.requests / each.seconds for each in outcomes),
+        p50_us=statistics.median(each.p50_us for each in outcomes),
+        p99_us=statistics.median(each.p99_us for each in outcomes),
+        cpu_us=statistics.median(cpu for _, cpu in runs),
+        rows=case.rows,
+        generator=outcomes[0].generator,
+        repeats=len(runs),
+        cpu_us_each=tuple(round(cpu, 1) for _, cpu in runs),
+    )
+
+
+def percentile(values: Iterable[float], share: float) -> float:
+    """The value below which `share` (0 to 1) of them lie, nearest rank. `values` is not empty."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]

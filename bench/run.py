@@ -1,0 +1,252 @@
+"""The benchmark: start what is measured, send it requests, write down what came out.
+
+    python -m bench.run [--quick] [--full] [--only NAME ...] [--json FILE] [--report]
+
+Groups can be chosen by name (`--only read write`). Without `--json` the results go to
+`bench/results.json`; `--report` writes `bench/RESULTS.md` and `bench/charts/` from them. Run it
+from the repository's top. Everything listens on 127.0.0.1; stores lie in a temporary directory, on
+the disk of `--path` if that is given.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from bench import charts, growth, rows, ycsb
+from bench.disk import scan_result, sync_results
+from bench.goals import judge
+from bench.load import LoadFailed, generator
+from bench.machine import describe
+from bench.measure import Case, Result, Settings, measure
+from bench.peers import dynamodb, postgres, redis
+from bench.report import goals_table, markdown
+from bench.servers import Place, echo_server
+from bench.workloads import ask, cases, curve_cases, echo_case, fill, fill_versions, measure_case
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from widerow.testing.http import Wire
+from widerow.testing.process import WiderowProcess
+
+HERE: Final = Path(__file__).parent
+GROUPS: Final = (
+    *("disk", "read", "write", "echo", "ycsb", "curve"),
+    *("size", "width", "fairness", "start", "peer"),
+)
+ROWS_FULL: Final = 10_000_000
+STEPS: Final = 60  # cases of a whole run, about: the length of the bar
+
+
+class Run:
+    """One run: what was chosen, and what came out so far."""
+
+    def __init__(self, settings: Settings, chosen: Iterable[str], bar: Progress) -> None:
+        """`chosen` are groups."""
+        self.settings = settings
+        self.chosen = frozenset(chosen)
+        self.results: list[Result] = []
+        self.skipped: list[dict[str, str]] = []
+        self._bar = bar
+        self._task: TaskID = bar.add_task("", total=STEPS)
+
+    def note(self, what: str) -> None:
+        """Say what is going on."""
+        self._bar.update(self._task, description=what[:60], advance=1)
+
+    def skip(self, name: str, why: str) -> None:
+        """Leave something out, visibly."""
+        self.skipped.append({"name": name, "why": why})
+        self._bar.console.print(f"[yellow]not measured:[/] {name}: {why}")
+
+    def keep(self, results: Iterable[Result]) -> None:
+        """Take results as they come; a load that fails is left out visibly."""
+        try:
+            for each in results:
+                self.note(f"{each.group}: {each.name}")
+                self.results.append(each)
+        except LoadFailed as error:
+            self.skip("a case", str(error))
+
+    def each(self, place: Place, made: Iterable[Case]) -> None:
+        """Measure cases on widerow."""
+        for case in made:
+            if case.group in self.chosen:
+                self.keep(measure_case(place, case, self.settings) for _ in range(1))
+
+
+def measure_all(run: Run, directory: Path) -> None:
+    """Everything chosen, in an order in which nothing disturbs what follows."""
+    store = directory / "store"
+    if "disk" in run.chosen:
+        run.keep(sync_results(directory))
+    with WiderowProcess("--path", str(store)) as server, echo_server() as echo:
+        place = Place(server.endpoint, server.pid)
+        prepare(run, place)
+        basics(run, place, echo)
+        if "fairness" in run.chosen:
+            run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
+        if "ycsb" in run.chosen:
+            count = ycsb.REQUESTS // 5 if run.settings.quick else ycsb.REQUESTS
+            run.each(place, ycsb.cases(run.settings.rows, count))
+        sizes(run, place)
+        if "width" in run.chosen:
+            run.keep(growth.wide_results(place, run.settings))
+    without_server(run, store)
+    if "peer" in run.chosen:
+        peers(run, directory)
+
+
+def prepare(run: Run, place: Place) -> None:
+    """Make the tables and their first rows."""
+    run.note("writing rows")
+    with Wire(place.endpoint) as wire:
+        ask(wire, rows.table())
+        ask(wire, rows.table(rows.VERSIONED))
+    fill(place.endpoint, 0, run.settings.rows)
+    fill_versions(place.endpoint)
+
+
+def basics(run: Run, place: Place, echo: Place) -> None:
+    """The basic operations, the echo of two of them beside each, and the curves."""
+    for case in cases(run.settings.rows):
+        run.each(place, [case])
+        echoed = (case.name, case.connections) in {("GetRow", 32), ("PutRow", 128)}
+        if echoed and "echo" in run.chosen and case.group in run.chosen:
+            size = int(run.results[-1].also["answer_bytes"])
+            run.keep(measure(echo, echo_case(case, size), run.settings) for _ in range(1))
+    connections = (1, 32, 128) if run.settings.quick else None
+    made = curve_cases(run.settings.rows, *([connections] if connections else []))
+    once = Settings(run.settings.seconds, 1)
+    if "curve" in run.chosen:
+        run.keep(measure_case(place, case, once) for case in made)
+
+
+def sizes(run: Run, place: Place) -> None:
+    """Reads at several sizes of the table, which grows meanwhile."""
+    settings = run.settings
+    if "size" not in run.chosen and "start" not in run.chosen:
+        return
+    there = settings.rows
+    middle = round((settings.rows * settings.rows_large) ** 0.5)
+    for wanted in sorted({settings.rows, middle, settings.rows_large}):
+        run.note(f"writing rows up to {wanted:,}")
+        fill(place.endpoint, there, wanted)
+        there = wanted
+        if "size" not in run.chosen:
+            continue
+        for case in growth.size_cases(wanted):
+            run.keep(measure_case(place, case, settings) for _ in range(1))
+            run.results[-1].also["table_rows"] = float(wanted)
+
+
+def without_server(run: Run, store: Path) -> None:
+    """What needs the store to itself."""
+    pages = [each for each in run.results if each.name == "GetRange, 100 rows"]
+    if "disk" in run.chosen and pages:
+        size = int(pages[0].also["answer_bytes"])
+        run.keep(scan_result(store, run.settings.rows, size) for _ in range(1))
+    if "start" in run.chosen:
+        repeats = 2 if run.settings.quick else growth.STARTS
+        run.keep(growth.start_results(store, run.settings.rows_large, repeats))
+
+
+def peers(run: Run, directory: Path) -> None:
+    """Whatever of the peers is installed."""
+    directory.chmod(0o755)  # PostgreSQL runs as another user
+    found: tuple[tuple[str, object | None, Callable[..., Sequence[Result]]], ...] = (
+        ("dynalite", dynamodb.dynalite_program(), dynamodb.dynalite_results),
+        ("moto", dynamodb.moto_program(), dynamodb.moto_results),
+        ("PostgreSQL", postgres.program_folder(), postgres.results),
+        ("Redis", redis.program(), redis.results),
+    )
+    for name, program, results in found:
+        if program is None:
+            run.skip(name, "not installed")
+            continue
+        run.note(f"peer: {name}")
+        try:
+            run.keep(results(program, directory, run.settings))
+        except (OSError, subprocess.CalledProcessError) as error:
+            run.skip(name, str(error))
+
+
+def options() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.run", description="Measure widerow and what it is compared with."
+    )
+    parser.add_argument("--quick", action="store_true", help="under a minute, without peers")
+    parser.add_argument("--full", action="store_true", help="grow to ten million rows (an hour)")
+    parser.add_argument("--only", nargs="+", choices=GROUPS, metavar="GROUP", help=" ".join(GROUPS))
+    parser.add_argument("--json", type=Path, metavar="FILE", help="where the results go")
+    parser.add_argument("--report", action="store_true", help="write RESULTS.md and the charts")
+    parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="report on this")
+    parser.add_argument("--path", type=Path, help="a directory on the disk to measure")
+    return parser.parse_args()
+
+
+def settings_of(chosen: argparse.Namespace) -> Settings:
+    """How long and how much."""
+    if chosen.quick:
+        return Settings(seconds=1.0, repeats=1, rows=10_000, rows_large=40_000, quick=True)
+    return Settings(rows_large=ROWS_FULL) if chosen.full else Settings()
+
+
+def execute(chosen: argparse.Namespace, console: Console) -> dict[str, Any]:
+    """Measure; the document that is the result."""
+    settings = settings_of(chosen)
+    default = ("disk", "read", "write", "echo", "start") if chosen.quick else GROUPS
+    columns = (TextColumn("{task.description:<60}"), BarColumn(), TimeElapsedColumn())
+    document = describe(settings, generator())
+    with (
+        Progress(*columns, console=console) as bar,
+        tempfile.TemporaryDirectory(prefix="widerow-bench-", dir=chosen.path) as directory,
+    ):
+        run = Run(settings, chosen.only or default, bar)
+        measure_all(run, Path(directory))
+    document["skipped"] = run.skipped
+    document["results"] = [each.as_dict() for each in run.results]
+    return document
+
+
+def write_report(document: dict[str, Any], folder: Path) -> Iterator[Path]:
+    """Write RESULTS.md and the charts; gives what was written."""
+    report = folder / "RESULTS.md"
+    report.write_text(markdown(document), encoding="utf-8")
+    yield report
+    (folder / "charts").mkdir(exist_ok=True)
+    for name, chart in charts.charts(document["results"]).items():
+        path = folder / "charts" / name
+        path.write_text(chart, encoding="utf-8")
+        yield path
+
+
+def main() -> None:
+    """Read the command line, measure, write."""
+    chosen = options()
+    console = Console()
+    if chosen.source:
+        document = json.loads(chosen.source.read_text())
+    else:
+        if not shutil.which("wrk"):
+            console.print("[yellow]wrk is not installed: the load is made by bench/builtin.py[/]")
+        document = execute(chosen, console)
+        document["command"] = " ".join(("python -m bench.run", *sys.argv[1:]))
+        target = chosen.json or HERE / "results.json"
+        target.write_text(json.dumps(document, indent=1) + "\n")
+        console.print(f"results: {target}")
+    console.print(Markdown("\n".join(goals_table(judge(document["results"])))))
+    if chosen.report:
+        for path in write_report(document, HERE):
+            console.print(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()
