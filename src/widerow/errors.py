@@ -180,6 +180,7 @@ class Rule(Enum):
     # Batches (semantics §4.8, §5.5)
     BATCH_GET_EMPTY = "Name at least one table."
     BATCH_GET_COUNT = "Split the request: at most 100 rows."
+    BATCH_GET_SIZE = "Ask for this row in a request of its own: the answer to this one is full."
     BATCH_WRITE_EMPTY = "Name at least one table with one row."
     BATCH_WRITE_TABLE_EMPTY = "Give every table at least one row, or leave it out."
     BATCH_WRITE_COUNT = "Split the request: at most 200 rows."

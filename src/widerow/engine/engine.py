@@ -63,8 +63,9 @@ from widerow.model.requests import (
 )
 from widerow.model.row import Modification, PrimaryKey, RowChange
 from widerow.model.schema import DefinedColumn, Table
-from widerow.model.selection import Selection
+from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue
+from widerow.rows.record import RecordKind
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["Engine"]
@@ -220,7 +221,7 @@ class Engine:
         room = BATCH_GET_BYTES_MAX
         for get in request.tables:
             outcomes = self._get_rows(snapshot, instance, get, room)
-            room -= sum(len(outcome.read.row) for outcome in outcomes if outcome.read is not None)
+            room -= sum(map(_row_bytes, outcomes))
             answered.append(outcomes)
         return answered
 
@@ -242,15 +243,8 @@ class Engine:
                 outcomes.append(RowOutcome(error=values))
                 continue
             key, record = next(records)
-            page = min(room, ROW_PAGE_BYTES_MAX)
-            read = (
-                None
-                if record is None
-                else read_record(reader, key, record, values, rule, resume, page)
-            )
-            answer = ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
-            room -= len(answer.row)
-            outcomes.append(RowOutcome(read=answer))
+            outcomes.append(_read_in_batch(reader, (key, record), values, rule, resume, room))
+            room -= _row_bytes(outcomes[-1])
         return outcomes
 
     def get_range(self, instance: str, request: GetRange) -> RangePage:
@@ -380,6 +374,30 @@ def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowErr
         return _concrete(check_key(table, key))
     except WiderowError as error:
         return error
+
+
+def _read_in_batch(
+    reader: Reader,
+    stored: tuple[bytes, bytes | None],
+    values: tuple[KeyValue, ...],
+    rule: ReadRule,
+    resume: Resume | None,
+    room: int,
+) -> RowOutcome:
+    """One row of a BatchGetRow, whose answer has `room` bytes left; small rows always fit."""
+    key, record = stored
+    if record is None:
+        return RowOutcome(read=ABSENT)
+    if room <= 0 and record[0] == RecordKind.WIDE:
+        return RowOutcome(error=InvalidRequest(Rule.BATCH_GET_SIZE, limit=BATCH_GET_BYTES_MAX))
+    page = min(room, ROW_PAGE_BYTES_MAX)
+    read = read_record(reader, key, record, values, rule, resume, page)
+    answer = ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
+    return RowOutcome(read=answer)
+
+
+def _row_bytes(outcome: RowOutcome) -> int:
+    return 0 if outcome.read is None else len(outcome.read.row)
 
 
 def _row_outcome(outcome: Outcome[RowWritten]) -> RowOutcome:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.errors import Conflict
+from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
@@ -195,8 +195,11 @@ def test_a_batch_of_very_wide_rows_is_bounded(engine: Engine) -> None:
     (outcomes,) = engine.batch_get_row("i", BatchGet((TableGet("t", keys, Selection()),)))
     reads = [outcome.read for outcome in outcomes if outcome.read is not None]
     counts = [len((decode_row(read.row) or ({}, {}))[1]) for read in reads]
-    assert counts == [8, 8, 1, 1]  # each row moves on, however little room is left
-    assert [read.resume is None for read in reads] == [True, True, False, False]
+    assert counts == [8, 8, 1]  # the third begins in what room is left
+    assert [read.resume is None for read in reads] == [True, True, False]
+    error = outcomes[3].error
+    assert isinstance(error, InvalidRequest)
+    assert error.rule is Rule.BATCH_GET_SIZE
 
 
 def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:

@@ -486,6 +486,11 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.BATCH_GET_COUNT: _invalid(
         f"Rows count exceeds the upper limit: {BATCH_GET_ROWS_MAX}.", "BatchGetRow of too many rows"
     ),
+    Rule.BATCH_GET_SIZE: _invalid(
+        "The total data size of BatchGetRow response exceeds the limit, limit size: {limit}.",
+        "a wide row of a BatchGetRow whose answer is full",
+        published=False,
+    ),
     Rule.BATCH_WRITE_EMPTY: _invalid(
         "No row is specified in BatchWriteRow.", "BatchWriteRow without tables"
     ),
