@@ -1,8 +1,8 @@
 """PostgreSQL: a private cluster with its defaults, asked by pgbench with prepared statements.
 
 A row is a text, an integer and ten texts of a hundred bytes. The cluster lives in a temporary
-directory and listens on a port of 127.0.0.1, as widerow does. The server refuses to run as root, so a root
-runs it as the user `postgres`.
+directory and listens on a port of 127.0.0.1, as widerow does. The server refuses to run as root, so
+a root runs it as the user `postgres`.
 """
 
 import os
@@ -71,8 +71,8 @@ def cluster(programs: Path, directory: Path) -> Iterator[Place]:
         run([*control, "-m", "immediate", "stop"])
 
 
-def schema() -> str:
-    """Makes the table and its rows."""
+def schema() -> tuple[str, ...]:
+    """The commands that make the table and its rows."""
     names = ", ".join(f"field{at} text" for at in range(rows.COLUMNS))
     values = ", ".join(
         f"substr(repeat(md5((i * {rows.COLUMNS} + {at})::text), 4), 1, {rows.VALUE_BYTES})"
@@ -80,11 +80,9 @@ def schema() -> str:
     )
     key = "'user' || lpad((i / 100)::text, 10, '0'), i % 100"
     numbers = f"generate_series(0, {TABLE_ROWS - 1}) AS i"
-    return (
-        f"CREATE TABLE measured (k text, n bigint, {names}, PRIMARY KEY (k, n)); "
-        f"INSERT INTO measured SELECT {key}, {values} FROM {numbers}; "
-        "VACUUM ANALYZE measured; CHECKPOINT;"  # our own text
-    )
+    table = f"CREATE TABLE measured (k text, n bigint, {names}, PRIMARY KEY (k, n))"
+    filled = f"INSERT INTO measured SELECT {key}, {values} FROM {numbers}"  # noqa: S608  # our own
+    return (table, filled, "VACUUM ANALYZE measured", "CHECKPOINT")
 
 
 _DRAW: Final = (
@@ -113,7 +111,7 @@ def results(programs: Path, directory: Path, settings: Settings) -> list[Result]
     home.mkdir()
     measured = []
     with cluster(programs, home) as place:
-        for command in schema().split("; "):
+        for command in schema():
             run(["psql", *at(place), "-q", "-c", command])
         for name, script in statements().items():
             path = home / f"{name}.sql"
