@@ -22,8 +22,8 @@ class Results:
         self._results = results
 
     def find(self, name: str, connections: int | None = None, group: str | None = None) -> Record:
-        """The first case whose name begins like this. Raises: `Missing`."""
-        for each in self._results:
+        """The case of that name, else the first whose name begins so. Raises: `Missing`."""
+        for each in sorted(self._results, key=lambda each: each["name"] != name):
             if (
                 each["name"].startswith(name)
                 and connections in (None, each["connections"])

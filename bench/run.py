@@ -59,6 +59,8 @@ class Run:
     def note(self, what: str) -> None:
         """Say what is going on."""
         self._bar.update(self._task, description=what[:60], advance=1)
+        if not self._bar.console.is_terminal:
+            self._bar.console.print(what)
 
     def skip(self, name: str, why: str) -> None:
         """Leave something out, visibly."""
