@@ -20,6 +20,7 @@ help: ## list the targets
 $(RUNTIME): pyproject.toml
 	@$(BASE_PYTHON) -c 'import sys; sys.exit("widerow needs Python 3.11 or newer: make BASE_PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(BASE_PYTHON) -m venv $(VENV)
+	@echo 'Installing into $(VENV) (once) ...'
 	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77' 'mypy[mypyc]>=2.1'
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
 	@touch $(RUNTIME)
@@ -31,8 +32,9 @@ $(STAMP): $(RUNTIME)
 # A copy of the package with the hot modules compiled, never in src: an edited module must not go
 # on running as it was. Without a C compiler the copy is plain Python (setup.py).
 $(COMPILED)/.stamp: $(RUNTIME) setup.py $(SOURCES)
-	rm -rf $(COMPILED)
-	$(PY) setup.py --quiet build --build-base build/mypyc --build-lib $(COMPILED) > build.log 2>&1 || { cat build.log; exit 1; }
+	@rm -rf $(COMPILED)
+	@echo 'Compiling the hot modules (half a minute, once for each change) ...'
+	@$(PY) setup.py --quiet build --build-base build/mypyc --build-lib $(COMPILED) > build.log 2>&1 || { cat build.log; exit 1; }
 	@mkdir -p $(COMPILED) && mv build.log $(COMPILED)/ && touch $@
 
 setup: $(STAMP) ## create .venv and install everything
