@@ -1,8 +1,7 @@
 """Load from outside: `wrk` over requests made beforehand, or the generator of `builtin.py`.
 
-wrk is Debian's package of that name. A few lines of Lua hand it the next of the prepared requests,
-so that it costs nothing to sign them while the clock runs, and print what it counted as one line of
-JSON. Where it is not installed, `builtin.py` sends the same requests; results name the generator,
+wrk is Debian's package of that name. `wrk.lua` hands it the next of the prepared requests, so that
+nothing is signed while the clock runs, and prints what it counted as one line of JSON. Where it is not installed, `builtin.py` sends the same requests; results name the generator,
 because the two do not take equal shares of the machine.
 """
 
@@ -23,31 +22,7 @@ _MARK: Final = "measured "
 _TIMEOUT_SECONDS: Final = 30
 _SPARE_SECONDS: Final = 30.0  # wrk ends by itself; one that does not is hung
 
-_SCRIPT: Final = """
-local file = assert(io.open(os.getenv("BENCH_REQUESTS"), "rb"))
-local requests, at = {}, 0
-while true do
-  local head = file:read(4)
-  if not head then break end
-  local a, b, c, d = head:byte(1, 4)
-  requests[#requests + 1] = file:read(a + b * 256 + c * 65536 + d * 16777216)
-end
-file:close()
-
-request = function()
-  at = at % #requests + 1
-  return requests[at]
-end
-
-done = function(summary, latency)
-  local errors = summary.errors
-  io.write(string.format(
-    'measured {"requests":%d,"seconds":%.6f,"p50_us":%d,"p99_us":%d,"max_us":%d,' ..
-    '"refused":%d,"failed":%d}\\n',
-    summary.requests, summary.duration / 1e6, latency:percentile(50), latency:percentile(99),
-    latency.max, errors.status, errors.connect + errors.read + errors.write + errors.timeout))
-end
-"""
+_SCRIPT: Final = Path(__file__).with_name("wrk.lua")
 
 
 class LoadFailed(Exception):
@@ -122,7 +97,6 @@ class Load:
 
     def _start_wrk(self, connections: int, seconds: float) -> subprocess.Popen[str]:
         whole = max(1, round(seconds))  # wrk counts whole seconds
-        script = script_file()
         command = [
             "wrk",
             "-t1",
@@ -131,20 +105,12 @@ class Load:
             f"--timeout={_TIMEOUT_SECONDS}s",
         ]
         return subprocess.Popen(  # noqa: S603  # a fixed program and our own arguments
-            [*command, "-s", str(script), self._endpoint],
+            [*command, "-s", str(_SCRIPT), self._endpoint],
             env={**os.environ, "BENCH_REQUESTS": str(self._file)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
         )
-
-
-def script_file() -> Path:
-    """The Lua script, written where wrk can read it."""
-    path = Path(tempfile.gettempdir()) / f"widerow-bench-{os.getpid()}.lua"
-    if not path.exists():
-        path.write_text(_SCRIPT)
-    return path
 
 
 def parse(said: str) -> Outcome:
