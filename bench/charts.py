@@ -21,6 +21,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI",sans-serif;fill:#1f2328}
 _WIDTH: Final = 720
 _LABEL: Final = 250  # room for the names of bars
 _BAR: Final = 26
+_DECADE: Final = 10
 _LEFT, _TOP, _PLOT_WIDTH, _PLOT_HEIGHT = 64, 56, 620, 250
 
 
@@ -104,9 +105,10 @@ class Scale(NamedTuple):
         return self.start + share * self.length
 
     def ticks(self) -> list[float]:
-        """1, 2 and 5 of every power of ten in the scale."""
+        """1, 2 and 5 of every power of ten in the scale, and more of them in a short one."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
-        values = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+        steps = (1, 2, 5) if self.high / self.low > _DECADE else (1, 1.5, 2, 3, 4, 5, 6, 8)
+        values = [step * 10.0**power for power in powers for step in steps]
         return [value for value in values if self.low <= value <= self.high]
 
 

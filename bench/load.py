@@ -1,8 +1,9 @@
 """Load from outside: `wrk` over requests made beforehand, or the generator of `builtin.py`.
 
 wrk is Debian's package of that name. `wrk.lua` hands it the next of the prepared requests, so that
-nothing is signed while the clock runs, and prints what it counted as one line of JSON. Where it is not installed, `builtin.py` sends the same requests; results name the generator,
-because the two do not take equal shares of the machine.
+nothing is signed while the clock runs, and prints what it counted as one line of JSON. Where it is
+not installed, `builtin.py` sends the same requests; results name the generator, because the two do
+not take equal shares of the machine.
 """
 
 import json
