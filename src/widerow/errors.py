@@ -118,6 +118,7 @@ class Rule(Enum):
     OPERATION_IN_PUT = "PutRow replaces the row: its cells carry no operation."
     OPERATION_UNKNOWN = "Use put, delete one version, delete all versions or increment."
     COLUMN_COUNT = "Split the request: one row change carries at most 1024 attribute cells."
+    COLUMN_SIZE = "Keep fewer versions (max_versions), or spread them over more columns or rows."
     DELETE_MARKER_IN_WRITE = "Send the delete marker with DeleteRow only."
     DELETE_WITH_CELLS = "DeleteRow removes the whole row; use UpdateRow to delete columns."
     UPDATE_WITHOUT_CELLS = "Name at least one column to change."

@@ -48,6 +48,9 @@ CAPACITY_UNIT_BYTES: Final = 4096  # (§9)
 # underneath carries; 512 cells keep the decoding of a segment below a millisecond.
 SEGMENT_BYTES_MAX: Final = 64 * 1024
 SEGMENT_CELLS_MAX: Final = 512
+# All versions of one column in one row: a segment is never cut inside a column, and is read and
+# written whole, so this bounds the memory that one update or one answer can take.
+COLUMN_BYTES_MAX: Final = 32 * 1024 * 1024  # sixteen versions of the largest value
 
 # --- wire ------------------------------------------------------------------------------------
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (§17)

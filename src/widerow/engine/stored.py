@@ -9,9 +9,9 @@ from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import NamedTuple
 
-from widerow.errors import StoreDamaged
+from widerow.errors import InvalidRequest, Rule, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
-from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
+from widerow.limits import COLUMN_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
 from widerow.rows.cells import Cell, split_cells
 from widerow.rows.record import (
     HEADER_BYTES,
@@ -168,16 +168,25 @@ def _cut(cells: Sequence[Cell], first: str = "") -> Iterator[tuple[str, Sequence
 
     Half, so that a segment takes many updates before it is cut again. A column above the bound is
     a segment of its own. The first segment begins at `first`, every other at its first column.
+    Raises `InvalidRequest` (COLUMN_SIZE) for a column whose versions are too much for one.
     """
     start = size = 0
     for index, cell in enumerate(cells):
         full = size > SEGMENT_BYTES_MAX // 2 or index - start >= SEGMENT_CELLS_MAX // 2
         if full and cell.name != cells[index - 1].name:
+            _check_column(cells[index - 1], size)
             yield first, cells[start:index]
             start, size, first = index, 0, cell.name
         size += len(cell.wire)
     if start < len(cells):
+        _check_column(cells[-1], size)
         yield first, cells[start:]
+
+
+def _check_column(last: Cell, size: int) -> None:
+    """A segment can only be so large by its last column."""
+    if size > COLUMN_BYTES_MAX:
+        raise InvalidRequest(Rule.COLUMN_SIZE, column=last.name, limit=COLUMN_BYTES_MAX)
 
 
 def update_segments(

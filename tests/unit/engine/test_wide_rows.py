@@ -240,3 +240,22 @@ def test_expired_wide_rows_are_gone(engine: Engine, clock: FakeClock) -> None:
         write(engine, delete("brief", KEY, Condition(RowExpectation.EXPECT_EXIST)))
     write(engine, update("brief", KEY, put_cells({"x": 1})))
     assert plain(decode_row(engine.get_row("i", get("brief", KEY)).row)) == {"x": 1}
+
+
+def test_versions_of_one_column_are_bounded_in_bytes(engine: Engine, clock: FakeClock) -> None:
+    # ours: limits.COLUMN_BYTES_MAX; the refused write changes nothing
+    engine.run(
+        engine.create_table("i", create("deep", {"k": KeyType.STRING}, max_versions=100)),
+    )
+    for _ in range(16):
+        clock.advance(1)
+        cells = put_cells({"a": 1, "big": "v" * 2_000_000, "c": 1})
+        write(engine, update("deep", KEY, cells))
+    clock.advance(1)
+    before = engine.get_row("i", get("deep", KEY, Selection(max_versions=1))).row
+    with pytest.raises(InvalidRequest) as refused:
+        write(engine, update("deep", KEY, put_cells({"a": 2, "big": "v" * 2_000_000})))
+    assert refused.value.rule is Rule.COLUMN_SIZE
+    assert refused.value.details["column"] == "big"
+    assert engine.get_row("i", get("deep", KEY, Selection(max_versions=1))).row == before
+    write(engine, update("deep", KEY, [delete_all("big"), *put_cells({"big": "small"})]))

@@ -299,6 +299,12 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         f"{CELLS_PER_CHANGE_MAX}, column count: {{count}}.",
         "a row change of too many cells",
     ),
+    Rule.COLUMN_SIZE: Foreign(
+        "OTSOutOfRowSizeLimit",
+        400,
+        "The total data size of columns in one row exceeded the limit.",
+        "versions of one column of one row above 32 MB, ours",
+    ),
     Rule.DELETE_MARKER_IN_WRITE: _invalid(
         "Invalid request of put/update row: unexpected RowDeleteMarker in request.",
         "a delete marker outside DeleteRow",

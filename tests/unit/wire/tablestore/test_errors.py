@@ -59,6 +59,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSParameterInvalid": {400, 431},
         "OTSInvalidPK": {400},
         "OTSDataOutOfRange": {400},
+        "OTSOutOfRowSizeLimit": {400},
         "OTSMissingHeader": {400},
         "OTSUnsupportOperation": {400},
         "OTSAuthFailed": {403},
