@@ -118,10 +118,12 @@ def prepare(run: Run, place: Place) -> None:
 def basics(run: Run, place: Place, echo: Place) -> None:
     """The basic operations, the echo of two of them beside each, and the curves."""
     for case in cases(run.settings.rows):
+        count = len(run.results)
         run.each(place, [case])
+        measured = run.results[count:]
         echoed = (case.name, case.connections) in {("GetRow", 32), ("PutRow", 128)}
-        if echoed and "echo" in run.chosen and case.group in run.chosen:
-            size = int(run.results[-1].also["answer_bytes"])
+        if echoed and "echo" in run.chosen and measured:
+            size = int(measured[0].also["answer_bytes"])
             run.keep(measure(echo, echo_case(case, size), run.settings) for _ in range(1))
     connections = (1, 32, 128) if run.settings.quick else None
     made = curve_cases(run.settings.rows, *([connections] if connections else []))
@@ -144,8 +146,14 @@ def sizes(run: Run, place: Place) -> None:
         if "size" not in run.chosen:
             continue
         for case in growth.size_cases(wanted):
-            run.keep(measure_case(place, case, settings) for _ in range(1))
-            run.results[-1].also["table_rows"] = float(wanted)
+            run.keep(sized(place, case, settings, wanted) for _ in range(1))
+
+
+def sized(place: Place, case: Case, settings: Settings, table_rows: int) -> Result:
+    """One case, and how many rows the table has."""
+    result = measure_case(place, case, settings)
+    result.also["table_rows"] = float(table_rows)
+    return result
 
 
 def without_server(run: Run, store: Path) -> None:
