@@ -21,7 +21,7 @@ from widerow.model.requests import RangePage
 from widerow.model.schema import Table
 from widerow.model.selection import Direction, Resume
 from widerow.model.values import KeyInput, KeyValue
-from widerow.rows.record import HEADER_BYTES, RecordKind, header_of
+from widerow.rows.record import HEADER_BYTES, Header, RecordKind, header_of
 from widerow.storage.interface import Reader
 
 __all__ = ["RangeBounds", "range_bounds", "read_range"]
@@ -77,21 +77,22 @@ def read_range(
     reverse = bounds.direction is Direction.BACKWARD
     next_key: tuple[bytes, int] | None = None
     for key, record in reader.scan(bounds.start, bounds.stop, reverse=reverse):
-        if record[0] == RecordKind.SEGMENT:
+        header = header_of(record)
+        if header.kind == RecordKind.SEGMENT:
             continue  # read with its row
-        if page.is_full(limit, record):
-            next_key = _key_of(record)
+        if page.is_full(limit, header.key_size + header.data_size):
+            next_key = _key_of(record, header)
             break
-        page.add(key, record)
+        page.add(key, record, header)
         if page.resume is not None:
-            next_key = _key_of(record)
+            next_key = _key_of(record, header)
             break
     size = max(1, units(page.data_size))
     return RangePage(b"".join(page.parts), next_key, size, page.resume)
 
 
-def _key_of(record: bytes) -> tuple[bytes, int]:
-    section = key_section_of(record, header_of(record))
+def _key_of(record: bytes, header: Header) -> tuple[bytes, int]:
+    section = key_section_of(record, header)
     return section.encoded, section.crc
 
 
@@ -120,28 +121,26 @@ class _Page:
         self.parts: list[bytes] = []
         self.scanned = self.scanned_bytes = self.data_size = 0
 
-    def is_full(self, limit: int | None, record: bytes) -> bool:
-        """Whether the next row, whose record is given, belongs to the next page."""
-        if limit is not None and len(self.parts) >= limit:
-            return True
-        if self.scanned >= RANGE_ROWS_MAX:
-            return True
-        header = header_of(record)
-        size = header.key_size + header.data_size
-        return self.scanned > 0 and self.scanned_bytes + size > RANGE_BYTES_MAX
+    def is_full(self, limit: int | None, size: int) -> bool:
+        """Whether the next row, which counts `size` bytes, belongs to the next page."""
+        scanned = self.scanned
+        return (
+            len(self.parts) == limit
+            or scanned >= RANGE_ROWS_MAX
+            or (scanned > 0 and self.scanned_bytes + size > RANGE_BYTES_MAX)
+        )
 
-    def add(self, key: bytes, record: bytes) -> None:
+    def add(self, key: bytes, record: bytes, header: Header) -> None:
         """Read one row into the page."""
-        header, rule = header_of(record), self.rule
-        self.scanned += 1
         size = header.key_size + header.data_size
+        self.scanned += 1
         self.scanned_bytes += size
         start, self.start = self.start, None
-        if start is None and copied(header, rule):
+        if start is None and copied(header, self.rule):
             self.data_size += size
             self.parts.append(record[HEADER_BYTES:])
             return
-        read = read_record(self.reader, key, record, self._values(key), rule, start)
+        read = read_record(self.reader, key, record, self._values(key), self.rule, start)
         if read is None:
             return
         self.data_size += read.size
