@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 from dataclasses import asdict
@@ -69,7 +70,7 @@ def said(command: tuple[str, ...]) -> str:
         command, check=False, capture_output=True, text=True
     )
     lines = (done.stdout or done.stderr).splitlines() or ["unknown"]
-    words = [word.removeprefix("v=").strip("v,") for word in lines[0].split()]
+    words = [re.split("[/=]", word)[-1].strip("v,") for word in lines[0].split()]
     return next((word for word in words if word[:1].isdigit() and "." in word), "unknown")
 
 

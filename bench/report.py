@@ -64,9 +64,8 @@ def head(document: Document) -> Iterator[str]:
         "Load and server share the cores: trust ratios inside the run, not times."
     )
     versions = ", ".join(f"{name} {text}" for name, text in document["versions"].items())
-    yield f"Versions: {versions}."
     modules = "compiled" if document["compiled"] else "plain Python"
-    yield f"widerow's hot modules ran as {modules}."
+    yield f"Versions: {versions}; widerow's hot modules ran as {modules}."
 
 
 def goals_table(judged: Iterable[Judged]) -> Iterator[str]:
@@ -113,7 +112,7 @@ def line(result: Mapping[str, Any]) -> str:
         str(result["connections"]),
         *(number(result[each]) for each in ("per_second", "p50_us", "p99_us")),
         number(result["cpu_us"]) if result["cpu_us"] else "",
-        number(result["rows_per_cpu_second"]) if result["rows_per_cpu_second"] else "",
+        number(result["rows_per_cpu_second"]) if result["rows"] > 1 else "",
         ", ".join(
             text.format(result["also"][name])
             for name, text in _ALSO.items()

@@ -1,5 +1,7 @@
 # Issue "Performance", items 1 and 3: goals, tables and charts made of a run's JSON alone.
 
+import json
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET  # noqa: TID251  # reads our own text only
 
@@ -147,3 +149,11 @@ def test_a_logarithmic_scale_keeps_ratios_and_has_ticks_inside() -> None:
 def test_points_of_a_line_are_labelled() -> None:
     chart = lines("t", "x", "y", [Series("p50", [(1.0, 1.0), (10.0, 2.0)], ["one", "ten"])])
     assert {"one", "ten"} <= {each.text for each in ET.fromstring(chart).iter()}  # noqa: S314  # our own text
+
+
+def test_the_report_in_the_repository_is_the_one_of_its_results() -> None:
+    folder = Path(__file__).parents[3] / "bench"
+    written = json.loads((folder / "results.json").read_text())
+    assert (folder / "RESULTS.md").read_text() == markdown(written)
+    for name, chart in charts(written["results"]).items():
+        assert (folder / "charts" / name).read_text() == chart
