@@ -48,7 +48,7 @@ def document(height: float, body: Iterator[str], title: str) -> str:
     label = f'aria-label="{escape(title)}"'
     return "\n".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" {label}>',
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}\nrole="img" {label}>',
             _STYLE,
             f'<rect class="b" x="0.5" y="0.5" {inner} rx="8"/>',
             *body,
@@ -60,7 +60,7 @@ def document(height: float, body: Iterator[str], title: str) -> str:
 def text(x: float, y: float, words: str, style: str = "", anchor: str = "start") -> str:
     """A piece of text."""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text class="{style}" {place}>{escape(words)}</text>'
+    return f'<text class="{style}" {place}\n>{escape(words)}</text>'
 
 
 def bars(title: str, unit: str, panels: Sequence[tuple[str, Sequence[Bar]]]) -> str:
@@ -145,7 +145,8 @@ def _axes(title: str, names: tuple[str, str], xs: Scale, ys: Scale) -> Iterator[
 
 def _line(at: int, series: Series, xs: Scale, ys: Scale) -> Iterator[str]:
     places = [(xs.at(x), ys.at(y)) for x, y in series.points]
-    yield f'<polyline class="l l{at}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}"/>'
+    trace = "\n".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    yield f'<polyline class="l l{at}" points="{trace}"/>'
     for (x, y), label in zip(places, series.labels or [""] * len(places), strict=True):
         yield f'<circle class="x{at}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>'
         yield text(x + 7, y - 7 if at == 0 else y + 16, label, "m")
