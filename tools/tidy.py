@@ -31,8 +31,10 @@ SKIPPED: Final = frozenset(
     (".git", ".venv", "__pycache__", "build", "dist", "node_modules", "widerow-data")
 )
 TEXT_SUFFIXES: Final = frozenset(
-    (".cfg", ".ini", ".md", ".proto", ".py", ".pyi")
-    + (".sh", ".svg", ".toml", ".txt", ".yaml", ".yml")
+    (
+        *(".cfg", ".ini", ".md", ".proto", ".py", ".pyi"),
+        *(".sh", ".svg", ".toml", ".txt", ".yaml", ".yml"),
+    )
 )
 TEXT_NAMES: Final = frozenset(("Makefile", "run"))
 
