@@ -18,8 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from bench import charts, growth, rows, ycsb
+from bench import growth, rows, ycsb
 from bench.disk import scan_result, sync_results
+from bench.drawing import charts
 from bench.goals import judge
 from bench.load import LoadFailed, generator
 from bench.machine import describe
@@ -232,7 +233,7 @@ def write_report(document: dict[str, Any], folder: Path) -> Iterator[Path]:
     report.write_text(markdown(document), encoding="utf-8")
     yield report
     (folder / "charts").mkdir(exist_ok=True)
-    for name, chart in charts.charts(document["results"]).items():
+    for name, chart in charts(document["results"]).items():
         path = folder / "charts" / name
         path.write_text(chart, encoding="utf-8")
         yield path

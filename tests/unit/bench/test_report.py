@@ -6,7 +6,7 @@ from typing import Any
 from xml.etree import ElementTree as ET  # noqa: TID251  # reads our own text only
 
 import pytest
-from bench.charts import Bar, Series, bars, charts, lines, scale
+from bench.drawing import Bar, Series, bars, charts, lines, scale
 from bench.goals import GOALS, Judged, judge
 from bench.measure import Result
 from bench.report import markdown, number
