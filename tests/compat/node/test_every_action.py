@@ -310,7 +310,7 @@ ERRORS: Final = {
         "OTSParameterInvalid",
         "Specific tiemstamp and max versions cannot be given at the same time.",
     ),
-    "error: old version": (400, "OTSParameterInvalid", "Invalid timestamp. Cell:a."),
+    "error: old version": (400, "OTSParameterInvalid", "Invalid timestamp. Cell:a. Timestamp:1."),
     "error: an index": (
         400,
         "OTSUnsupportOperation",

@@ -214,6 +214,13 @@ class EngineAgainstModel(RuleBasedStateMachine):
         self.engine.run(self.engine.update_table("i", change))
         self.model.max_versions = count
 
+    @rule(ttl=st.sampled_from([-1, 2, 4]))
+    def change_time_to_live(self, ttl: int) -> None:
+        """Lowering hides at once; raising shows what was not purged."""
+        change = UpdateTable("t", options=OptionsChange(time_to_live=ttl))
+        self.engine.run(self.engine.update_table("i", change))
+        self.model.time_to_live = ttl
+
     @rule()
     def reopen(self) -> None:
         self.engine = Engine(self.store, self.clock, FakeEntropy())

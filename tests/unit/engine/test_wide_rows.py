@@ -1,15 +1,20 @@
 """Rows above the segment bound (design §5, docs/formats/rows.md)."""
 
+from collections.abc import Iterator, Sequence
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
+from widerow.engine.reads import read_row
+from widerow.engine.schema import row_key
+from widerow.engine.select import rule_for
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
-from widerow.limits import SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
+from widerow.limits import INT64_MIN, SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
 from widerow.model.requests import BatchGet, RowRead, TableGet
@@ -17,7 +22,7 @@ from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.record import RecordKind
-from widerow.storage.interface import Store
+from widerow.storage.interface import Reader, Store
 from widerow.storage.opener import open_store
 from widerow.testing.answers import decode_row, decode_rows, plain
 from widerow.testing.changes import (
@@ -98,6 +103,46 @@ def test_one_column_of_a_wide_row_touches_one_segment(
     between = Selection(start_column="c07000", end_column="c07003", max_versions=1)
     row = decode_row(engine.get_row("i", get("t", KEY, between)).row)
     assert plain(row) == {"c07000": 7000, "c07001": 7001, "c07002": 7002}
+
+
+class CountingReader:
+    """A snapshot that notes what is read from it."""
+
+    def __init__(self, below: Reader) -> None:
+        self._below = below
+        self.read: list[bytes] = []
+
+    def get(self, key: bytes) -> bytes | None:
+        self.read.append(key)
+        return self._below.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self.get(key) for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        for key, value in self._below.scan(start, stop, reverse=reverse):
+            self.read.append(key)
+            yield key, value
+
+
+def test_reading_one_column_touches_one_segment(engine: Engine, store: Store) -> None:
+    # issue "Complete row semantics", item 6
+    for start in range(0, 5000, 1000):
+        write(
+            engine, update("t", KEY, put_cells({f"c{n:05}": n for n in range(start, start + 1000)}))
+        )
+    table = engine.describe_table("i", "t")
+    key = row_key(table, ("wide",))
+    reader = CountingReader(store.snapshot())
+    rule = rule_for(table, Selection(frozenset({"c02500"}), max_versions=1), INT64_MIN)
+    row = decode_row(read_row(reader, key, ("wide",), rule).row)
+    assert plain(row) == {"c02500": 2500}
+    segments = {found for found in reader.read if found != key}
+    # its own, and a look at where the next one begins
+    assert len(segments) <= 2
+    assert len(records(store)) > 10
 
 
 def test_a_wide_row_that_loses_every_column_still_exists(engine: Engine, store: Store) -> None:

@@ -272,7 +272,9 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "Timestamp must be in range [0, INT64_MAX/1000).", "a version or time outside its range"
     ),
     Rule.VERSION_WINDOW: _invalid(
-        "Invalid timestamp. Cell:{column}.", "a version too far from now, or expired"
+        "Invalid timestamp. Cell:{column}. Timestamp:{version}. "
+        "MinTimestamp:{minimum}. MaxTimestamp:{maximum}.",
+        "a version too far from now, or expired",
     ),
     Rule.VERSION_MISSING: _invalid(
         "Timestamp must be given when type is DELETE_ONE_VERSION.",
