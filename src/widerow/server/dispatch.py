@@ -25,7 +25,7 @@ from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
-from widerow.limits import BLOCKING_THREADS_MAX
+from widerow.limits import BLOCKING_THREADS_MAX, LENGTHY_THREADS_MAX
 from widerow.server.committer import Committer
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
@@ -86,6 +86,13 @@ class _Call(NamedTuple):
     opened: Opened | None
 
 
+class _Answer(NamedTuple):
+    """A response, and the capacity units that it says were consumed."""
+
+    response: Response
+    consumed: tuple[int, int] | None
+
+
 class Dispatcher:
     """The handler of the port. Lives on the loop's thread; nothing it is handed makes it raise."""
 
@@ -111,11 +118,18 @@ class Dispatcher:
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
+        self._always = False
 
-    def use_threads(self, loop: AbstractEventLoop) -> None:
-        """Run requests on threads from now on, answering on `loop`: the store may block."""
+    def use_threads(self, loop: AbstractEventLoop, *, always: bool) -> None:
+        """Run lengthy requests on threads from now on, answering on `loop`.
+
+        They then share the processor with the loop in slices of the interpreter's switch interval
+        instead of holding everyone up. `always`: every request, because the store may block.
+        """
         self._loop = loop
-        self._threads = ThreadPoolExecutor(BLOCKING_THREADS_MAX, "widerow-request")
+        self._always = always
+        workers = BLOCKING_THREADS_MAX if always else LENGTHY_THREADS_MAX
+        self._threads = ThreadPoolExecutor(workers, "widerow-request")
 
     def close(self) -> None:
         """End the threads, if there are any, after the work they have."""
@@ -158,14 +172,14 @@ class Dispatcher:
             opened = self._open(route.path, request)
             call = _Call(action, route.path, call.request_id, call.received_ns, opened)
             authorize(opened.key, route.permission)
-            if self._threads is not None:
+            if self._threads is not None and self._is_lengthy(route.operation, opened):
                 self._run_on_thread(route.operation, opened, call, reply)
                 return None
             result = self._perform(route.operation, opened)
             if route.operation.writes:
                 self._committer.submit(result, partial(self._settled, route.operation, call, reply))
                 return None
-            response = self._answered(route.operation, call, result)
+            response = self._answered(call, self._answer(route.operation, call, result))
         except Exception as error:  # noqa: BLE001  # every request is answered
             response = self._failed(call, error)
         return response
@@ -183,6 +197,10 @@ class Dispatcher:
             self._clock.now_us(),
         )
 
+    def _is_lengthy(self, action: Operation, opened: Opened) -> bool:
+        lengthy = action.lengthy
+        return self._always or (lengthy is not None and lengthy(opened.body))
+
     def _perform(self, action: Operation, opened: Opened) -> Any:  # noqa: ANN401  # see the table
         """A write's plan, or what a read found."""
         return action.call(self._engine, opened.instance, action.decode(opened.body))
@@ -192,8 +210,13 @@ class Dispatcher:
         assert self._loop is not None
         loop = self._loop
         back = partial(self._performed, action, call, reply)
-        work = self._threads.submit(self._perform, action, opened)
+        work = self._threads.submit(self._work, action, opened, call)
         work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
+
+    def _work(self, action: Operation, opened: Opened, call: _Call) -> Any:  # noqa: ANN401  # as below
+        """On a thread: a write's plan, or the whole of a read's answer."""
+        result = self._perform(action, opened)
+        return result if action.writes else self._answer(action, call, result)
 
     def _performed(
         self, action: Operation, call: _Call, reply: Reply, future: "Future[Any]"
@@ -204,7 +227,7 @@ class Dispatcher:
             if action.writes:
                 self._committer.submit(result, partial(self._settled, action, call, reply))
                 return
-            response = self._answered(action, call, result)
+            response = self._answered(call, result)
         except Exception as error:  # noqa: BLE001  # every request is answered
             response = self._failed(call, error)
         reply(response)
@@ -222,25 +245,31 @@ class Dispatcher:
             reply(self._failed(call, error))
             return
         try:
-            response = self._answered(action, call, answer)
+            response = self._answered(call, self._answer(action, call, answer))
         except Exception as failure:  # noqa: BLE001  # every request is answered
             response = self._failed(call, failure)
         reply(response)
 
     # --- answers -----------------------------------------------------------------------------
 
-    def _answered(
+    def _answer(
         self,
         action: Operation,
         call: _Call,
         result: Any,  # noqa: ANN401  # what the action's `encode` takes
-    ) -> Response:
+    ) -> _Answer:
+        """On any thread: the answer to a request that succeeded, not yet counted."""
         body = action.encode(result)
-        if action.consumed is not None:
-            self._metrics.consumed(action.name, *action.consumed(result))
+        consumed = None if action.consumed is None else action.consumed(result)
         head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
+        return _Answer(Response(200, head, body), consumed)
+
+    def _answered(self, call: _Call, answer: _Answer) -> Response:
+        """On the loop: count it."""
+        if answer.consumed is not None:
+            self._metrics.consumed(call.action, *answer.consumed)
         self._note(call, 200, "OK")
-        return Response(200, head, body)
+        return answer.response
 
     def _failed(self, call: _Call, error: Exception) -> Response:
         status, code, message = foreign(error)

@@ -156,8 +156,7 @@ class Server:
             self._entropy,
             self.metrics,
         )
-        if store.capabilities.reads_may_block:
-            dispatcher.use_threads(loop)
+        dispatcher.use_threads(loop, always=store.capabilities.reads_may_block)
         self._listener = Listener(dispatcher, self.admission, self._clock)
         self.endpoint = await self._bind(self._listener)
         self._keeper = loop.create_task(self._keep_house(engine, committer))

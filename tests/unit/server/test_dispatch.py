@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -334,7 +335,7 @@ def on_threads(desk: Desk, request: Request) -> Answer:
 
     async def ask() -> Response:
         loop = asyncio.get_running_loop()
-        desk.dispatcher.use_threads(loop)
+        desk.dispatcher.use_threads(loop, always=True)
         answered: asyncio.Future[Response] = loop.create_future()
         assert desk.dispatcher.handle(request, answered.set_result) is None
         while not answered.done():
@@ -362,6 +363,31 @@ def test_errors_on_threads_are_answered(desk: Desk, part: str) -> None:
 
     desk.serve("ListTable", **{part: refuse})
     assert on_threads(desk, signed("ListTable")).status == 400
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> None:
+    asked: list[int] = []
+
+    def call(*_: object) -> tuple[str, ...]:
+        asked.append(threading.get_ident())
+        return ()
+
+    desk.serve("ListTable", call=call, lengthy=lambda _: long)
+
+    async def ask() -> Response:
+        loop = asyncio.get_running_loop()
+        desk.dispatcher.use_threads(loop, always=False)
+        later: asyncio.Future[Response] = loop.create_future()
+        at_once = desk.dispatcher.handle(signed("ListTable"), later.set_result)
+        assert (at_once is None) is long
+        return await later if at_once is None else at_once
+
+    try:
+        assert asyncio.run(ask()).status == 200
+    finally:
+        desk.dispatcher.close()
+    assert (asked == [threading.get_ident()]) is not long
 
 
 def test_every_operation_has_a_permission() -> None:

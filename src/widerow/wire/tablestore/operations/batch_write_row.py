@@ -7,7 +7,7 @@ from widerow.engine.capacity import change_bytes
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import BATCH_WRITE_BYTES_MAX, BATCH_WRITE_ROWS_MAX
+from widerow.limits import BATCH_WRITE_BYTES_MAX, BATCH_WRITE_ROWS_MAX, LENGTHY_BODY_BYTES
 from widerow.model.condition import UNCONDITIONAL
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import Modification, RowChange
@@ -23,7 +23,7 @@ from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.writing import condition, return_content
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["call", "decode", "encode"]
+__all__ = ["call", "decode", "encode", "is_lengthy"]
 
 _MODIFICATIONS = {modification.value: modification for modification in Modification}
 
@@ -104,3 +104,8 @@ def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer
 def encode(result: BatchAnswer) -> bytes:
     """BatchWriteRowResponse."""
     return encode_batch(result)
+
+
+def is_lengthy(body: bytes) -> bool:
+    """Whether decoding takes a millisecond or more."""
+    return len(body) > LENGTHY_BODY_BYTES

@@ -1,8 +1,11 @@
 """GetRange (semantics §5.6)."""
 
+from google.protobuf.message import DecodeError
+
 from widerow.engine.engine import Engine
 from widerow.engine.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.model.requests import GetRange, RangePage
 from widerow.model.selection import Direction, RowRange
 from widerow.wire.tablestore.messages import GetRangeRequest
@@ -12,7 +15,7 @@ from widerow.wire.tablestore.operations.reading import check_no_transaction, sel
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
 
-__all__ = ["call", "decode", "encode"]
+__all__ = ["call", "decode", "encode", "is_lengthy"]
 
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 
@@ -62,3 +65,12 @@ def encode(result: RangePage) -> bytes:
     if result.resume is not None:
         following += field(b"\x22", encode_token(result.resume))
     return with_rows(consumed, b"\x12", result.rows, following)
+
+
+def is_lengthy(body: bytes) -> bool:
+    """Whether the page may be a large one. A body that cannot be read is refused soon enough."""
+    try:
+        limit = GetRangeRequest.FromString(body).limit
+    except DecodeError:
+        return False
+    return not 0 < limit <= LENGTHY_RANGE_ROWS

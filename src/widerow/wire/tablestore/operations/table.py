@@ -38,7 +38,8 @@ class Operation(NamedTuple):
 
     What `decode` returns is what `call` takes, and what `call` (or its plan) returns is what
     `encode` takes; the types differ from action to action. `consumed` tells the read and write
-    units of the same result; None for actions that consume none.
+    units of the same result; None for actions that consume none. `lengthy` tells by its body
+    whether a request takes a millisecond or more, so that it should not hold up others.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Operation(NamedTuple):
     call: Callable[[Engine, str, Any], Any]
     encode: Callable[[Any], bytes]
     consumed: Callable[[Any], tuple[int, int]] | None = None
+    lengthy: Callable[[bytes], bool] | None = None
 
 
 _ALL: Final = (
@@ -133,6 +135,7 @@ _ALL: Final = (
         call=get_range.call,
         encode=get_range.encode,
         consumed=read_units,
+        lengthy=get_range.is_lengthy,
     ),
     Operation(
         "PutRow",
@@ -169,6 +172,7 @@ _ALL: Final = (
         call=batch_write_row.call,
         encode=batch_write_row.encode,
         consumed=batch_units,
+        lengthy=batch_write_row.is_lengthy,
     ),
 )
 
