@@ -22,11 +22,25 @@ def test_requests_are_counted_by_action_and_code() -> None:
     assert 'widerow_request_seconds_count{action="GetRow"} 3' in lines
 
 
+def test_capacity_units_are_counted_by_action_and_kind() -> None:
+    # semantics §9
+    metrics = Metrics()
+    for action, read, write in (("GetRange", 7, 0), ("PutRow", 1, 3), ("PutRow", 0, 3)):
+        metrics.consumed(action, read, write)
+    lines = [line for line in page(metrics).splitlines() if "capacity_units_total{" in line]
+    assert lines == [
+        'widerow_capacity_units_total{action="GetRange",kind="read"} 7',
+        'widerow_capacity_units_total{action="PutRow",kind="read"} 1',
+        'widerow_capacity_units_total{action="PutRow",kind="write"} 6',
+    ]
+
+
 def test_every_line_is_a_sample_or_a_comment_with_its_type_first() -> None:
     metrics = Metrics()
     metrics.answered("PutRow", "OK", 300_000)
     metrics.committed(4, 1_000_000)
     metrics.commit_failed()
+    metrics.consumed("PutRow", 1, 1)
     typed = set()
     for line in page(metrics).splitlines():
         if line.startswith("# TYPE "):
