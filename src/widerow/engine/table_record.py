@@ -1,7 +1,7 @@
 """A table as a catalogue record: JSON, so that a person with a dump can read it.
 
 `format` is raised when a reader of the former one could misunderstand; unknown fields are refused,
-because a field that is not understood may change what the rows mean. (docs/formats/rows.md)
+because a field that is not understood may change what the rows mean (docs/formats/catalog.md).
 """
 
 import json
