@@ -32,7 +32,7 @@ def processor_seconds(process: int) -> float:
         try:
             fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
             children = Path(f"/proc/{each}/task/{each}/children").read_text().split()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):
             continue  # ended meanwhile; its parent has what it used
         ticks += sum(map(int, fields[11:15]))  # its own and of children it waited for
         waiting += map(int, children)

@@ -45,9 +45,13 @@ CAPACITY_UNIT_BYTES: Final = 4096  # (§9)
 # --- stored rows (ours) ----------------------------------------------------------------------
 # A row above either bound is cut into segments by column name, so that an update of one column of
 # a row with 100 000 columns rewrites one segment. 64 KiB is what one cheap write of the engine
-# underneath carries; 512 cells keep the decoding of a segment below a millisecond.
-SEGMENT_BYTES_MAX: Final = 64 * 1024
-SEGMENT_CELLS_MAX: Final = 512
+# underneath carries; 512 cells keep the decoding of a whole row below a millisecond.
+WHOLE_ROW_BYTES_MAX: Final = 64 * 1024
+WHOLE_ROW_CELLS_MAX: Final = 512
+# Segments are smaller, because an update of one column decodes and rewrites all of one; reading a
+# whole wide row costs a microsecond more for each.
+SEGMENT_BYTES_MAX: Final = 16 * 1024
+SEGMENT_CELLS_MAX: Final = 128
 # All versions of one column in one row: a segment is never cut inside a column, and is read and
 # written whole, so this bounds the memory that one update or one answer can take.
 COLUMN_BYTES_MAX: Final = 32 * 1024 * 1024  # sixteen versions of the largest value

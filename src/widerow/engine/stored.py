@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 from widerow.errors import InvalidRequest, Rule, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
-from widerow.limits import COLUMN_BYTES_MAX, SEGMENT_BYTES_MAX, SEGMENT_CELLS_MAX
+from widerow.limits import (
+    COLUMN_BYTES_MAX,
+    SEGMENT_BYTES_MAX,
+    SEGMENT_CELLS_MAX,
+    WHOLE_ROW_BYTES_MAX,
+    WHOLE_ROW_CELLS_MAX,
+)
 from widerow.rows.cells import Cell, split_cells
 from widerow.rows.record import (
     HEADER_BYTES,
@@ -148,7 +154,7 @@ def put_row(
     `cells` in stored order. Whatever segments the row had before must be gone.
     """
     size = sum(len(cell.wire) for cell in cells)
-    if size <= SEGMENT_BYTES_MAX and len(cells) <= SEGMENT_CELLS_MAX:
+    if size <= WHOLE_ROW_BYTES_MAX and len(cells) <= WHOLE_ROW_CELLS_MAX:
         txn.put(key, encode_row(*section, cells, latest_server))
         return
     for first, part in _cut(cells):
