@@ -6,7 +6,7 @@ action of the protocol.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from widerow.engine.engine import Engine
 from widerow.errors import Rule, Unsupported
@@ -52,125 +52,52 @@ class Operation(NamedTuple):
     lengthy: Callable[[bytes], bool] | None = None
 
 
+class _Action(Protocol):
+    """What each file of this package defines."""
+
+    @property
+    def decode(self) -> Callable[[bytes], Any]: ...
+
+    @property
+    def call(self) -> Callable[[Engine, str, Any], Any]: ...
+
+    @property
+    def encode(self) -> Callable[[Any], bytes]: ...
+
+
+def _served(
+    name: str,
+    permission: Permission,
+    action: _Action,
+    *,
+    writes: bool = False,
+    consumed: Callable[[Any], tuple[int, int]] | None = None,
+    lengthy: Callable[[bytes], bool] | None = None,
+) -> Operation:
+    return Operation(
+        name, permission, writes, action.decode, action.call, action.encode, consumed, lengthy
+    )
+
+
 _ALL: Final = (
-    Operation(
-        "CreateTable",
-        "manage",
-        writes=True,
-        decode=create_table.decode,
-        call=create_table.call,
-        encode=create_table.encode,
-    ),
-    Operation(
-        "ListTable",
-        "read",
-        writes=False,
-        decode=list_table.decode,
-        call=list_table.call,
-        encode=list_table.encode,
-    ),
-    Operation(
-        "DescribeTable",
-        "read",
-        writes=False,
-        decode=describe_table.decode,
-        call=describe_table.call,
-        encode=describe_table.encode,
-    ),
-    Operation(
-        "UpdateTable",
-        "manage",
-        writes=True,
-        decode=update_table.decode,
-        call=update_table.call,
-        encode=update_table.encode,
-    ),
-    Operation(
-        "DeleteTable",
-        "manage",
-        writes=True,
-        decode=delete_table.decode,
-        call=delete_table.call,
-        encode=delete_table.encode,
-    ),
-    Operation(
-        "AddDefinedColumn",
-        "manage",
-        writes=True,
-        decode=add_defined_column.decode,
-        call=add_defined_column.call,
-        encode=add_defined_column.encode,
-    ),
-    Operation(
-        "DeleteDefinedColumn",
-        "manage",
-        writes=True,
-        decode=delete_defined_column.decode,
-        call=delete_defined_column.call,
-        encode=delete_defined_column.encode,
-    ),
-    Operation(
-        "GetRow",
-        "read",
-        writes=False,
-        decode=get_row.decode,
-        call=get_row.call,
-        encode=get_row.encode,
-        consumed=read_units,
-    ),
-    Operation(
-        "BatchGetRow",
-        "read",
-        writes=False,
-        decode=batch_get_row.decode,
-        call=batch_get_row.call,
-        encode=batch_get_row.encode,
-        consumed=batch_units,
-    ),
-    Operation(
-        "GetRange",
-        "read",
-        writes=False,
-        decode=get_range.decode,
-        call=get_range.call,
-        encode=get_range.encode,
-        consumed=read_units,
-        lengthy=get_range.is_lengthy,
-    ),
-    Operation(
-        "PutRow",
-        "write",
-        writes=True,
-        decode=put_row.decode,
-        call=put_row.call,
-        encode=put_row.encode,
-        consumed=row_units,
-    ),
-    Operation(
-        "UpdateRow",
-        "write",
-        writes=True,
-        decode=update_row.decode,
-        call=update_row.call,
-        encode=update_row.encode,
-        consumed=row_units,
-    ),
-    Operation(
-        "DeleteRow",
-        "write",
-        writes=True,
-        decode=delete_row.decode,
-        call=delete_row.call,
-        encode=delete_row.encode,
-        consumed=row_units,
-    ),
-    Operation(
+    _served("CreateTable", "manage", create_table, writes=True),
+    _served("ListTable", "read", list_table),
+    _served("DescribeTable", "read", describe_table),
+    _served("UpdateTable", "manage", update_table, writes=True),
+    _served("DeleteTable", "manage", delete_table, writes=True),
+    _served("AddDefinedColumn", "manage", add_defined_column, writes=True),
+    _served("DeleteDefinedColumn", "manage", delete_defined_column, writes=True),
+    _served("GetRow", "read", get_row, consumed=read_units),
+    _served("BatchGetRow", "read", batch_get_row, consumed=batch_units),
+    _served("GetRange", "read", get_range, consumed=read_units, lengthy=get_range.is_lengthy),
+    _served("PutRow", "write", put_row, writes=True, consumed=row_units),
+    _served("UpdateRow", "write", update_row, writes=True, consumed=row_units),
+    _served("DeleteRow", "write", delete_row, writes=True, consumed=row_units),
+    _served(
         "BatchWriteRow",
         "write",
+        batch_write_row,
         writes=True,
-        decode=batch_write_row.decode,
-        call=batch_write_row.call,
-        encode=batch_write_row.encode,
         consumed=batch_units,
         lengthy=batch_write_row.is_lengthy,
     ),
