@@ -64,6 +64,7 @@ DATE_SKEW_SECONDS_MAX: Final = 15 * 60  # the protocol's window (wire §1.2)
 ERROR_MESSAGE_CHARACTERS_MAX: Final = 4096  # names of refused requests may be megabytes long
 HINT_BYTES_MAX: Final = 512  # one response header; common proxies allow 4 KB of all together
 CREDENTIAL_BYTES_MAX: Final = 256  # access key ids and secrets are tens of bytes
+CREDENTIALS_BYTES_MAX: Final = 4 * 1024 * 1024  # the whole file: tens of thousands of keys
 SECURITY_TOKEN_BYTES_MAX: Final = 4096  # tokens of the vendor's STS are about 1 KB
 SCOPED_KEYS_MAX: Final = 32  # derived V4 keys kept for one access key: a few days and regions
 
@@ -90,3 +91,4 @@ BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a networ
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
+CREDENTIALS_LOOK_SECONDS: Final = 0.5  # between looks at the file: a deleted key ends in a second

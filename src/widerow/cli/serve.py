@@ -69,6 +69,8 @@ async def _serve(settings: Settings) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
+    # From a terminal it says that the terminal is gone; to a service, to read its files again.
+    loop.add_signal_handler(signal.SIGHUP, stop if sys.stdin.isatty() else server.reload)
     await server.start()
     try:
         if server.default_credentials:

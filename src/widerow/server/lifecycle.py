@@ -13,14 +13,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Final
 
-from widerow.auth.keyring import CredentialsInvalid, Keyring
-from widerow.auth.policy import InstancePolicy
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, StorageFailure, StorePoisoned
+from widerow.errors import StorageFailure, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
@@ -29,6 +26,7 @@ from widerow.limits import (
 )
 from widerow.server.admission import Admission
 from widerow.server.committer import Committed, Committer, call_each
+from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import Dispatcher, Identity
 from widerow.server.http import Listener
 from widerow.server.metrics import Metrics
@@ -38,7 +36,7 @@ from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 
-__all__ = ["Server", "load_identity"]
+__all__ = ["Server"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -75,7 +73,8 @@ class Server:
         self._committer: Committer | None = None
         self._dispatcher: Dispatcher | None = None
         self._listener: Listener | None = None
-        self._keeper: asyncio.Task[None] | None = None
+        self._credentials: CredentialsFile | None = None
+        self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
         self._poisoned = False
@@ -92,7 +91,7 @@ class Server:
         `StorageFailure` (the store cannot be opened). Nothing is left open then.
         """
         try:
-            identity = load_identity(self.settings)
+            identity = self._load_identity()
             store = self._store = self._given or self._open_store()
             engine = Engine(
                 store,
@@ -109,9 +108,9 @@ class Server:
     async def stop(self) -> None:
         """Answer what is in hand, then close everything. Idempotent."""
         self.admission.stopping = True
-        if self._keeper is not None:
-            self._keeper.cancel()
-            self._keeper = None
+        for task in self._tasks:
+            task.cancel()
+        self._tasks.clear()
         if self._listener is not None:
             self._listener.stop_accepting()
             await self._wait(lambda: self.admission.requests_in_flight == 0, DRAIN_SECONDS_MAX)
@@ -130,6 +129,27 @@ class Server:
     def hurry(self) -> None:
         """Let a running `stop` wait no longer for requests in hand."""
         self._hurried = True
+
+    def reload(self) -> None:
+        """Look at the credentials file now. Nothing happens without one, or if it did not change.
+
+        The file is looked at twice a second anyway; this is for SIGHUP.
+        """
+        if self._credentials is not None and self._dispatcher is not None:
+            look = asyncio.get_running_loop().create_task(self._credentials.look(self._replace))
+            self._tasks.add(look)
+            look.add_done_callback(self._tasks.discard)
+
+    def _load_identity(self) -> Identity:
+        if self.settings.credentials is None:
+            return load_identity(self.settings)
+        self._credentials = CredentialsFile(self.settings, self.metrics)
+        return self._credentials.load()
+
+    def _replace(self, identity: Identity) -> None:
+        """Let in whom `identity` names from the next request on."""
+        if self._dispatcher is not None:
+            self._dispatcher.identity = identity
 
     def _open_store(self) -> Store:
         try:
@@ -159,7 +179,9 @@ class Server:
         dispatcher.use_threads(loop, always=store.capabilities.reads_may_block)
         self._listener = Listener(dispatcher, self.admission, self._clock)
         self.endpoint = await self._bind(self._listener)
-        self._keeper = loop.create_task(self._keep_house(engine, committer))
+        self._tasks.add(loop.create_task(self._keep_house(engine, committer)))
+        if self._credentials is not None:
+            self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
 
     async def _bind(self, listener: Listener) -> str:
         settings = self.settings
@@ -217,27 +239,6 @@ class Server:
             self._told_ns = now_ns
             facts["kind"] = type(error).__name__
             _log.warning("the store refuses writes for now", extra={"facts": facts})
-
-
-def load_identity(settings: Settings) -> Identity:
-    """The keys and instances that the settings name. Raises: `SettingsInvalid`."""
-    keyring = Keyring.default()
-    if settings.credentials is not None:
-        path = Path(settings.credentials)
-        try:
-            keyring = Keyring.load(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SettingsInvalid(f"cannot read credentials {path}: {error.strerror}") from error
-        except UnicodeDecodeError:
-            raise SettingsInvalid(f"credentials {path}: not UTF-8 text") from None
-        except CredentialsInvalid as error:
-            raise SettingsInvalid(f"credentials {path}: {error}") from None
-    if settings.instances is None:
-        return Identity(keyring, InstancePolicy())
-    try:
-        return Identity(keyring, InstancePolicy(frozenset(settings.instances)))
-    except InvalidRequest as error:
-        raise SettingsInvalid(f"instances: {error}") from error
 
 
 def _resolve(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:

@@ -48,6 +48,7 @@ class Metrics:
         "commit_failures",
         "commit_seconds",
         "commits",
+        "credentials_failures",
         "read_units",
         "requests",
         "seconds",
@@ -64,6 +65,7 @@ class Metrics:
         self.commits = 0
         self.writes = 0
         self.commit_failures = 0
+        self.credentials_failures = 0
         self.commit_seconds = Histogram()
 
     def answered(self, action: str, code: str, nanoseconds: int) -> None:
@@ -146,6 +148,12 @@ def _singles(
         ("commits_total", "counter", "Group commits.", metrics.commits),
         ("committed_writes_total", "counter", "Writes in them.", metrics.writes),
         ("commit_failures_total", "counter", "Groups the store refused.", metrics.commit_failures),
+        (
+            "credentials_failures_total",
+            "counter",
+            "Changes of the credentials file that could not be used.",
+            metrics.credentials_failures,
+        ),
         ("writes_waiting", "gauge", "Plans waiting for the writer.", waiting),
         ("connections", "gauge", "Open connections.", admission.connections),
         ("requests_in_flight", "gauge", "Not yet answered.", admission.requests_in_flight),

@@ -49,6 +49,7 @@ class Process:
             [*WIDEROW, "serve", "--port", "0", *arguments],
             cwd=cwd,
             env=environment({}),
+            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -114,6 +115,26 @@ def test_with_credentials_nothing_is_said_of_a_default_pair(
         assert wire.ask(Sender("a", "canary").request("ListTable")).status == 200
         assert wire.ask(Sender().request("ListTable")).status == 403
     assert process.end() == (0, "", "")
+
+
+def test_a_hang_up_makes_serve_read_its_keys_again(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.write_text("[[key]]\nid = 'a'\nsecret = 'canary'\n")
+    process = Process(tmp_path, "--memory", "--credentials", "keys.toml", "--log-level", "info")
+    processes.append(process)
+    with Wire(process.endpoint) as wire:
+        assert wire.ask(Sender("a", "canary").request("ListTable")).status == 200
+        keys.write_text("[[key]]\nid = 'b'\nsecret = 'canary'\n")
+        process.process.send_signal(signal.SIGHUP)
+        while wire.ask(Sender("a", "canary").request("ListTable")).status == 200:
+            pass  # the test's own bound ends this
+        assert wire.ask(Sender("b", "canary").request("ListTable")).status == 200
+    code, _, told = process.end()
+    assert code == 0
+    assert told.count("access keys replaced keys=1") == 1
+    assert "canary" not in told
 
 
 def test_a_taken_port_is_one_line_and_exit_2(tmp_path: Path) -> None:

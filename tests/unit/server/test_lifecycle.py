@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from widerow.errors import StoreFull, StoreLocked, StorePoisoned
-from widerow.server.lifecycle import Server, load_identity
+from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
@@ -191,23 +191,6 @@ def test_settings_that_do_not_work_are_named(changes: dict[str, Any], words: str
     error = failing_start(settings)
     assert isinstance(error, SettingsInvalid)
     assert words in str(error)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (b"[[key]]\nid = 'a'\n", "secret"),
-        (b"not toml", "not TOML"),
-        (b"\xff", "not UTF-8"),
-    ],
-)
-def test_credentials_that_do_not_work_are_named(tmp_path: Path, content: bytes, words: str) -> None:
-    file = tmp_path / "keys.toml"
-    file.write_bytes(content)
-    with pytest.raises(SettingsInvalid) as raised:
-        load_identity(Settings(credentials=str(file)))
-    assert words in str(raised.value)
-    assert str(file) in str(raised.value)
 
 
 def test_credentials_replace_the_default_pair(serve: Serve, tmp_path: Path) -> None:

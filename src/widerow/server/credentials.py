@@ -1,0 +1,109 @@
+"""The access keys in force: read at the start, and again whenever their file changes.
+
+The file's bytes are looked at twice a second, so a key that was taken out of it is refused within a
+second; SIGHUP looks at once. Bytes are compared, not dates: two changes within one tick of a file
+system's clock look alike by date. A file that cannot be used leaves the keys as they are (a typing
+mistake must not lock everyone out), which is logged as an error once for each content and counted
+in `widerow_credentials_failures_total`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from widerow.auth.keyring import CredentialsInvalid, Keyring
+from widerow.auth.policy import InstancePolicy
+from widerow.errors import InvalidRequest
+from widerow.limits import CREDENTIALS_BYTES_MAX, CREDENTIALS_LOOK_SECONDS
+from widerow.server.dispatch import Identity
+from widerow.server.metrics import Metrics
+from widerow.server.settings import Settings, SettingsInvalid
+
+__all__ = ["CredentialsFile", "load_identity"]
+
+_log = logging.getLogger("widerow.server")
+
+Replace = Callable[[Identity], None]
+
+
+class CredentialsFile:
+    """The file of `settings.credentials`, and whom it lets in. For the thread of the loop."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        """Read nothing yet."""
+        assert settings.credentials is not None, "there is no file to look at"
+        self._path: Final = Path(settings.credentials)
+        self._instances: Final = _instances(settings)
+        self._metrics: Final = metrics
+        self._seen: bytes | None = None
+        self._failed = ""
+
+    def load(self) -> Identity:
+        """Whom the file lets in now. Raises: `SettingsInvalid`, which names no secret."""
+        self._seen = _read(self._path)
+        return Identity(_parse(self._path, self._seen), self._instances)
+
+    async def watch(self, replace: Replace) -> None:
+        """Hand a changed file's identity to `replace`, until cancelled."""
+        while True:
+            await asyncio.sleep(CREDENTIALS_LOOK_SECONDS)
+            await self.look(replace)
+
+    async def look(self, replace: Replace) -> None:
+        """Hand the file's identity to `replace` if its bytes are not those seen last."""
+        try:
+            found = await asyncio.to_thread(_read, self._path)
+            if found == self._seen:
+                self._failed = ""  # back to what is in force
+                return
+            keyring = _parse(self._path, found)
+        except SettingsInvalid as error:
+            self._keep(str(error))
+            return
+        self._seen, self._failed = found, ""
+        replace(Identity(keyring, self._instances))
+        _log.info("access keys replaced", extra={"facts": {"keys": len(keyring)}})
+
+    def _keep(self, reason: str) -> None:
+        """Go on with the keys in force, and say so once for each reason."""
+        if reason != self._failed:
+            self._failed = reason
+            self._metrics.credentials_failures += 1
+            _log.error("access keys stay as they were", extra={"facts": {"reason": reason}})
+
+
+def load_identity(settings: Settings) -> Identity:
+    """The default pair, and the instances that the settings name. Raises: `SettingsInvalid`."""
+    return Identity(Keyring.default(), _instances(settings))
+
+
+def _instances(settings: Settings) -> InstancePolicy:
+    if settings.instances is None:
+        return InstancePolicy()
+    try:
+        return InstancePolicy(frozenset(settings.instances))
+    except InvalidRequest as error:
+        raise SettingsInvalid(f"instances: {error}") from error
+
+
+def _read(path: Path) -> bytes:
+    """The file's bytes, of which there may not be too many. Raises: `SettingsInvalid`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(CREDENTIALS_BYTES_MAX + 1)
+    except OSError as error:
+        raise SettingsInvalid(f"cannot read credentials {path}: {error.strerror}") from error
+    if len(content) > CREDENTIALS_BYTES_MAX:
+        raise SettingsInvalid(f"credentials {path}: more than {CREDENTIALS_BYTES_MAX} bytes")
+    return content
+
+
+def _parse(path: Path, content: bytes) -> Keyring:
+    try:
+        return Keyring.load(content.decode())
+    except UnicodeDecodeError:
+        raise SettingsInvalid(f"credentials {path}: not UTF-8 text") from None
+    except CredentialsInvalid as error:
+        raise SettingsInvalid(f"credentials {path}: {error}") from None
