@@ -7,7 +7,8 @@ from typing import Final
 
 import pytest
 
-from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
+from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked, StorePoisoned
+from widerow.storage.directory import Acceptance, clear_damage_mark, noted_damage
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
 from widerow.storage.rocksdb import RocksDBStore
@@ -143,25 +144,6 @@ def test_memory_makes_no_checkpoints(tmp_path: Path) -> None:
             store.checkpoint(tmp_path / "copy")
 
 
-def test_damaged_block_ends_reads_with_an_error(tmp_path: Path) -> None:
-    # The binding's own iterators end silently here; an answer that lacks rows is worse than none.
-    url = f"rocksdb:{tmp_path / 's'}"
-    with open_store(url) as store:
-        for number in range(64):
-            put(store, b"%03d" % number, bytes(range(256)) * 16)
-    (table,) = (tmp_path / "s").glob("*.sst")
-    content = bytearray(table.read_bytes())
-    content[100] ^= 0xFF
-    table.write_bytes(content)
-    with open_store(url) as store:
-        for reverse in (False, True):
-            with pytest.raises(StoreDamaged, match="checksum"):
-                list(store.snapshot().scan(SHARD, b"\x10t", reverse=reverse))
-        with pytest.raises(StoreDamaged, match="checksum"):
-            store.snapshot().get(SHARD + b"000")
-        assert store.snapshot().get(SHARD + b"063") is not None
-
-
 @pytest.mark.parametrize("name", ["CURRENT", "MANIFEST-*"])
 def test_damaged_store_is_refused_and_left_alone(name: str, tmp_path: Path) -> None:
     url = f"rocksdb:{tmp_path / 's'}"
@@ -175,6 +157,92 @@ def test_damaged_store_is_refused_and_left_alone(name: str, tmp_path: Path) -> N
     victim.write_bytes(whole)
     with open_store(url) as store:
         assert names(store) == [b"1"]
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> Path:
+    """A store of 64 rows, of which a block does not match its checksum."""
+    directory = tmp_path / "s"
+    with open_store(str(directory)) as store:
+        for number in range(64):
+            put(store, b"%03d" % number, bytes(range(256)) * 16)
+    (table,) = directory.glob("*.sst")
+    content = bytearray(table.read_bytes())
+    content[100] ^= 0xFF
+    table.write_bytes(content)
+    return directory
+
+
+def test_damaged_block_ends_reads_with_an_error(damaged: Path) -> None:
+    # The binding's own iterators end silently here; an answer that lacks rows is worse than none.
+    with open_store(str(damaged)) as store:
+        for reverse in (False, True):
+            with pytest.raises(StoreDamaged, match="checksum"):
+                list(store.snapshot().scan(SHARD, b"\x10t", reverse=reverse))
+        with pytest.raises(StoreDamaged, match="checksum"):
+            store.snapshot().get(SHARD + b"000")
+        assert store.snapshot().get(SHARD + b"063") is not None
+
+
+def test_found_damage_ends_writes_and_is_remembered(damaged: Path) -> None:  # rule 11
+    with open_store(str(damaged)) as store:
+        put(store, b"new")
+        store.distrust("checksum mismatch in 000009.sst")
+        store.distrust("another")
+        assert not store.writable
+        with pytest.raises(StorePoisoned, match="checksum mismatch in"):
+            put(store, b"later")
+        assert store.snapshot().get(SHARD + b"new") == b"v"
+    with pytest.raises(StoreDamaged, match=r"000009\.sst.*--accept-damaged-store"):
+        open_store(str(damaged))
+
+
+@pytest.mark.parametrize("acceptance", [Acceptance.NOTED, Acceptance.DAMAGED])
+def test_who_accepts_damage_opens_a_store_with_a_note(
+    damaged: Path, acceptance: Acceptance
+) -> None:
+    with open_store(str(damaged)) as store:
+        store.distrust("damage")
+    with open_store(str(damaged), acceptance=acceptance) as store:
+        assert store.snapshot().get(SHARD + b"063") is not None
+        put(store, b"new")
+        store.distrust("more of it")
+        assert store.writable is (acceptance is Acceptance.DAMAGED)
+
+
+def test_a_note_that_is_taken_away_is_no_more(damaged: Path) -> None:
+    with open_store(str(damaged)) as store:
+        store.distrust("damage")
+    assert noted_damage(damaged) == "damage"
+    clear_damage_mark(damaged)
+    assert noted_damage(damaged) is None
+    open_store(str(damaged)).close()
+
+
+def test_a_store_whose_log_is_gone_is_refused(tmp_path: Path) -> None:
+    # The engine itself opens it, as if nothing had been written lately.
+    directory = tmp_path / "s"
+    child(WRITER, str(directory), "10")
+    for log in directory.glob("*.log"):
+        log.unlink()
+    with pytest.raises(StoreDamaged, match="without its log"):
+        open_store(str(directory))
+    with open_store(str(directory), acceptance=Acceptance.DAMAGED) as store:
+        assert names(store) == []
+
+
+def test_damage_inside_the_log_is_refused_unless_accepted(tmp_path: Path) -> None:
+    directory = tmp_path / "s"
+    child(WRITER, str(directory), "10")
+    log = max(directory.glob("*.log"), key=lambda path: path.stat().st_size)
+    content = bytearray(log.read_bytes())
+    content[3000] ^= 0xFF
+    log.write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match="left as it is"):
+            open_store(str(directory))
+    with open_store(str(directory), acceptance=Acceptance.DAMAGED) as store:
+        assert 0 < len(names(store)) < 10
 
 
 def test_full_disk_at_opening_still_reads(tmp_path: Path) -> None:

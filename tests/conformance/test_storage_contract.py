@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 
 import pytest
 
-from widerow.errors import StorageFailure
+from widerow.errors import StorageFailure, StorePoisoned
 from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
@@ -444,6 +444,18 @@ def closed_stores_refuse_everything(store: Store) -> None:
             use()
 
 
+def distrusted_stores_take_no_writes_and_answer_reads(store: Store) -> None:  # rule 11
+    put_all(store, {key(1): b"1"})
+    store.distrust("a record says so")
+    store.distrust("another one too")
+    assert not store.writable
+    for _ in range(2):
+        with pytest.raises(StorePoisoned, match="a record says so"):
+            put_all(store, {key(1): b"2"})
+    assert store.snapshot().get(key(1)) == b"1"
+    assert store.statistics()["groups"] == 1
+
+
 def statistics_count_groups_and_writes(store: Store) -> None:
     before = store.statistics()
     store.transact_group([Write((SHARD,), lambda inside: inside.put(key(1), bytes(100_000)))] * 3)
@@ -481,6 +493,7 @@ CHECKS: Final[Sequence[Callable[[Store], None]]] = (
     concurrent_writes_all_land,
     readers_see_whole_groups_in_order,
     closed_stores_refuse_everything,
+    distrusted_stores_take_no_writes_and_answer_reads,
     statistics_count_groups_and_writes,
 )
 

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from widerow.engine.check import Finding, check_store
+from widerow.errors import StoreDamaged
 from widerow.server.settings import SettingsInvalid, resolve
-from widerow.storage.opener import open_store
+from widerow.storage.directory import Acceptance, clear_damage_mark, mark_damaged
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store, store_directory
 
 __all__ = ["examine"]
 
@@ -22,13 +25,16 @@ def examine(flags: Mapping[str, Any], *, as_json: bool) -> int:
     given = dict(flags)
     file = given.pop("config", None)
     settings = resolve(given, file=Path(file) if file else None)
-    _refuse_absent(settings.store)
     try:
-        store = open_store(settings.store, cache_bytes=settings.cache_bytes)
+        directory = _existing(settings.store)
+        store = open_store(
+            settings.store, cache_bytes=settings.cache_bytes, acceptance=Acceptance.NOTED
+        )
     except ValueError as error:
         raise SettingsInvalid(str(error)) from error
     with store, _progress(as_json=as_json) as progress:
-        findings = check_store(store, progress=progress)
+        findings = _findings(store, progress)
+    _note(directory, findings)
     if as_json:
         _print_json(settings.store, findings)
     else:
@@ -36,13 +42,29 @@ def examine(flags: Mapping[str, Any], *, as_json: bool) -> int:
     return 1 if findings else 0
 
 
-def _refuse_absent(url: str) -> None:
+def _findings(store: Store, progress: Callable[[int], None]) -> list[Finding]:
+    try:
+        return check_store(store, progress=progress)
+    except StoreDamaged as error:
+        return [Finding("", "", f"{error}; what lies behind it was not looked at")]
+
+
+def _note(directory: Path, findings: list[Finding]) -> None:
+    """Leave a note for the next start, or take it away."""
+    if not findings:
+        clear_damage_mark(directory)
+    else:
+        mark_damaged(directory, f"widerow doctor: {findings[0].problem}")
+
+
+def _existing(url: str) -> Path:
     """Opening creates; a doctor must not."""
     if url == "memory:":
         raise SettingsInvalid("a store in memory ends with its server; there is nothing to check")
-    directory = Path(url.removeprefix("rocksdb:"))
+    directory = store_directory(url)
     if not directory.is_dir():
         raise SettingsInvalid(f"there is no store at {directory}")
+    return directory
 
 
 @contextmanager

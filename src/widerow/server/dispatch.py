@@ -284,6 +284,7 @@ class Dispatcher:
         elif isinstance(error, StoreDamaged):
             facts = {"action": call.action, "request_id": call.request_id, "reason": str(error)}
             _log.error("damage in the store; run widerow doctor", extra={"facts": facts})
+            self._engine.store.distrust(str(error))
         elif isinstance(error, StorageFailure):
             self._committer.report(error)
         return Response(

@@ -17,7 +17,7 @@ from typing import Final
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
-from widerow.errors import StorageFailure, StorePoisoned
+from widerow.errors import StorageFailure, StoreDamaged, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
     FLUSH_SECONDS_MAX,
@@ -33,6 +33,7 @@ from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 
@@ -153,7 +154,13 @@ class Server:
 
     def _open_store(self) -> Store:
         try:
-            return open_store(self.settings.store, cache_bytes=self.settings.cache_bytes)
+            settings = self.settings
+            if settings.accept_damaged_store:
+                _log.critical("damage in the store is accepted; what was acknowledged may be gone")
+            acceptance = Acceptance.DAMAGED if settings.accept_damaged_store else Acceptance.WHOLE
+            return open_store(
+                settings.store, cache_bytes=settings.cache_bytes, acceptance=acceptance
+            )
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error
 
@@ -200,6 +207,9 @@ class Server:
             if engine.store.writable:
                 try:
                     more = await self._clean_up(engine, committer)
+                except StoreDamaged as error:
+                    _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
+                    engine.store.distrust(str(error))
                 except Exception as error:  # noqa: BLE001  # cleaning can wait, serving goes on
                     facts = {"kind": type(error).__name__}
                     _log.warning("cleaning up is put off", extra={"facts": facts})

@@ -44,6 +44,7 @@ class Settings:
     column_names: str = "strict"
     cache_mb: int = CACHE_BYTES_DEFAULT // _MEBIBYTE
     max_tables_per_instance: int = TABLES_PER_INSTANCE_MAX
+    accept_damaged_store: bool = False
 
     @property
     def cache_bytes(self) -> int:
@@ -67,6 +68,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     ),
     "cache_mb": "Block cache of the store in MiB; 32 if not set.",
     "max_tables_per_instance": "Tables an instance may have; 64 if not set.",
+    "accept_damaged_store": "Serve what is left of a damaged store; acknowledged data may be gone.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -187,6 +189,8 @@ def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the 
     """The value as the field holds it."""
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
+    if name == "accept_damaged_store":
+        return _boolean(source, name, value)
     if name == "instances":
         return _names(source, name, value)
     if not isinstance(value, str) or not value:

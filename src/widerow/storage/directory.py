@@ -7,12 +7,28 @@ engine is asked.
 
 import os
 import re
+from contextlib import suppress
+from enum import Enum
 from pathlib import Path
 from typing import Final
 
 from widerow.errors import StorageFailure, StoreDamaged
 
-__all__ = ["free_bytes", "holds_store", "make_directory", "sync_directory"]
+__all__ = [
+    "Acceptance",
+    "clear_damage_mark",
+    "free_bytes",
+    "holds_store",
+    "make_directory",
+    "mark_damaged",
+    "noted_damage",
+    "refuse_noted_damage",
+    "sync_directory",
+]
+
+_MARK: Final = "DAMAGED"
+_OPTIONS: Final = re.compile(r"OPTIONS-\d+")
+_LOG: Final = re.compile(r"\d+\.log")
 
 # What a store leaves behind that died while it was being created, before it had any data.
 _CREATION_LEFTOVER: Final = re.compile(
@@ -20,11 +36,24 @@ _CREATION_LEFTOVER: Final = re.compile(
 )
 
 
-def holds_store(directory: Path) -> bool:
+class Acceptance(Enum):
+    """Which stores may be opened.
+
+    Damage that was found is noted in a file beside the data (`mark_damaged`), so that no restart
+    makes it forgotten.
+    """
+
+    WHOLE = "whole"  # a store with such a note is refused
+    NOTED = "noted"  # the note alone is no reason: for looking at the store, which may clear it
+    DAMAGED = "damaged"  # also a store that the engine refuses, without what it cannot read
+
+
+def holds_store(directory: Path, *, lax: bool = False) -> bool:
     """Whether `directory` holds a store; if not, it is free for one (absent, empty, leftovers).
 
-    Raises: `StoreDamaged` for a store without its `CURRENT` file, `StorageFailure` for a path that
-    is no directory, cannot be read, or holds files of something else.
+    Raises: `StoreDamaged` for a store without its `CURRENT` file, or, unless `lax`, without a log;
+    `StorageFailure` for a path that is no directory, cannot be read, or holds files of something
+    else.
     """
     try:
         names = [entry.name for entry in directory.iterdir()]
@@ -33,6 +62,16 @@ def holds_store(directory: Path) -> bool:
     except OSError as error:
         raise StorageFailure(f"cannot use {directory} as a store: {error.strerror}") from error
     if "CURRENT" in names:
+        # The engine makes a log before it records its options, and keeps one ever after. It would
+        # open a store whose log was taken away as if nothing had been written lately.
+        if (
+            not lax
+            and any(_OPTIONS.fullmatch(name) for name in names)
+            and not any(_LOG.fullmatch(name) for name in names)
+        ):
+            raise StoreDamaged(
+                f"{directory} holds a store without its log; restore the directory from a copy"
+            )
         return True
     foreign = sorted(name for name in names if not _CREATION_LEFTOVER.fullmatch(name))
     if any(re.fullmatch(r"\d+\.(sst|log)", name) for name in foreign):
@@ -67,6 +106,52 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def mark_damaged(directory: Path, reason: str) -> None:
+    """Note in `directory` that damage was found in its store, so that the next start is refused.
+
+    The first reason stays. Where nothing can be written the note is missing, which its absence
+    cannot tell anyone: the damage will be found again by whoever reads it again.
+    """
+    with suppress(OSError):
+        descriptor = os.open(directory / _MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644)
+        try:
+            os.write(descriptor, f"{reason}\n".encode())
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        sync_directory(directory)
+
+
+def noted_damage(directory: Path) -> str | None:
+    """The damage that is noted in `directory`, or None. Raises: `StorageFailure`."""
+    try:
+        return (directory / _MARK).read_text(encoding="utf-8", errors="replace").strip()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageFailure(f"cannot read {directory / _MARK}: {error.strerror}") from error
+
+
+def refuse_noted_damage(directory: Path) -> None:
+    """Raise `StoreDamaged` if damage is noted in `directory`."""
+    noted = noted_damage(directory)
+    if noted is not None:
+        raise StoreDamaged(
+            f"damage was found in the store in {directory} ({noted}); restore a backup, or run "
+            "widerow doctor, which clears this note when it finds nothing; "
+            "--accept-damaged-store starts the server all the same"
+        )
+
+
+def clear_damage_mark(directory: Path) -> None:
+    """Take the note away: the store was looked through and is whole. Raises: `StorageFailure`."""
+    try:
+        (directory / _MARK).unlink(missing_ok=True)
+        sync_directory(directory)
+    except OSError as error:
+        raise StorageFailure(f"cannot remove {directory / _MARK}: {error.strerror}") from error
 
 
 def free_bytes(directory: Path) -> int:

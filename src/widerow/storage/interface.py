@@ -27,6 +27,9 @@ Rules every driver keeps; `tests/conformance` proves them.
 9.  One process at a time: a second opener gets `StoreLocked` at once.
 10. Threads: any thread may take and read snapshots; writes may come from any thread and are run one
     group at a time.
+11. A block that does not match its checksum raises `StoreDamaged`, for that read alone. Whoever
+    finds damage, here or in what a record says, calls `distrust`; a store on disk keeps a note of
+    it, with which it is opened only by those who say that they accept it.
 """
 
 from abc import ABC, abstractmethod
@@ -155,6 +158,15 @@ class Store(ABC):
     @abstractmethod
     def writable(self) -> bool:
         """False once the store is poisoned for good or closed (rules 7 and 8)."""
+
+    @abstractmethod
+    def distrust(self, reason: str) -> None:
+        """Take no more writes: what was read is not what was written (rule 11).
+
+        Any thread may call it; a group that is running may still end. Later writes raise
+        `StorePoisoned`, reads go on. Nothing happens to a store that was opened as damaged, or
+        that takes no writes anyway.
+        """
 
     def checkpoint(self, directory: Path) -> None:
         """Write a consistent copy into `directory`, which must not exist, while writes go on.

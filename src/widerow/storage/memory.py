@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 
 from sortedcontainers import SortedDict
 
-from widerow.errors import StorageFailure
+from widerow.errors import StorageFailure, StorePoisoned
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
 
@@ -116,6 +116,7 @@ class MemoryStore(Store):
         """An empty store."""
         self._data = _Data()
         self._writing = threading.Lock()
+        self._distrusted: str | None = None
         self._published = _MemorySnapshot(self._data, 0)
         # Views in the order they were published; the last is always alive.
         self._views = deque([weakref.ref(self._published)])
@@ -132,6 +133,8 @@ class MemoryStore(Store):
         """Run the bodies in order and make what they changed visible at once."""
         with self._writing:
             self._data.check_open()
+            if self._distrusted is not None:
+                raise StorePoisoned(self._distrusted)
             changes, outcomes = run_bodies(self._published, writes)
             with self._data.lock:
                 if changes:
@@ -194,8 +197,13 @@ class MemoryStore(Store):
 
     @property
     def writable(self) -> bool:
-        """False once closed; memory does not fail a sync."""
-        return not self._data.closed
+        """False once closed or distrusted; memory does not fail a sync."""
+        return not self._data.closed and self._distrusted is None
+
+    def distrust(self, reason: str) -> None:
+        """Take no more writes."""
+        if self._distrusted is None:
+            self._distrusted = f"damage was found in the store ({reason})"
 
     def close(self) -> None:
         """Forget everything. Waits for the group that is running."""

@@ -37,10 +37,16 @@ from rocksdict import Checkpoint, Rdict, RdictIter, WriteBatch, WriteOptions
 from rocksdict import Snapshot as EngineSnapshot
 
 from widerow.errors import StorageFailure, StoreBusy, StoreDamaged, StoreFull, StorePoisoned
-from widerow.storage.directory import free_bytes, sync_directory
+from widerow.storage.directory import (
+    Acceptance,
+    free_bytes,
+    mark_damaged,
+    refuse_noted_damage,
+    sync_directory,
+)
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
-from widerow.storage.rocksdb_engine import is_no_space, open_engine, read_failure
+from widerow.storage.rocksdb_engine import is_no_space, open_engine, read_failure, write_options
 
 __all__ = ["RocksDBStore", "Steps"]
 
@@ -224,28 +230,31 @@ class RocksDBStore(Store):
         *,
         cache_bytes: int,
         room_floor_bytes: int = _ROOM_FLOOR_BYTES,
+        acceptance: Acceptance = Acceptance.WHOLE,
         steps: Steps = _REAL_STEPS,
     ) -> None:
         """Open the store in `directory`, creating it if there is none.
 
         `cache_bytes` bounds the cache of uncompressed blocks. Writes are refused while less than
-        `room_floor_bytes` are free.
+        `room_floor_bytes` are free. `acceptance`: whether a damaged store may be opened.
 
         Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
         """
         self._directory = directory
         self._cache_bytes = cache_bytes
         self._room_floor_bytes = room_floor_bytes
+        self._acceptance = acceptance
         self._steps = steps
         self._writing = threading.Lock()
-        self._write_options = WriteOptions()
-        self._write_options.no_slowdown = True
+        self._write_options = write_options()
         self._views: WeakSet[_View] = WeakSet()
         self._poison: str | None = None
         self._out_of_room = False
         self._closed = False
         self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0, "reopenings": 0}
-        self._engine: Rdict | None = open_engine(directory, cache_bytes)
+        if acceptance is Acceptance.WHOLE:
+            refuse_noted_damage(directory)
+        self._engine: Rdict | None = self._open()
         self._published = self._publish(self._engine)
 
     def snapshot(self) -> _View:
@@ -267,6 +276,17 @@ class RocksDBStore(Store):
             self._counts["groups"] += 1
             self._counts["writes"] += sum(outcome.error is None for outcome in outcomes)
             return outcomes
+
+    def _open(self) -> Rdict:
+        lax = self._acceptance is Acceptance.DAMAGED
+        return open_engine(self._directory, self._cache_bytes, lax=lax)
+
+    def distrust(self, reason: str) -> None:
+        """Take no more writes, and note the damage in the directory."""
+        if self._acceptance is Acceptance.DAMAGED or self._poison is not None or self._closed:
+            return
+        self._poison = f"damage was found in the store ({reason}); run widerow doctor"
+        mark_damaged(self._directory, reason)
 
     def _make_ready(self) -> None:
         """Raise unless the engine takes writes; heal it if it had run out of room."""
@@ -341,7 +361,7 @@ class RocksDBStore(Store):
         # Dropped, not closed: closing would sync and flush what the failed commit left behind.
         self._engine = None
         try:
-            self._engine = open_engine(self._directory, self._cache_bytes)
+            self._engine = self._open()
         except StoreDamaged as error:
             self._poison = str(error)
             raise StorePoisoned(self._poison) from error

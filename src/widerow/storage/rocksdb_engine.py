@@ -2,10 +2,11 @@
 
 Every setting that differs from RocksDB 9.8's defaults is here, and so is the proof that the engine
 took those on which the durability promise rests: it records what it runs with in its directory.
-(The check that logs were not lost between two openings, `track_and_verify_wals_in_manifest`, is the
-one such setting that the binding cannot reach.)
+The one such setting that the binding has no function for, the check that no log was lost between
+two openings, is read from a file in the engine's own format (`rocksdb_base/`).
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,12 +17,13 @@ from rocksdict import (
     DBRecoveryMode,
     Options,
     Rdict,
+    WriteOptions,
 )
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage.directory import holds_store, make_directory, sync_directory
 
-__all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure"]
+__all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure", "write_options"]
 
 _MIB: Final = 1024 * 1024
 
@@ -29,7 +31,10 @@ _MIB: Final = 1024 * 1024
 _PROMISED_SETTINGS: Final = {
     "manual_wal_flush": "false",
     "wal_recovery_mode": "kTolerateCorruptedTailRecords",
+    "track_and_verify_wals_in_manifest": "true",
     "paranoid_checks": "true",
+    "two_write_queues": "false",
+    "avoid_flush_during_recovery": "false",
     "unordered_write": "false",
     "enable_pipelined_write": "false",
     "best_efforts_recovery": "false",
@@ -38,14 +43,26 @@ _PROMISED_SETTINGS: Final = {
 }
 
 
-def open_engine(directory: Path, cache_bytes: int) -> Rdict:
+# The same where the operator said to go on with what is left of a damaged store.
+_LAX_SETTINGS: Final = {
+    "wal_recovery_mode": "kSkipAnyCorruptedRecords",
+    "track_and_verify_wals_in_manifest": "false",
+    "paranoid_checks": "false",
+}
+_BASE: Final = Path(__file__).with_name("rocksdb_base")
+
+
+def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdict:
     """Open the engine in `directory`, creating it where none is, and verify its settings.
+
+    `lax`: skip what is damaged in the logs instead of refusing the store; what was acknowledged
+    may be lost then.
 
     Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
     """
-    exists = holds_store(directory)
+    exists = holds_store(directory, lax=lax)
     make_directory(directory)
-    options = _options(cache_bytes, create=not exists)
+    options = (_lax_options if lax else _options)(cache_bytes, create=not exists)
     try:
         # Without the second mention of the options a reopened store gets a cache of 8 MB.
         engine = Rdict(str(directory), options=options, column_families={"default": options})
@@ -53,7 +70,8 @@ def open_engine(directory: Path, cache_bytes: int) -> Rdict:
         raise opening_failure(directory, str(error)) from error
     if not exists:
         sync_directory(directory)
-    wrong = _wrong_settings(engine, directory, cache_bytes)
+    promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})
+    wrong = _wrong_settings(engine, directory, cache_bytes, promised)
     if wrong:
         engine.close()
         raise StorageFailure(f"the engine runs with other settings than asked for: {wrong}")
@@ -61,8 +79,39 @@ def open_engine(directory: Path, cache_bytes: int) -> Rdict:
 
 
 def _options(cache_bytes: int, *, create: bool) -> Options:
-    """The settings, those of RocksDB 9.8 where nothing is said."""
+    """The settings of the promise."""
+    options, _ = Options.load_latest(str(_BASE))
+    _tune(options, cache_bytes, create=create)
+    options.set_paranoid_checks(True)
+    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
+    return options
+
+
+def write_options() -> WriteOptions:
+    """How a group is written: into the log, without waiting for compaction.
+
+    The sync is a call of its own for the whole group. Raises: `StorageFailure` where the log is
+    off, because that sync would then sync nothing.
+    """
+    options = WriteOptions()
+    options.no_slowdown = True
+    log_is_off: object = options.disable_wal
+    if log_is_off is not False:
+        raise StorageFailure("the engine would write without its log")
+    return options
+
+
+def _lax_options(cache_bytes: int, *, create: bool) -> Options:
+    """Settings under which the engine opens what is left of a damaged store."""
     options = Options(raw_mode=True)
+    _tune(options, cache_bytes, create=create)
+    options.set_paranoid_checks(False)
+    options.set_wal_recovery_mode(DBRecoveryMode.skip_any_corrupted_record())
+    return options
+
+
+def _tune(options: Options, cache_bytes: int, *, create: bool) -> None:
+    """Set what has to do with room and speed; as in RocksDB 9.8 where nothing is said."""
     options.create_if_missing(create)
     options.set_block_based_table_factory(_table_options(cache_bytes))
     options.set_compression_type(DBCompressionType.lz4())
@@ -79,9 +128,6 @@ def _options(cache_bytes: int, *, create: bool) -> Options:
     options.set_keep_log_file_num(5)
     options.set_max_log_file_size(16 * _MIB)
     options.set_stats_dump_period_sec(0)
-    options.set_paranoid_checks(True)
-    options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
-    return options
 
 
 def _table_options(cache_bytes: int) -> BlockBasedOptions:
@@ -95,14 +141,16 @@ def _table_options(cache_bytes: int) -> BlockBasedOptions:
     return table
 
 
-def _wrong_settings(engine: Rdict, directory: Path, cache_bytes: int) -> dict[str, str]:
+def _wrong_settings(
+    engine: Rdict, directory: Path, cache_bytes: int, promised: Mapping[str, str]
+) -> dict[str, str]:
     """Settings that the engine runs with and that were not asked for."""
     recorded = max(directory.glob("OPTIONS-*[0-9]"), key=lambda path: int(path.name[8:]))
     lines = recorded.read_text(encoding="utf-8").splitlines()
     settings = dict(line.strip().split("=", 1) for line in lines if "=" in line)
     wrong = {
         name: settings.get(name, "absent")
-        for name, value in _PROMISED_SETTINGS.items()
+        for name, value in promised.items()
         if settings.get(name) != value
     }
     cache = engine.property_int_value("rocksdb.block-cache-capacity")

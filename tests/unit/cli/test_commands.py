@@ -19,6 +19,7 @@ from widerow.engine.check import Finding
 from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
+from widerow.testing.requests import create_table
 
 WIDEROW = (sys.executable, "-c", "from widerow.cli.main import main; main()")
 
@@ -276,6 +277,40 @@ def test_doctor_lists_what_it_finds(
         assert set(document["findings"][0]) == {"table", "key", "problem"}
     else:
         assert "findings in" in shown
+
+
+def test_a_note_of_damage_is_cleared_by_a_doctor_who_finds_none(tmp_path: Path) -> None:
+    open_store(str(tmp_path / "data")).close()
+    with open_store(str(tmp_path / "data")) as store:
+        store.distrust("a record was wrong")
+    done = run("serve", "--port", "0", "--path", "data", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "a record was wrong" in done.stderr
+    assert "--accept-damaged-store" in done.stderr
+    assert run("doctor", "--path", "data", cwd=tmp_path).returncode == 0
+    open_store(str(tmp_path / "data")).close()
+
+
+def test_a_doctor_who_finds_damage_leaves_a_note_and_serving_takes_a_word(
+    processes: list[Process], tmp_path: Path
+) -> None:
+    process = Process(tmp_path, "--path", "data")
+    processes.append(process)
+    with Wire(process.endpoint) as wire:
+        wire.ask(Sender().request("CreateTable", create_table("t").SerializeToString()))
+    process.end()
+    stray = b"\x7estray"
+    with open_store(str(tmp_path / "data")) as store:
+        store.transact((stray,), lambda inside: inside.put(stray, b"v"))
+    assert run("doctor", "--path", "data", cwd=tmp_path).returncode == 1
+    assert run("serve", "--port", "0", "--path", "data", cwd=tmp_path).returncode == 2
+    process = Process(tmp_path, "--path", "data", "--accept-damaged-store")
+    processes.append(process)
+    with Wire(process.endpoint) as wire:
+        assert wire.ask(Sender().request("ListTable")).status == 200
+    code, _, told = process.end()
+    assert code == 0
+    assert "damage in the store is accepted" in told
 
 
 def test_what_doctor_shows_is_text_and_no_markup(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,9 @@ class Gate(Store):
             raise self.failure
         return self.inner.transact_group(writes)
 
+    def distrust(self, reason: str) -> None:
+        self.inner.distrust(reason)
+
     def statistics(self) -> dict[str, int]:
         return self.inner.statistics()
 

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from widerow.errors import StoreFull, StoreLocked, StorePoisoned
+from widerow.errors import StoreDamaged, StoreFull, StoreLocked, StorePoisoned
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import SPACE_ROWS
 from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
+from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
+from widerow.testing.requests import create_table, get_row, put_row
 from widerow.wire.tablestore.messages import ListTableResponse
 
 if TYPE_CHECKING:
@@ -123,6 +127,30 @@ def test_a_poisoned_store_is_told_once_and_reads_go_on(
         assert wire.ask(SENDER.request("ListTable")).status == 200
     told = [each for each in caplog.records if each.levelno == logging.CRITICAL]
     assert [each.__dict__["facts"]["reason"] for each in told] == [str(store.failure)]
+
+
+def test_damage_that_a_read_finds_ends_writes(
+    serve: Serve, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    # reliability: stored bytes that do not match their checksum stop the writes at once
+    with open_store(str(tmp_path / "data")) as store:
+        running = serve(store)
+        row = put_row("t").SerializeToString()
+        with Wire(running.endpoint) as wire:
+            wire.ask(SENDER.request("CreateTable", create_table("t").SerializeToString()))
+            assert wire.ask(SENDER.request("PutRow", row)).status == 200
+            (pair,) = store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))
+            key, cut = pair[0], pair[1][:20]
+            store.transact((key,), lambda inside: inside.put(key, cut))
+            read = get_row("t").SerializeToString()
+            assert wire.ask(SENDER.request("GetRow", read)).status == 503
+            refused = wire.ask(SENDER.request("PutRow", row)).error
+            assert refused == (503, "OTSServerUnavailable", "Server is not available.")
+            assert wire.ask(SENDER.request("ListTable")).status == 200
+        assert status(running.endpoint, "/readyz") == 503
+        assert "damage in the store; run widerow doctor" in caplog.messages
+    with pytest.raises(StoreDamaged, match="damage was found"):
+        open_store(str(tmp_path / "data"))
 
 
 def test_a_full_store_is_told_now_and_then(

@@ -30,6 +30,7 @@ def test_settings_of_the_promise_are_on_record(tmp_path: Path) -> None:
         "wal_recovery_mode=kTolerateCorruptedTailRecords",
         "paranoid_checks=true",
         "manual_wal_flush=false",
+        "track_and_verify_wals_in_manifest=true",
         "compression=kLZ4Compression",
         "write_buffer_size=67108864",
         "filter_policy=bloomfilter",
@@ -51,7 +52,24 @@ def mapped_writes(options: Options) -> None:
     options.set_allow_mmap_writes(True)
 
 
-@pytest.mark.parametrize("spoil", [lax_recovery, no_checks, mapped_writes])
+def writes_out_of_order(options: Options) -> None:
+    options.set_unordered_write(True)
+
+
+def pipelined_writes(options: Options) -> None:
+    options.set_enable_pipelined_write(True)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lax_recovery,
+        no_checks,
+        mapped_writes,
+        writes_out_of_order,
+        pipelined_writes,
+    ],
+)
 def test_other_settings_are_refused(
     spoil: Callable[[Options], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,6 +85,24 @@ def test_other_settings_are_refused(
         open_engine(tmp_path / "s", CACHE)
     monkeypatch.undo()
     open_engine(tmp_path / "s", CACHE).close()
+
+
+def test_logs_that_are_not_tracked_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rocksdb_engine, "_options", rocksdb_engine._lax_options)
+    with pytest.raises(StorageFailure, match="track_and_verify_wals_in_manifest"):
+        open_engine(tmp_path / "s", CACHE)
+
+
+def test_writing_without_the_log_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lax:
+        disable_wal = True
+        no_slowdown = False
+
+    monkeypatch.setattr(rocksdb_engine, "WriteOptions", Lax)
+    with pytest.raises(StorageFailure, match="without its log"):
+        rocksdb_engine.write_options()
 
 
 @pytest.mark.parametrize(
