@@ -14,14 +14,17 @@
         ├── StoreLocked        another process holds the directory
         └── StoreDamaged       bytes on disk contradict their checksum or their format
 
-Every error of the first six kinds names the rule that was broken (`Rule`) and carries the facts a
-message is made from. Nothing here knows a foreign error code: a wire dialect maps each rule to its
-own code and text, in one table (`wire/tablestore/errors.py`).
+Every error of the first six kinds names the rule that was broken and carries the facts a message is
+made from. Nothing here knows a foreign error code: a wire dialect maps each rule (`Rule`) to its
+own code and text, in one table (`wire/tablestore/errors.py`). The typed model has rules of its own,
+whose texts belong to the model (`model/typed/rules.py`).
 """
 
+from collections.abc import Mapping
 from enum import Enum
 
 __all__ = [
+    "AnyRule",
     "Conflict",
     "Exhausted",
     "InvalidRequest",
@@ -41,7 +44,16 @@ __all__ = [
 Detail = str | int
 
 
-class Rule(Enum):
+class AnyRule(Enum):
+    """A rule of either data model. Each model lists its own in an enumeration below this one."""
+
+    def told(self, details: Mapping[str, Detail]) -> str:
+        """The rule and the facts, for logs and command lines."""
+        facts = ", ".join(f"{name}={value!r}" for name, value in details.items())
+        return f"{self.name.lower()} ({facts}): {self.value}"
+
+
+class Rule(AnyRule):
     """A rule a request can break. The value says what to do about it (sent as a hint)."""
 
     # Names (semantics §1.4)
@@ -242,15 +254,14 @@ class _RuleBroken(WiderowError):
 
     __slots__ = ("details", "rule")
 
-    def __init__(self, rule: Rule, **details: Detail) -> None:
+    def __init__(self, rule: AnyRule, **details: Detail) -> None:
         self.rule = rule
         self.details = details
         super().__init__(rule, details)
 
     def __str__(self) -> str:
-        """The rule and the facts, for logs and command lines."""
-        facts = ", ".join(f"{name}={value!r}" for name, value in self.details.items())
-        return f"{self.rule.name.lower()} ({facts}): {self.rule.value}"
+        """What the rule says of itself with these facts."""
+        return self.rule.told(self.details)
 
 
 class InvalidRequest(_RuleBroken):

@@ -56,6 +56,18 @@ SEGMENT_CELLS_MAX: Final = 128
 # written whole, so this bounds the memory that one update or one answer can take.
 COLUMN_BYTES_MAX: Final = 32 * 1024 * 1024  # sixteen versions of the largest value
 
+# --- typed tables (model §1, §4 of the NoSQL table model) ------------------------------------
+TYPED_TABLE_NAME_CHARACTERS_MAX: Final = 256  # (§1); each component of a child table's name
+FIELD_NAME_CHARACTERS_MAX: Final = 64  # (§1)
+INDEX_NAME_CHARACTERS_MAX: Final = 64  # (§1)
+NAMESPACE_CHARACTERS_MAX: Final = 128  # (§1)
+TYPED_KEY_BYTES_MAX: Final = 32_767  # one encoded primary key (§4)
+TYPED_ROW_BYTES_MAX: Final = 16 * 1024 * 1024  # one row; a row is read and written as a whole
+TYPE_DEPTH_MAX: Final = 32  # types in types; definitions are walked recursively
+VALUE_DEPTH_MAX: Final = 128  # values in values; they are walked recursively
+TTL_HOURS_MAX: Final = 2**31 - 1  # what four bytes of a row's header hold, from 1970 on
+NUMBER_DIGITS_MAX: Final = 10_000  # a NUMBER; arithmetic on longer ones is an attack
+
 # --- wire ------------------------------------------------------------------------------------
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (§17)
 HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB

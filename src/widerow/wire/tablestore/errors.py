@@ -14,6 +14,7 @@ from widerow.errors import (
     InvalidRequest,
     NotFound,
     NotPermitted,
+    Rule,
     Unsupported,
 )
 from widerow.limits import ERROR_MESSAGE_CHARACTERS_MAX, HINT_BYTES_MAX
@@ -82,7 +83,7 @@ _words: Final = _Words()
 
 def foreign(error: Exception) -> tuple[int, str, str]:
     """Status, code and message for any exception; 500 for those nobody expected."""
-    if not isinstance(error, _BROKEN_RULES):
+    if not isinstance(error, _BROKEN_RULES) or not isinstance(error.rule, Rule):
         row = _failure(error).foreign
         return row.status, row.code, row.template
     code, status, message = FOREIGN[error.rule][:3]
@@ -106,7 +107,7 @@ def hint(error: Exception) -> str:
     Names, counts and limits of the request, then the rule's advice; at most `HINT_BYTES_MAX` bytes.
     Never the value of a cell.
     """
-    if not isinstance(error, _BROKEN_RULES):
+    if not isinstance(error, _BROKEN_RULES) or not isinstance(error.rule, Rule):
         return _failure(error).hint
     advice = error.rule.value.encode("ascii", "backslashreplace").decode()
     told = ", ".join(f"{name}={value!a}" for name, value in error.details.items() if name in _TOLD)

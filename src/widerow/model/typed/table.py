@@ -1,0 +1,194 @@
+"""A typed table: what is declared once and what the catalogue adds to it (model §3, §8, §10)."""
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import Final, NamedTuple, Self
+
+from widerow.errors import InvalidRequest
+from widerow.limits import TTL_HOURS_MAX
+from widerow.model.typed.names import DEFAULT_NAMESPACE, folded
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.types import Field, FieldType, Kind
+
+__all__ = ["Index", "IndexField", "TimeToLive", "TtlUnit", "TypedTable"]
+
+_HOUR_US: Final = 3_600_000_000
+
+
+class TtlUnit(Enum):
+    """Units of a time to live; the value is hours."""
+
+    HOURS = 1
+    DAYS = 24
+
+
+class TimeToLive(NamedTuple):
+    """How long a row lives (model §8); 0 of either unit: for ever."""
+
+    value: int
+    unit: TtlUnit
+
+    @classmethod
+    def hours(cls, value: int) -> Self:
+        """So many hours. Raises `InvalidRequest` below 0."""
+        return cls(_checked(value, TtlUnit.HOURS), TtlUnit.HOURS)
+
+    @classmethod
+    def days(cls, value: int) -> Self:
+        """So many days. Raises `InvalidRequest` below 0."""
+        return cls(_checked(value, TtlUnit.DAYS), TtlUnit.DAYS)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """`3 HOURS`, `1 day`, `5 d`. Raises `InvalidRequest` for another unit or number."""
+        number, _, unit = text.strip().partition(" ")
+        found = _UNITS.get(unit.strip().upper())
+        if found is None or not number.isascii() or not number.lstrip("-").isdigit():
+            raise InvalidRequest(TypedRule.TTL_UNIT, unit=unit.strip(), text=text)
+        return cls(_checked(int(number), found), found)
+
+    def text(self) -> str:
+        """As definitions show it: `3 HOURS`."""
+        return f"{self.value} {self.unit.name}"
+
+    def expiry_hour(self, now_us: int) -> int:
+        """The hour since 1970 at whose start a row written now expires; 0: never.
+
+        Rounded up to the next full hour, or UTC day where the unit is days.
+        """
+        if self.value == 0:
+            return 0
+        unit_us = self.unit.value * _HOUR_US
+        return (-(-now_us // unit_us) + self.value) * self.unit.value
+
+
+def _checked(value: int, unit: TtlUnit) -> int:
+    if value < 0:
+        raise InvalidRequest(TypedRule.TTL_NEGATIVE)
+    if value * unit.value > TTL_HOURS_MAX // 2:
+        text = f"{value} {unit.name}"
+        raise InvalidRequest(TypedRule.TTL_TOO_LONG, text=text, limit=TTL_HOURS_MAX // 2)
+    return value
+
+
+_UNITS: Final = {
+    "HOURS": TtlUnit.HOURS,
+    "HOUR": TtlUnit.HOURS,
+    "H": TtlUnit.HOURS,
+    "DAYS": TtlUnit.DAYS,
+    "DAY": TtlUnit.DAYS,
+    "D": TtlUnit.DAYS,
+}
+
+
+class IndexField(NamedTuple):
+    """One path of an index, and the type that it has inside JSON (model §11)."""
+
+    path: str
+    type: Kind | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A secondary index. `ready`: every row is in it, so that it answers (model §11).
+
+    `id` is a number of the same sequence as tables', so that its keys are its own for ever.
+    """
+
+    name: str
+    fields: tuple[IndexField, ...]
+    id: int = 0
+    with_nulls: bool = True
+    unique_keys_per_row: bool = False
+    comment: str | None = None
+    ready: bool = False
+
+
+@dataclass(frozen=True)
+class TypedTable:
+    """A typed table's definition. `TableBuilder` makes new ones, `TableEvolver` changed ones.
+
+    `fields` are all columns of a row in their order; those of a child table begin with its parent's
+    primary key. `primary_key` and `shard_key` name columns by their declared case; a child's begin
+    with its parent's. `key_sizes` has a size in bytes for each INTEGER key column that is
+    constrained, else 0.
+
+    Given by the catalogue: `id` (0: not created yet), `path` (the numbers of the table's ancestors
+    from the top one down, and its own), `schema` (raised by each evolution), `layouts` (for each
+    schema so far, the numbers of the fields in the order that rows store them).
+    """
+
+    name: str
+    fields: tuple[Field, ...]
+    primary_key: tuple[str, ...]
+    shard_key: tuple[str, ...]
+    namespace: str = ""
+    parent: str | None = None
+    parent_key_length: int = 0
+    key_sizes: tuple[int, ...] = ()
+    ttl: TimeToLive | None = None
+    comment: str | None = None
+    indexes: tuple[Index, ...] = ()
+    next_number: int = 1
+    id: int = 0
+    path: tuple[int, ...] = ()
+    parent_lengths: tuple[int, ...] = ()
+    schema: int = 1
+    layouts: tuple[tuple[int, ...], ...] = ()
+    created_us: int = 0
+
+    @property
+    def qualified(self) -> str:
+        """The name as messages and lists show it: `[namespace:]table[.child]*`."""
+        return f"{self.namespace}:{self.name}" if self.namespace else self.name
+
+    @property
+    def shown_namespace(self) -> str:
+        """The namespace as it is displayed."""
+        return self.namespace or DEFAULT_NAMESPACE
+
+    @property
+    def short_name(self) -> str:
+        """The last component of the name."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def top(self) -> int:
+        """The number of the top ancestor, under which all rows of the hierarchy lie."""
+        return self.path[0]
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each column stands in a row, by its folded name."""
+        return {folded(field.name): index for index, field in enumerate(self.fields)}
+
+    @cached_property
+    def key_positions(self) -> tuple[int, ...]:
+        """Where the primary key's columns stand in a row, in the key's order."""
+        return tuple(self.positions[folded(name)] for name in self.primary_key)
+
+    @cached_property
+    def key_types(self) -> tuple[FieldType, ...]:
+        """The types of the primary key's columns, in the key's order."""
+        return tuple(self.fields[index].type for index in self.key_positions)
+
+    @cached_property
+    def value_positions(self) -> tuple[int, ...]:
+        """Where the columns outside the primary key stand in a row, in the row's order."""
+        keys = frozenset(self.key_positions)
+        return tuple(index for index in range(len(self.fields)) if index not in keys)
+
+    @cached_property
+    def generated(self) -> Field | None:
+        """The column whose value the store can make, if there is one (model §9)."""
+        return next((field for field in self.fields if field.generated), None)
+
+    def field(self, name: str) -> Field | None:
+        """The column of that name, whatever its case, or None."""
+        position = self.positions.get(folded(name))
+        return None if position is None else self.fields[position]
+
+    def index(self, name: str) -> Index | None:
+        """The index of that name, whatever its case, or None."""
+        return next((each for each in self.indexes if folded(each.name) == folded(name)), None)
