@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, Rule
+from widerow.errors import AnyRule, InvalidRequest, Rule
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.row import RowChange
@@ -66,7 +66,7 @@ def versions(engine: Engine, selection: Selection | None = None) -> list[int]:
     return [] if row is None else [version for version, _ in row[1].get("x", [])]
 
 
-def refusal(engine: Engine, change: RowChange) -> Rule:
+def refusal(engine: Engine, change: RowChange) -> AnyRule:
     with pytest.raises(InvalidRequest) as refused:
         write(engine, change)
     return refused.value.rule

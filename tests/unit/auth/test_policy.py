@@ -4,14 +4,14 @@ import pytest
 
 from widerow.auth.keyring import AccessKey, Permission
 from widerow.auth.policy import ANY_INSTANCE, InstancePolicy, authorize
-from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 
 ANYWHERE = AccessKey("a", "s")
 SHOP_ONLY = AccessKey("b", "s", instances=frozenset({"shop"}))
 LISTED = InstancePolicy(frozenset({"shop", "stock"}))
 
 
-def refusal(policy: InstancePolicy, instance: str, key: AccessKey) -> Rule | None:
+def refusal(policy: InstancePolicy, instance: str, key: AccessKey) -> AnyRule | None:
     try:
         policy.admit(instance, key)
     except (InvalidRequest, NotPermitted) as error:

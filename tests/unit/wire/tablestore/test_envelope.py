@@ -24,7 +24,7 @@ from widerow.auth.signing import (
     canonical_request,
     derive_v4,
 )
-from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
 from widerow.wire.tablestore.envelope import (
     Opened,
@@ -88,7 +88,7 @@ def refusal(
     return caught.value
 
 
-def rule_of(headers: dict[str, str], body: bytes = b"", now_us: int = NOW) -> Rule:
+def rule_of(headers: dict[str, str], body: bytes = b"", now_us: int = NOW) -> AnyRule:
     return refusal(headers, body, now_us).rule
 
 

@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import AnyRule, InvalidRequest, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
 from widerow.model.requests import GetRow
@@ -60,7 +60,7 @@ def selected(**fields: object) -> list[Selection]:
     ]
 
 
-def refused(**fields: object) -> list[Rule]:
+def refused(**fields: object) -> list[AnyRule]:
     """The rule that each of the three actions says is broken."""
     rules = []
     for decode, body in (
