@@ -13,6 +13,7 @@ PAGE: Final = ROOT / "docs" / "protocol" / "seed-coverage.md"
 SHORT: Final = {
     "D": "tests/seeds/test_data_model.py",
     "O": "tests/seeds/test_table_operations.py",
+    "K": "tests/seeds/test_key_design.py",
     "T": "tests/wire_limits/test_tables.py",
     "W": "tests/wire_limits/test_rows.py",
     "R": "tests/wire_limits/test_reads.py",

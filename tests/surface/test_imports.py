@@ -75,6 +75,7 @@ PLANTED = {
     "model knows the engine": ({"model/row.py": "import widerow.engine.plan"}, {LAYERS}),
     "keys know rows": ({"keys/encode.py": "import widerow.rows.cells"}, {LAYERS}),
     "product knows the tests' tools": ({"server/planted.py": "import widerow.testing"}, {LAYERS}),
+    "key design knows the server": ({"keydesign/key.py": "import widerow.server"}, {LAYERS}),
     "a package without a layer": ({"misplaced/__init__.py": ""}, {LAYERS}),
     "modules in a circle": (
         {

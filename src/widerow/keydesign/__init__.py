@@ -1,0 +1,30 @@
+"""Which columns make a good partition key, and how to make one of several.
+
+For programs: `KeyDesign` builds keys and takes them apart, `prove` says what a design does to the
+order of rows. Start at `key.py`; `widerow keys --help` is the same for files. Reads files, but
+knows nothing of servers; what counts as a partition and when it splits is the engine's.
+"""
+
+from widerow.keydesign.alphabet import Alphabet
+from widerow.keydesign.key import (
+    HashPrefix,
+    KeyDesign,
+    KeyDesignInvalid,
+    KeyRefused,
+    Part,
+    PartKind,
+)
+from widerow.keydesign.order import check_order
+from widerow.keydesign.proof import prove
+
+__all__ = [
+    "Alphabet",
+    "HashPrefix",
+    "KeyDesign",
+    "KeyDesignInvalid",
+    "KeyRefused",
+    "Part",
+    "PartKind",
+    "check_order",
+    "prove",
+]

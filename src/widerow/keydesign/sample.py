@@ -1,0 +1,392 @@
+"""Rows of a file, one by one: CSV, JSON lines or Parquet, of any size.
+
+A file is read from its start as often as it is needed and never kept in memory. What is wrong with
+it is said with its line (in Parquet: its row). Every column of a CSV file is text until `kinds`
+has looked at its first rows; the other formats know their types.
+"""
+
+import csv
+import difflib
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+
+from widerow.errors import WiderowError
+from widerow.keydesign.key import PartKind, PartValue
+from widerow.limits import INT64_MAX, INT64_MIN
+
+__all__ = [
+    "Access",
+    "FileSource",
+    "Progress",
+    "Record",
+    "SampleInvalid",
+    "Source",
+    "accesses",
+    "key_values",
+    "kinds",
+    "seconds",
+]
+
+Progress = Callable[[int], None]
+"""Told now and then how much of the source is behind."""
+
+KIND_ROWS: Final = 10_000  # rows that decide whether a column of a CSV file holds integers
+_PROGRESS_ROWS: Final = 2_000
+_BATCH_ROWS: Final = 8_192  # of Parquet
+_FIELD_BYTES_MAX: Final = 4 * 1024 * 1024  # an attribute has 2 MB, and quotes may double it
+_INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
+# Epoch times say their unit by their size: seconds, milliseconds, microseconds, nanoseconds.
+_EPOCH_UNITS: Final = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+
+
+class SampleInvalid(WiderowError):
+    """A file that cannot be read as rows; the message says where and what to do."""
+
+
+class Record(NamedTuple):
+    """One row as it stands in its source: `place` is its line, `size` its bytes there."""
+
+    place: int
+    fields: Mapping[str, object]
+    size: int
+
+
+class Source(Protocol):
+    """Where rows come from. `total` is in the unit that progress is told in."""
+
+    @property
+    def name(self) -> str:
+        """What to call it."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The whole of what progress counts."""
+        ...
+
+    @property
+    def place(self) -> str:
+        """What `Record.place` counts: line or row."""
+        ...
+
+    @property
+    def typed(self) -> bool:
+        """Whether a text that looks like an integer is a text nevertheless."""
+        ...
+
+    def records(
+        self, columns: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[Record]:
+        """Every row, from the start; with `columns`, at least these are in its fields."""
+        ...
+
+
+class Access(NamedTuple):
+    """A row as the advisor sees it: the key columns, when it was written, how large it is."""
+
+    values: tuple[PartValue, ...]
+    time: float
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """A file with rows; its suffix says how they are written."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.path.name
+
+    @property
+    def total(self) -> int:
+        """Bytes of the file. Raises: `SampleInvalid`."""
+        try:
+            return self.path.stat().st_size
+        except OSError as error:
+            raise SampleInvalid(f"cannot read {self.path}: {error.strerror}") from error
+
+    @property
+    def place(self) -> str:
+        """Rows in Parquet, lines in text."""
+        return "row" if self.path.suffix.lower() == ".parquet" else "line"
+
+    @property
+    def typed(self) -> bool:
+        """Whether the format knows integers from texts."""
+        return self.path.suffix.lower() not in {".csv", ".tsv"}
+
+    def records(
+        self, columns: Sequence[str] | None = None, progress: Progress | None = None
+    ) -> Iterator[Record]:
+        """Every row, from the start. Raises: `SampleInvalid`."""
+        reader = _READERS.get(self.path.suffix.lower())
+        if reader is None:
+            known = ", ".join(_READERS)
+            raise SampleInvalid(f"{self.path}: name the file by what is in it, one of {known}")
+        if not self.path.is_file():
+            raise SampleInvalid(f"there is no file {self.path}")
+        if not os.access(self.path, os.R_OK):
+            raise SampleInvalid(f"{self.path} may not be read")
+        return reader(self.path, columns, progress)
+
+
+def kinds(source: Source, columns: Sequence[str], texts: Sequence[str] = ()) -> dict[str, PartKind]:
+    """What each column holds, by the first 10,000 rows; those of `texts` are texts in any case.
+
+    A column of CSV holds integers if every value is written as one: 007 is a text.
+    Raises: `SampleInvalid` for a value that cannot be in a key, and for a source without rows.
+    """
+    found = dict.fromkeys(columns, PartKind.INTEGER)
+    found.update(dict.fromkeys(texts, PartKind.TEXT))
+    seen = 0
+    for record in source.records(columns):
+        seen += 1
+        for column in columns:
+            value = record.fields[column]
+            is_text = not _is_integer(value) or (source.typed and isinstance(value, str))
+            if is_text:
+                found[column] = PartKind.TEXT
+        if seen == KIND_ROWS:
+            break
+    if not seen:
+        raise SampleInvalid(f"{source.name} has no rows")
+    return {column: found[column] for column in columns}
+
+
+def accesses(
+    source: Source,
+    columns: Mapping[str, PartKind],
+    time: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Access]:
+    """The rows of a source with their key columns as values of these kinds.
+
+    Without a time column, the number of the row is its time. Raises: `SampleInvalid`.
+    """
+    wanted = [*columns, *([time] if time else [])]
+    for number, record in enumerate(source.records(wanted, progress)):
+        fields = record.fields
+        try:
+            values = key_values(fields, columns)
+            moment = seconds(time, fields[time]) if time else float(number)
+        except ValueError as error:
+            raise SampleInvalid(f"{source.name}, {source.place} {record.place}: {error}") from error
+        yield Access(values, moment, record.size)
+
+
+def key_values(
+    fields: Mapping[str, object], columns: Mapping[str, PartKind]
+) -> tuple[PartValue, ...]:
+    """Some columns of a row as values of their kinds.
+
+    Raises: `ValueError` for a value of another kind, or none at all.
+    """
+    return tuple(
+        _integer(name, fields.get(name))
+        if kind is PartKind.INTEGER
+        else _text(name, fields.get(name))
+        for name, kind in columns.items()
+    )
+
+
+def seconds(column: str, value: object) -> float:
+    """A time as seconds since 1970: an epoch in any usual unit, or ISO 8601.
+
+    Raises: `ValueError` for anything else.
+    """
+    if isinstance(value, datetime):
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp()
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC).timestamp()
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            return seconds(column, _iso(column, value))
+    if isinstance(value, bool) or not (isinstance(value, int | float) and math.isfinite(value)):
+        raise ValueError(f"{column} is no time: {value!r}")
+    size = abs(value)
+    return float(value / next((unit for bound, unit in _EPOCH_UNITS if size >= bound), 1))
+
+
+def _iso(column: str, value: object) -> datetime:
+    try:
+        return datetime.fromisoformat(str(value).strip())
+    except ValueError as error:
+        raise ValueError(
+            f"{column} is no time: {value!r}; write 2017-08-01T12:00:00Z or seconds since 1970"
+        ) from error
+
+
+def _is_integer(value: object) -> bool:
+    if isinstance(value, str):
+        return bool(_INTEGER.fullmatch(value)) and INT64_MIN <= int(value) <= INT64_MAX
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _integer(column: str, value: object) -> int:
+    if isinstance(value, int | str) and _is_integer(value):
+        return int(value)
+    raise ValueError(
+        f"{column} holds {value!r}, and the rows before it hold integers; "
+        f"--text {column} makes it a text"
+    )
+
+
+def _text(column: str, value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    what = "nothing" if value is None else repr(value)
+    raise ValueError(f"{column} holds {what}; key columns hold integers and texts")
+
+
+# --- the formats ----------------------------------------------------------------------------------
+
+
+def _lines(path: Path, progress: Progress | None) -> Iterator[tuple[int, int, str]]:
+    """Number, bytes and text of each line, without a byte order mark."""
+    behind = 0
+    with path.open("rb") as file:
+        for number, data in enumerate(file, 1):
+            if number == 1:
+                data = data.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901  # of the first line only
+            behind += len(data)
+            if progress and number % _PROGRESS_ROWS == 0:
+                progress(behind)
+            try:
+                yield number, len(data), data.decode()
+            except UnicodeDecodeError as error:
+                raise SampleInvalid(
+                    f"{path.name}, line {number}: not UTF-8 at byte {error.start}; "
+                    "convert the file, for example with iconv -t UTF-8"
+                ) from error
+    if progress:
+        progress(behind)
+
+
+def _read_csv(
+    path: Path, columns: Sequence[str] | None, progress: Progress | None
+) -> Iterator[Record]:
+    size = place = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal size
+        for _, length, text in _lines(path, progress):
+            size += length
+            yield text
+
+    csv.field_size_limit(_FIELD_BYTES_MAX)
+    reader = csv.reader(texts(), delimiter=_delimiter(path), strict=True)
+    try:
+        header = next(reader, None)
+        if header is None:
+            raise SampleInvalid(f"{path.name} is empty; its first line names the columns")
+        _check_columns(path.name, header, columns)
+        count, size, place = len(header), 0, reader.line_num
+        for fields in reader:
+            place, line = reader.line_num, place + 1
+            if len(fields) == count:
+                yield Record(line, dict(zip(header, fields, strict=True)), size)
+            elif fields:
+                raise SampleInvalid(
+                    f"{path.name}, line {line}: {len(fields)} fields, and the header has {count}"
+                )
+            size = 0
+    except csv.Error as error:
+        raise SampleInvalid(
+            f"{path.name}, line {place + 1}: {error}; a quote inside quotes is written twice"
+        ) from error
+
+
+def _delimiter(path: Path) -> str:
+    return "\t" if path.suffix.lower() == ".tsv" else ","
+
+
+def _check_columns(name: str, header: Sequence[str], columns: Sequence[str] | None) -> None:
+    """The header has every column that is wanted, and each once."""
+    for column in columns or header:
+        if header.count(column) > 1:
+            raise SampleInvalid(f"{name} has {header.count(column)} columns named {column}")
+        if column in header:
+            continue
+        near = difflib.get_close_matches(column, header, n=1)
+        advice = f"did you mean {near[0]}?" if near else f"it has {', '.join(header)}"
+        if len(header) == 1 and ";" in header[0]:
+            advice = "its fields are separated by semicolons; separate them by commas"
+        raise SampleInvalid(f"{name} has no column {column}; {advice}")
+
+
+def _read_json(
+    path: Path, columns: Sequence[str] | None, progress: Progress | None
+) -> Iterator[Record]:
+    for number, size, text in _lines(path, progress):
+        if not text.strip():
+            continue
+        try:
+            fields = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise SampleInvalid(f"{path.name}, line {number}: not JSON, {error}") from error
+        if not isinstance(fields, dict):
+            raise SampleInvalid(f"{path.name}, line {number}: an object is wanted on every line")
+        for column in columns or ():
+            if column not in fields:
+                _missing(f"{path.name}, line {number}", fields, column)
+        yield Record(number, fields, size)
+
+
+def _missing(where: str, fields: Iterable[str], column: str) -> None:
+    raise SampleInvalid(f"{where}: no field {column}; it has {', '.join(fields)}")
+
+
+def _read_parquet(
+    path: Path, columns: Sequence[str] | None, progress: Progress | None
+) -> Iterator[Record]:
+    try:
+        from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise SampleInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+    try:
+        file = parquet.ParquetFile(path)
+    except ArrowInvalid as error:
+        raise SampleInvalid(f"{path.name} is not Parquet: {error}") from error
+    with file:
+        _check_columns(path.name, file.schema_arrow.names, columns)
+        size, rows = _bytes_of_a_row(file.metadata), file.metadata.num_rows
+        total, number = path.stat().st_size, 0
+        wanted = None if columns is None else list(columns)
+        for batch in file.iter_batches(_BATCH_ROWS, columns=wanted):
+            for fields in batch.to_pylist():
+                number += 1
+                yield Record(number, fields, size)
+            if progress:
+                progress(total * number // rows)
+
+
+def _bytes_of_a_row(metadata: Any) -> int:  # noqa: ANN401  # the library has no types
+    """The mean, before compression: rows have no size of their own in columns."""
+    groups = range(metadata.num_row_groups)
+    total = sum(metadata.row_group(number).total_byte_size for number in groups)
+    return int(total // max(1, metadata.num_rows))
+
+
+_READERS: Final[
+    Mapping[str, Callable[[Path, Sequence[str] | None, Progress | None], Iterator[Record]]]
+] = {
+    ".csv": _read_csv,
+    ".tsv": _read_csv,
+    ".jsonl": _read_json,
+    ".ndjson": _read_json,
+    ".parquet": _read_parquet,
+}
