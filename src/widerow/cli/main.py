@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from widerow.cli.design import keys_app
 from widerow.errors import WiderowError
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 
@@ -25,6 +26,8 @@ app: Final = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
+
+app.add_typer(keys_app, name="keys")
 
 _SERVE_EXAMPLES: Final = """Examples:
 

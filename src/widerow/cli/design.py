@@ -1,0 +1,134 @@
+"""`widerow keys`, `widerow advise`, `widerow simulate`: their flags. What they do is elsewhere."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from widerow.cli.flags import JSON, Flag, with_flags
+
+__all__ = ["advise_app", "keys_app"]
+
+
+def _group(words: str) -> typer.Typer:
+    return typer.Typer(help=words, no_args_is_help=True, rich_markup_mode="markdown")
+
+
+keys_app: Final = _group("Build partition keys from several columns, and take them apart again.")
+advise_app: Final = _group("Say which columns make good keys.")
+
+_INPUT: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE")
+_COLUMNS: Final = Flag("columns", str, "Columns of the key, in their order.", "A,B,C")
+_CONNECTOR: Final = Flag(
+    "connector", str, "The character between two columns; '' for none.", "CHARACTER", ","
+)
+_PAD: Final = Flag(
+    "pad",
+    str,
+    "Integers to fill up with zeros, and to how many digits; without a number, as many as the "
+    "largest in the file has.",
+    "A=6,B",
+    None,
+)
+_TEXT: Final = Flag(
+    "text", str, "Columns that are texts even if they look like integers.", "A", None
+)
+_DIGITS: Final = Flag("digits", int, "Digits of the hash to take.", "NUMBER", 4)
+_OF: Final = Flag(
+    "of", str, "Hash these leading columns only, so that their rows stay together.", "A,B", None
+)
+_LINE_FEED: Final = Flag(
+    "line_feed", bool, "Hash a line feed behind the text, as `echo … | md5sum` does.", default=False
+)
+_ALPHABET: Final = Flag(
+    "alphabet",
+    str,
+    "What the texts of a column are made of, as COLUMN=0-9A-Za-z; may be repeated. Else: digits, "
+    "letters and what is in the file.",
+    "COLUMN=CHARACTERS",
+    [],
+)
+_BUILD: Final = (
+    _INPUT,
+    _COLUMNS,
+    _CONNECTOR,
+    _PAD,
+    _TEXT,
+    _ALPHABET,
+    Flag("name", str, "What to call the new column.", "COLUMN", None),
+    Flag(
+        "output", str, "File to write, in the format of its name; else CSV on stdout.", "FILE", None
+    ),
+    Flag(
+        "dry_run", bool, "Write nothing; show what would happen to order and ranges.", default=False
+    ),
+    Flag("rows", int, "Rows to look at in a dry run.", "NUMBER", 100_000),
+    JSON,
+)
+
+_SPLICE_EXAMPLES: Final = """Examples:
+
+`widerow keys splice --input p.csv --columns DeviceID,SellerID,CardID --connector : --dry-run`
+
+`widerow keys splice --input p.csv --columns DeviceID,CardID --pad DeviceID=6 --output s.csv`
+"""
+_HASH_EXAMPLES: Final = """Examples:
+
+`widerow keys hash --input p.csv --columns OrderNumber --hash md5 --digits 4 --dry-run`
+
+`widerow keys hash --input p.csv --columns DeviceID,CardID --of DeviceID --output h.jsonl`
+"""
+_PARSE_EXAMPLES: Final = """Examples:
+
+`widerow keys parse --columns DeviceID,SellerID --pad DeviceID=6 000054,a100 000167,a101`
+
+`widerow keys parse --columns OrderNumber --hash md5 --input h.csv --name HashOrderNumber`
+"""
+
+
+@keys_app.command("splice", epilog=_SPLICE_EXAMPLES)
+@with_flags(*_BUILD)
+def _splice(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Splice columns into one key, with a connector and zeros in front of integers."""
+    from widerow.cli.keys import build_keys  # noqa: PLC0415  # only this command
+
+    build_keys(given, hashed=None)
+
+
+@keys_app.command("hash", epilog=_HASH_EXAMPLES)
+@with_flags(
+    Flag("hash", str, "The hash, by its name in Python's hashlib.", "NAME", "md5"),
+    _DIGITS,
+    _OF,
+    _LINE_FEED,
+    *_BUILD,
+)
+def _hash(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Put the first digits of a hash in front of a key, so that neighbours are scattered."""
+    from widerow.cli.keys import build_keys  # noqa: PLC0415  # only this command
+
+    build_keys(given, hashed=given["hash"])
+
+
+@keys_app.command("parse", epilog=_PARSE_EXAMPLES)
+@with_flags(
+    _COLUMNS,
+    Flag("integers", str, "Columns that are integers without zeros in front.", "A,B", None),
+    _CONNECTOR,
+    Flag("pad", str, "Integers with zeros in front, and their digits.", "A=6,B=4", None),
+    Flag("hash", str, "The hash in front of the keys; none if not given.", "NAME", None),
+    _DIGITS,
+    _OF,
+    _LINE_FEED,
+    Flag("input", str, "Rows with a key to take apart, instead of keys as words.", "FILE", None),
+    Flag("name", str, "The column of that file that holds the key.", "COLUMN", None),
+    Flag("output", str, "File to write; else CSV on stdout.", "FILE", None),
+    JSON,
+)
+def _parse(
+    keys: Annotated[list[str] | None, typer.Argument(metavar="KEY...", help="Keys.")] = None,
+    **given: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Take keys apart into the columns that they were built of."""
+    from widerow.cli.keys import parse_keys  # noqa: PLC0415  # only this command
+
+    parse_keys(keys or [], given)

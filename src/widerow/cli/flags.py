@@ -1,0 +1,63 @@
+"""Flags of commands that have many: a table of them instead of a long list of parameters."""
+
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Final, NamedTuple
+
+import typer
+
+__all__ = ["JSON", "Flag", "listed", "with_flags"]
+
+_Command = Callable[..., None]
+
+
+class Flag(NamedTuple):
+    """One flag. Without a default it must be given; a list may be given several times."""
+
+    name: str
+    kind: type[Any]
+    help: str
+    metavar: str | None = None
+    default: Any = ...
+
+    @property
+    def parameter(self) -> inspect.Parameter:
+        """What typer makes a flag of."""
+        flag = "--" + self.name.removeprefix("as_").replace("_", "-")
+        many = isinstance(self.default, list)
+        shown = self.default not in (..., None, False, []) and not many
+        option = typer.Option(flag, help=self.help, metavar=self.metavar, show_default=shown)
+        kind: Any = list[self.kind] if many else self.kind  # type: ignore[name-defined]  # a value
+        if self.default is None:
+            kind = kind | None
+        return inspect.Parameter(
+            self.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=self.default,
+            annotation=Annotated[kind, option],
+        )
+
+
+JSON: Final = Flag("as_json", bool, "One JSON document on stdout.", None, default=False)
+
+
+def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:
+    """Give a command these flags, beside its own parameters; it takes them by name."""
+
+    def give(command: _Command) -> _Command:
+        own = [
+            each
+            for each in inspect.signature(command).parameters.values()
+            if each.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
+        parameters = [*own, *(flag.parameter for flag in flags)]
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+        command.__annotations__ = {each.name: each.annotation for each in parameters}
+        return command
+
+    return give
+
+
+def listed(words: str | None) -> list[str]:
+    """The names in a list that is separated by commas."""
+    return [word.strip() for word in (words or "").split(",") if word.strip()]

@@ -1,0 +1,231 @@
+"""`widerow keys`: partition keys built from columns, tried out, and taken apart."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.cli.flags import listed
+from widerow.cli.progress import progress_bar
+from widerow.keydesign.alphabet import Alphabet
+from widerow.keydesign.dry_run import DryRun, Rehearsal, rehearse
+from widerow.keydesign.key import (
+    HashPrefix,
+    KeyDesign,
+    KeyDesignInvalid,
+    KeyRefused,
+    Part,
+    PartKind,
+    PartValue,
+)
+from widerow.keydesign.rewrite import parse_column, splice_columns, write_records
+from widerow.keydesign.sample import FileSource, SampleInvalid, Source, accesses, key_values, kinds
+
+__all__ = ["build_keys", "parse_keys"]
+
+_OTHERS_SHOWN: Final = 2  # columns beside the key in the tables of a dry run
+
+
+def build_keys(given: Mapping[str, Any], *, hashed: str | None) -> None:
+    """Splice columns of a file, or show what that would do; `hashed` names a hash to put in front.
+
+    Raises: `WiderowError` for a design, a file or a row that does not do.
+    """
+    source = FileSource(Path(given["input"]))
+    columns = listed(given["columns"])
+    types = kinds(source, columns, listed(given["text"]))
+    pads = _pads(given["pad"], columns)
+    widths = _widths(source, types, pads) if None in pads.values() else pads
+    parts = tuple(Part(name, types[name], widths.get(name)) for name in columns)
+    design = KeyDesign(parts, given["connector"], _prefix(hashed, given, columns))
+    name = given["name"] or ("Hash" if hashed else "Combine") + "".join(columns)
+    if given["dry_run"]:
+        _show(_rehearse(source, design, given), name, source, as_json=given["as_json"])
+        return
+    with progress_bar(f"splicing {source.name}", source.total) as progress:
+        records = splice_columns(source, design, name, progress)
+        _write(records, given["output"], as_json=given["as_json"])
+
+
+def parse_keys(keys: Sequence[str], given: Mapping[str, Any]) -> None:
+    """Take keys apart: those of the command line, or those of a column of a file.
+
+    Raises: `WiderowError` for a key that the design did not make.
+    """
+    columns = listed(given["columns"])
+    pads, integers = _pads(given["pad"], columns), listed(given["integers"])
+    for name in integers:
+        _check_column(name, columns)
+    if None in pads.values():
+        raise KeyDesignInvalid("--pad needs the number of digits here, as in A=6")
+    parts = tuple(
+        Part(name, PartKind.INTEGER, pads.get(name))
+        if name in pads or name in integers
+        else Part(name)
+        for name in columns
+    )
+    design = KeyDesign(parts, given["connector"], _prefix(given["hash"], given, columns))
+    if not given["input"]:
+        _print_parsed(keys, design, as_json=given["as_json"])
+        return
+    if keys or not given["name"]:
+        raise KeyDesignInvalid("with --input give --name, the column of the key, and no keys")
+    source = FileSource(Path(given["input"]))
+    with progress_bar(f"parsing {source.name}", source.total) as progress:
+        records = parse_column(source, design, given["name"], progress)
+        _write(records, given["output"], as_json=given["as_json"])
+
+
+def _write(records: Any, output: str | None, *, as_json: bool) -> None:  # noqa: ANN401  # rows
+    if as_json:
+        raise KeyDesignInvalid("--json is for --dry-run and for keys; --output x.jsonl writes rows")
+    count = write_records(records, Path(output) if output else None, sys.stdout)
+    if output:
+        sys.stderr.write(f"{count} rows written to {output}\n")
+
+
+def _check_column(name: str, columns: Sequence[str]) -> None:
+    if name not in columns:
+        raise KeyDesignInvalid(f"{name} is none of the columns {', '.join(columns)}")
+
+
+def _pads(words: str | None, columns: Sequence[str]) -> dict[str, int | None]:
+    """The widths of `A=6,B`; None where no number is given."""
+    found: dict[str, int | None] = {}
+    for word in listed(words):
+        name, equals, digits = word.partition("=")
+        _check_column(name, columns)
+        if equals and not (digits.isascii() and digits.isdigit()):
+            raise KeyDesignInvalid(f"--pad {word}: write it as {name}=6")
+        found[name] = int(digits) if equals else None
+    return found
+
+
+def _widths(
+    source: Source, types: Mapping[str, PartKind], pads: Mapping[str, int | None]
+) -> dict[str, int | None]:
+    """The widths, those not given taken from the largest value in the source."""
+    wanted = {name: types[name] for name, width in pads.items() if width is None}
+    longest = dict.fromkeys(wanted, 1)
+    with progress_bar(f"measuring {source.name}", source.total) as progress:
+        for access in accesses(source, wanted, progress=progress):
+            for name, value in zip(wanted, access.values, strict=True):
+                longest[name] = max(longest[name], len(str(value)))
+    return {**pads, **longest}
+
+
+def _prefix(
+    algorithm: str | None, given: Mapping[str, Any], columns: Sequence[str]
+) -> HashPrefix | None:
+    if algorithm is None:
+        return None
+    over = listed(given["of"])
+    if over != list(columns[: len(over)]):
+        raise KeyDesignInvalid(f"--of takes leading columns of {', '.join(columns)}, in that order")
+    return HashPrefix(algorithm, given["digits"], len(over) or None, given["line_feed"])
+
+
+# --- the dry run ----------------------------------------------------------------------------------
+
+
+def _rehearse(source: Source, design: KeyDesign, given: Mapping[str, Any]) -> DryRun:
+    types = {part.column: part.kind for part in design.parts}
+    rows = []
+    with progress_bar(f"reading {source.name}", source.total) as progress:
+        for record in islice(source.records(None, progress), given["rows"]):
+            others = [str(value) for key, value in record.fields.items() if key not in types]
+            try:
+                values = key_values(record.fields, types)
+                design.build(values)
+            except (KeyRefused, ValueError) as error:
+                where = f"{source.name}, {source.place} {record.place}"
+                raise SampleInvalid(f"{where}: {error}") from error
+            rows.append(Rehearsal(values, tuple(others[:_OTHERS_SHOWN])))
+    return rehearse(design, rows, _alphabets(given["alphabet"], design.columns))
+
+
+def _alphabets(words: Sequence[str], columns: Sequence[str]) -> dict[str, Alphabet]:
+    found = {}
+    for word in words:
+        name, equals, characters = word.partition("=")
+        _check_column(name, columns)
+        if not equals:
+            raise KeyDesignInvalid(f"--alphabet {word}: write it as {name}=0-9A-Za-z")
+        found[name] = Alphabet.parsed(characters)
+    return found
+
+
+def _show(run: DryRun, name: str, source: Source, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps({"column": name, **run.document()}, ensure_ascii=False) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    types = set(run.design.columns)
+    fields = next(source.records()).fields
+    others = [key for key in fields if key not in types][:_OTHERS_SHOWN]
+    before = [[*map(str, row.values), *row.others] for row in run.before]
+    after = [[key, *row.others] for key, row in run.after]
+    console.print(_table("before", [*run.design.columns, *others], before))
+    console.print(_table("after", [name, *others], after))
+    console.print(_queries(run))
+    for line in _verdict(run):
+        console.print(Text(line))
+
+
+def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Any:  # noqa: ANN401  # a table of rich
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    table = Table(*columns, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _queries(run: DryRun) -> Any:  # noqa: ANN401  # a table of rich
+    rows = [
+        (query.text, "works" if query.works else "breaks", query.reason + _because(query.evidence))
+        for query in run.queries
+    ]
+    return _table("range queries", ["range", "", "why"], rows)
+
+
+def _because(evidence: str) -> str:
+    return f". For example, {evidence}" if evidence else ""
+
+
+def _verdict(run: DryRun) -> list[str]:
+    order = run.order
+    if order.kept:
+        seen = f"kept by all {order.rows} rows read"
+    else:
+        seen = f"lost: {order.inverted} neighbours of {order.rows} rows change places"
+    proved = (
+        "kept by every key there can be" if run.proved else "not kept by every key there can be"
+    )
+    return [
+        f"Order on the data: {seen}.",
+        f"Order by proof:    {proved}.",
+        *(f"Advice: {line}." for line in run.advice),
+    ]
+
+
+# --- taking apart ---------------------------------------------------------------------------------
+
+
+def _print_parsed(keys: Sequence[str], design: KeyDesign, *, as_json: bool) -> None:
+    if not keys:
+        raise KeyDesignInvalid("give keys to take apart, or a file with --input")
+    rows: list[tuple[PartValue, ...]] = [design.parse(key) for key in keys]
+    if as_json:
+        documents = [dict(zip(design.columns, row, strict=True)) for row in rows]
+        sys.stdout.write(json.dumps(documents, ensure_ascii=False) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+
+    Console().print(_table("", design.columns, [[*map(str, row)] for row in rows]))
