@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from widerow.engine.check import Finding, check_store
+from widerow.engine.digest import store_digest
 from widerow.errors import StoreDamaged
 from widerow.server.settings import SettingsInvalid, resolve
 from widerow.storage.directory import Acceptance, clear_damage_mark, mark_damaged
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
 
-__all__ = ["examine"]
+__all__ = ["examine", "find"]
 
 
-def examine(flags: Mapping[str, Any], *, as_json: bool) -> int:
+def examine(flags: Mapping[str, Any], *, as_json: bool, digest: bool = False) -> int:
     """Check the store that the settings name and print what was found; 1 if anything was.
+
+    `digest`: print as well what everything in it sums up to.
 
     Raises: `WiderowError` when there is no such store or it cannot be opened.
     """
@@ -33,16 +36,20 @@ def examine(flags: Mapping[str, Any], *, as_json: bool) -> int:
     except ValueError as error:
         raise SettingsInvalid(str(error)) from error
     with store, _progress(as_json=as_json) as progress:
-        findings = _findings(store, progress)
+        findings = find(store, progress)
+        summed = store_digest(store.snapshot(), progress=progress) if digest else None
     _note(directory, findings)
     if as_json:
-        _print_json(settings.store, findings)
+        _print_json(settings.store, findings, summed)
     else:
         _print_table(settings.store, findings)
+        if summed is not None:
+            sys.stdout.write(f"digest {summed}\n")
     return 1 if findings else 0
 
 
-def _findings(store: Store, progress: Callable[[int], None]) -> list[Finding]:
+def find(store: Store, progress: Callable[[int], None]) -> list[Finding]:
+    """What is wrong with a store, damage that ends the search included."""
     try:
         return check_store(store, progress=progress)
     except StoreDamaged as error:
@@ -82,14 +89,16 @@ def _progress(*, as_json: bool) -> Iterator[Callable[[int], None]]:
         yield lambda count: bar.update(task, completed=count)
 
 
-def _print_json(url: str, findings: list[Finding]) -> None:
-    document = {
+def _print_json(url: str, findings: list[Finding], digest: str | None) -> None:
+    document: dict[str, object] = {
         "store": url,
         "clean": not findings,
         "findings": [
             {"table": each.table, "key": each.key, "problem": each.problem} for each in findings
         ],
     }
+    if digest is not None:
+        document["digest"] = digest
     sys.stdout.write(json.dumps(document) + "\n")
 
 

@@ -7,6 +7,7 @@ a variable and a key of the file by being in that table. Rich is loaded only to 
 import inspect
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -42,6 +43,18 @@ _DOCTOR_EXAMPLES: Final = """Examples:
 `widerow doctor --path /srv/widerow` — stop the server first
 
 `widerow doctor --path /srv/widerow --json`
+"""
+_BACKUP_EXAMPLES: Final = """Examples:
+
+`widerow backup /backups/monday --path /srv/widerow` — the server may go on
+
+`widerow backup /backups/monday --path /srv/widerow --json`
+"""
+_RESTORE_EXAMPLES: Final = """Examples:
+
+`widerow restore /backups/monday --path /srv/widerow` — into a directory that does not exist
+
+`widerow restore /backups/monday --check` — verify a backup, keep nothing
 """
 _COMPAT_EXAMPLES: Final = """Examples:
 
@@ -81,7 +94,7 @@ def _with_settings(names: Iterable[str]) -> Callable[[_Command], _Command]:
             _parameter(name, f"{DESCRIPTIONS[name]} ({PREFIX}{name.upper()})") for name in names
         ]
         config = _parameter("config", f"{_CONFIG_HELP} ({PREFIX}CONFIG)", "FILE")
-        parameters = [*flags, config, *own]
+        parameters = sorted([*flags, config, *own], key=lambda each: each.kind)
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
         command.__annotations__ = {each.name: each.annotation for each in parameters}
         return command
@@ -117,12 +130,46 @@ def serve(**flags: Any) -> None:  # noqa: ANN401  # by name, as the table has th
 def doctor(
     *,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    digest: Annotated[
+        bool, typer.Option("--digest", help="Sum up everything: equal for equal stores.")
+    ] = False,
     **flags: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """Verify every record of a store that no server has open. Exit code 1 on findings."""
     from widerow.cli.doctor import examine  # noqa: PLC0415  # only this command
 
-    raise typer.Exit(examine(flags, as_json=as_json))
+    raise typer.Exit(examine(flags, as_json=as_json, digest=digest))
+
+
+@app.command(epilog=_BACKUP_EXAMPLES)
+@_with_settings(_STORE_SETTINGS)
+def backup(
+    target: Annotated[Path, typer.Argument(metavar="DIR", help="New directory for the backup.")],
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    **flags: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Copy a store, whether a server has it open or not: everything acknowledged until now."""
+    from widerow.cli.backup import backup_store  # noqa: PLC0415  # only this command
+
+    raise typer.Exit(backup_store(flags, target, as_json=as_json))
+
+
+@app.command(epilog=_RESTORE_EXAMPLES)
+@_with_settings(_STORE_SETTINGS)
+def restore(
+    source: Annotated[Path, typer.Argument(metavar="DIR", help="Directory of the backup.")],
+    *,
+    check: Annotated[
+        bool, typer.Option("--check", help="Verify the backup and keep nothing.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    **flags: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Make a store from a backup, verified byte by byte and record by record."""
+    from widerow.cli.backup import restore_store  # noqa: PLC0415  # only this command
+
+    raise typer.Exit(restore_store(flags, source, check=check, as_json=as_json))
 
 
 @app.command()

@@ -29,7 +29,7 @@ from widerow.rows.record import (
 )
 from widerow.storage.interface import Snapshot, Store
 
-__all__ = ["Finding", "check_store"]
+__all__ = ["PROGRESS_RECORDS", "Finding", "check_store"]
 
 PROGRESS_RECORDS: Final = 1000
 

@@ -26,6 +26,7 @@ from widerow.limits import (
 )
 from widerow.server.admission import Admission
 from widerow.server.committer import Committed, Committer, call_each
+from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import Dispatcher, Identity
 from widerow.server.http import Listener
@@ -35,7 +36,7 @@ from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
-from widerow.storage.opener import open_store
+from widerow.storage.opener import open_store, store_directory
 
 __all__ = ["Server"]
 
@@ -75,6 +76,7 @@ class Server:
         self._dispatcher: Dispatcher | None = None
         self._listener: Listener | None = None
         self._credentials: CredentialsFile | None = None
+        self._control: Control | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
@@ -102,6 +104,10 @@ class Server:
                 lenient_column_names=self.settings.column_names == "lenient",
             )
             await self._listen(engine, store, identity)
+            if self._given is None and store.capabilities.checkpoints:
+                directory = store_directory(self.settings.store)
+                self._control = Control(directory, store.checkpoint, self._entropy)
+                await self._control.start()
         except BaseException:
             await self.stop()
             raise
@@ -115,6 +121,9 @@ class Server:
         if self._listener is not None:
             self._listener.stop_accepting()
             await self._wait(lambda: self.admission.requests_in_flight == 0, DRAIN_SECONDS_MAX)
+        if self._control is not None:
+            await self._control.stop()
+            self._control = None
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.close)
         if self._committer is not None:

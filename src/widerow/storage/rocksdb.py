@@ -410,9 +410,16 @@ class RocksDBStore(Store):
     def checkpoint(self, directory: Path) -> None:
         """Write a consistent copy into `directory`: hard links where possible, between two groups.
 
+        Copying writes out what is in memory, and keeps other threads waiting meanwhile; so most of
+        it is written out before, while they run.
+
         Raises: `FileExistsError` if `directory` exists, `StoreFull`, `StorePoisoned`, and
         `StorageFailure` where nothing can be created.
         """
+        with self._writing:
+            self._make_ready()
+            self._check_room(self._room_floor_bytes)
+        self._flush()
         with self._writing:
             self._make_ready()
             self._check_room(self._room_floor_bytes)
@@ -423,6 +430,12 @@ class RocksDBStore(Store):
                 kind = StoreFull if is_no_space(reason) else StorageFailure
                 raise kind(f"cannot copy the store into {directory}: {reason}")
             sync_directory(directory.parent)
+
+    def _flush(self) -> None:
+        """Write out what is in memory. Should it fail, the next commit fails and says so."""
+        with suppress(Exception):
+            if self._engine is not None:
+                self._engine.flush()
 
     def _copy(self, directory: Path) -> str | None:
         """Let the engine write a checkpoint; what it said if that failed."""

@@ -1,0 +1,203 @@
+"""`widerow backup` and `widerow restore`: a store's copy, and a store from a copy."""
+
+import json
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from widerow import __version__
+from widerow.cli.doctor import find
+from widerow.server.control import ASK, connect, new_checkpoint, remove_checkpoints
+from widerow.server.settings import Settings, SettingsInvalid, resolve
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.backup import Backup, BackupFailed, read_backup, restore_files, write_backup
+from widerow.storage.directory import free_bytes, make_directory, sync_directory
+from widerow.storage.opener import open_store, store_directory
+
+__all__ = ["backup_store", "restore_store"]
+
+_ANSWER_SECONDS_MAX: Final = 600.0  # a checkpoint first writes out what is in memory
+_ANSWER_BYTES_MAX: Final = 64 * 1024
+_ROOM_SPARE_BYTES: Final = 64 * 1024 * 1024  # what a server needs free to take writes
+_MIB: Final = 1024 * 1024
+
+
+def backup_store(flags: Mapping[str, Any], target: Path, *, as_json: bool) -> int:
+    """Copy the store that the settings name into the new directory `target`; 0.
+
+    Raises: `WiderowError` where there is no such store, or the copy cannot be made.
+    """
+    settings = _settings(flags)
+    directory = _directory(settings)
+    if not (directory / "CURRENT").is_file():
+        raise SettingsInvalid(f"there is no store at {directory}")
+    if target.resolve().is_relative_to(directory.resolve()):
+        raise BackupFailed(f"{target} lies inside the store; name a directory elsewhere")
+    if target.exists() or target.is_symlink():
+        raise BackupFailed(f"{target} exists; name a new directory")
+    moment = datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC)
+    with _checkpoint(settings, directory) as (checkpoint, online):
+        size = sum(each.stat().st_size for each in checkpoint.iterdir())
+        with _progress("backing up", size, as_json=as_json) as progress:
+            backup = write_backup(
+                checkpoint,
+                target,
+                created=moment.isoformat(timespec="seconds").replace("+00:00", "Z"),
+                version=__version__,
+                progress=progress,
+            )
+    if as_json:
+        _print_json(backup, {"backup": str(target), "online": online})
+    else:
+        how = "while its server goes on" if online else "no server has it open"
+        _say(f"{target} holds {_sized(backup)} of {directory} ({how})")
+    return 0
+
+
+def restore_store(flags: Mapping[str, Any], source: Path, *, check: bool, as_json: bool) -> int:
+    """Make the store that the settings name, which must not exist, from the backup in `source`.
+
+    Every byte is compared with the manifest and every record is verified before the store gets its
+    name. `check`: do all that, and throw the store away again. 0, or 1 on findings.
+
+    Raises: `WiderowError`.
+    """
+    directory = _directory(_settings(flags))
+    if not check and (directory.exists() or directory.is_symlink()):
+        raise BackupFailed(f"{directory} exists; stop its server and move it away first")
+    backup = read_backup(source)
+    make_directory(directory.parent)
+    free = free_bytes(directory.parent)
+    if free < backup.size + _ROOM_SPARE_BYTES:
+        raise BackupFailed(
+            f"{backup.size + _ROOM_SPARE_BYTES} bytes are needed at {directory.parent}, "
+            f"{free} are free; make room"
+        )
+    scratch = directory.with_name(f".{directory.name}-{SystemEntropy().token_bytes(8).hex()}")
+    try:
+        with _progress("restoring", backup.size, as_json=as_json) as progress:
+            restore_files(source, scratch, progress)
+        with open_store(f"rocksdb:{scratch}") as store:
+            findings = find(store, lambda _: None)
+        if not findings and not check:
+            scratch.rename(directory)
+            sync_directory(directory.parent)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    if findings:
+        first = findings[0]
+        sys.stderr.write(
+            f"widerow: {source} was copied as it was backed up, but the store in it is damaged: "
+            f"{len(findings)} findings, first {first.table} {first.key}: {first.problem}\n"
+        )
+    if as_json:
+        _print_json(backup, {"backup": str(source), "store": str(directory), "clean": not findings})
+    elif not findings:
+        done = "is whole" if check else f"is restored to {directory}"
+        _say(f"{source}, {_sized(backup)} of {backup.created}, {done}; every record was verified")
+    return 1 if findings else 0
+
+
+def _settings(flags: Mapping[str, Any]) -> Settings:
+    given = dict(flags)
+    file = given.pop("config", None)
+    return resolve(given, file=Path(file) if file else None)
+
+
+def _directory(settings: Settings) -> Path:
+    try:
+        return store_directory(settings.store)
+    except ValueError as error:
+        raise SettingsInvalid(str(error)) from error
+
+
+@contextmanager
+def _checkpoint(settings: Settings, directory: Path) -> Iterator[tuple[Path, bool]]:
+    """A checkpoint of the store for as long as the block lasts, and whether a server made it."""
+    try:
+        client = connect(directory)
+    except OSError as error:
+        raise BackupFailed(
+            f"cannot talk to the server of {directory}: {error.strerror}; "
+            "run as the user that the server runs as"
+        ) from error
+    if client is not None:
+        with client:
+            yield directory / _lent(client), True
+        return
+    with open_store(settings.store, cache_bytes=settings.cache_bytes) as store:
+        checkpoint = new_checkpoint(directory, SystemEntropy())
+        try:
+            store.checkpoint(checkpoint)
+            yield checkpoint, False
+        finally:
+            remove_checkpoints(directory)
+
+
+def _lent(client: socket.socket) -> str:
+    """The name of the checkpoint that the server made for this connection."""
+    client.settimeout(_ANSWER_SECONDS_MAX)
+    client.sendall(ASK)
+    answer = b""
+    while not answer.endswith(b"\n") and len(answer) < _ANSWER_BYTES_MAX:
+        piece = client.recv(_ANSWER_BYTES_MAX)
+        if not piece:
+            raise BackupFailed("the server ended before the backup began; look at its log")
+        answer += piece
+    told: dict[str, str] = json.loads(answer)
+    if "error" in told:
+        raise BackupFailed(told["error"])
+    return told["checkpoint"]
+
+
+@contextmanager
+def _progress(what: str, size: int, *, as_json: bool) -> Iterator[Callable[[int], None]]:
+    """A bar of bytes on the terminal, if stderr is one; else nothing is shown."""
+    if as_json or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.progress import (  # noqa: PLC0415  # same
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=size)
+        yield lambda count: bar.advance(task, count)
+
+
+def _print_json(backup: Backup, facts: Mapping[str, object]) -> None:
+    document = {
+        **facts,
+        "created": backup.created,
+        "files": len(backup.files),
+        "bytes": backup.size,
+        "digest": backup.digest,
+    }
+    sys.stdout.write(json.dumps(document) + "\n")
+
+
+def _sized(backup: Backup) -> str:
+    return f"{backup.size / _MIB:,.1f} MiB in {len(backup.files)} files"
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(words + os.linesep)
