@@ -8,7 +8,9 @@ import select
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Final, Self
 
 from widerow.errors import WiderowError
@@ -17,6 +19,7 @@ __all__ = ["ServeFailed", "WiderowProcess"]
 
 _READY_SECONDS_MAX: Final = 30.0  # it takes half a second; machines under load take longer
 _STOP_SECONDS_MAX: Final = 60.0  # above what the server allows itself for draining
+_NOTHING_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class ServeFailed(WiderowError):
@@ -29,10 +32,20 @@ class WiderowProcess:
     `endpoint` and `pid` are what the ready line says; `ready_line` is the line.
     """
 
-    def __init__(self, *flags: str) -> None:
-        """Run nothing yet. `flags` are those of `widerow serve`; the port is a free one."""
+    def __init__(
+        self,
+        *flags: str,
+        launcher: Sequence[str] = (),
+        environment: Mapping[str, str] = _NOTHING_MORE,
+    ) -> None:
+        """Run nothing yet. `flags` are those of `widerow serve`; the port is a free one.
+
+        `launcher` is a command that becomes the command behind it, such as `nice` or `strace -D`;
+        `environment` is added to this process's own, of which no `WIDEROW_` variable is handed on.
+        """
         program = Path(sys.executable).with_name("widerow")
-        self._command = [str(program), "serve", "--port", "0", *flags]
+        self._command = [*launcher, str(program), "serve", "--port", "0", *flags]
+        self._environment = environment
         self._process: subprocess.Popen[str] | None = None
         self._said: IO[str] | None = None
         self.endpoint = ""
@@ -52,6 +65,7 @@ class WiderowProcess:
         """Return when it is ready. Raises: `ServeFailed`, with what it wrote on stderr."""
         assert self._process is None, "already started"
         settings = {name: value for name, value in os.environ.items() if "WIDEROW_" not in name}
+        settings |= self._environment
         self._said = tempfile.TemporaryFile("w+")  # noqa: SIM115  # `_close` closes it
         self._process = subprocess.Popen(  # noqa: S603  # our own program
             self._command, env=settings, stdout=subprocess.PIPE, stderr=self._said, text=True
@@ -70,6 +84,11 @@ class WiderowProcess:
             raise ServeFailed(f"widerow serve did not become ready: {said}")
         self.endpoint = facts["endpoint"]
         self.pid = int(facts["pid"])
+
+    @property
+    def running(self) -> bool:
+        """Whether the process was started and has not ended."""
+        return self._process is not None and self._process.poll() is None
 
     def stop(self) -> int:
         """SIGTERM, and its exit code; 0 as well if it does not run. Idempotent."""

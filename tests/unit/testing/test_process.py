@@ -58,3 +58,15 @@ def test_settings_of_the_environment_do_not_leak_in(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("WIDEROW_NONSENSE", "1")
     with WiderowProcess("--memory") as process:
         assert process.ready_line.startswith("widerow ready endpoint=http://127.0.0.1:")
+
+
+def test_a_launcher_and_variables_are_handed_on(tmp_path: Path) -> None:
+    script = 'test "$SEEN" = yes && exec "$@"'
+    process = WiderowProcess(
+        "--memory", launcher=("sh", "-c", script, "sh"), environment={"SEEN": "yes"}
+    )
+    with process:
+        assert alive(process.pid)
+    told = WiderowProcess("--path", str(tmp_path), launcher=("sh", "-c", script, "sh"))
+    with pytest.raises(ServeFailed):
+        told.start()
