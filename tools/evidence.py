@@ -1,0 +1,230 @@
+"""Recorded runs: one JSON line for each check, and the page that is made from them.
+
+    python tools/evidence.py            # writes docs/internals/evidence.md
+    python tools/evidence.py --check    # says whether that page is up to date
+
+A check calls `record` when it is done. The line goes to stdout, and to the file that the
+environment variable WIDEROW_EVIDENCE names. The lines of runs that count are kept in
+docs/internals/evidence; what the page says in figures, it has from them.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+__all__ = ["Fact", "Line", "main", "page", "read_lines", "record", "record_skipped"]
+
+Fact = int | float | str
+Line = Mapping[str, Fact | None]
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+LINES: Final = ROOT / "docs" / "internals" / "evidence"
+PAGE: Final = ROOT / "docs" / "internals" / "evidence.md"
+VARIABLE: Final = "WIDEROW_EVIDENCE"
+
+_NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
+_COMMON: Final = (
+    *("check", "commit", "dirty", "recorded", "kernel", "python"),
+    *("seed", "volume", "unit", "violations", "seconds", "skipped"),
+)
+
+
+def record(
+    check: str,
+    *,
+    volume: int,
+    unit: str,
+    violations: int,
+    seconds: float,
+    seed: int | None = None,
+    facts: Mapping[str, Fact] = _NO_FACTS,
+) -> None:
+    """Print one line of evidence, and append it to the file that WIDEROW_EVIDENCE names.
+
+    `volume` counts independent trials, of which `unit` says what they are. `violations` is the sum
+    of everything that must be 0. Numbers among `facts` are added up over runs, or the largest is
+    told where their names end in `_ms`, `_seconds` or `_mb`. A control, which must be caught, is a
+    check of its own whose name begins with `control: `; its `violations` were not caught.
+    """
+    result: dict[str, Fact] = {
+        "volume": volume,
+        "unit": unit,
+        "violations": violations,
+        "seconds": round(seconds, 1),
+    }
+    _write({**_circumstances(check), "seed": seed, **result, "skipped": "", **facts})
+
+
+def record_skipped(check: str, reason: str) -> None:
+    """Print and append, as `record` does, that a check could not run here, and why."""
+    result: dict[str, Fact] = {
+        "volume": 0,
+        "unit": "",
+        "violations": 0,
+        "seconds": 0.0,
+        "skipped": reason,
+    }
+    _write({**_circumstances(check), "seed": None, **result})
+
+
+def _circumstances(check: str) -> dict[str, Fact]:
+    now = datetime.now(UTC)  # noqa: TID251  # when this very run was made
+    return {
+        "check": check,
+        "commit": _git("rev-parse", "--short=12", "HEAD"),
+        "dirty": int(bool(_git("status", "--porcelain", "--", "src"))),
+        "recorded": f"{now:%Y-%m-%dT%H:%M:%SZ}",
+        "kernel": platform.release(),
+        "python": platform.python_version(),
+    }
+
+
+def _write(line: Line) -> None:
+    text = json.dumps(dict(line))
+    print(text, flush=True)
+    kept = os.environ.get(VARIABLE)
+    if kept:
+        with Path(kept).open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+
+
+def _git(*arguments: str) -> str:
+    command = ("git", "-C", str(ROOT), *arguments)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  # fixed words
+    return done.stdout.strip()
+
+
+def read_lines(directory: Path = LINES) -> list[Line]:
+    """Every kept line, file by file in the order of their names."""
+    return [
+        json.loads(text)
+        for file in sorted(directory.glob("*.jsonl"))
+        for text in file.read_text(encoding="utf-8").splitlines()
+        if text
+    ]
+
+
+# --- the page ------------------------------------------------------------------------------------
+
+
+def page(lines: Sequence[Line], text: str) -> str:
+    """`text` with what stands between its marks for checks, controls and runs made anew."""
+    parts = {
+        "checks": _rows(_CHECK_HEAD, _summed(lines, controls=False), _check_cells),
+        "controls": _rows(_CONTROL_HEAD, _summed(lines, controls=True), _control_cells),
+        "runs": _rows(_RUN_HEAD, lines, _run_cells),
+    }
+    for name, part in parts.items():
+        begin, end = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+        before, mark, rest = text.partition(begin)
+        _, closing, after = rest.partition(end)
+        if not mark or not closing:
+            raise ValueError(f"{PAGE.name} has no marks around its {name}")
+        text = f"{before}{begin}\n{part}\n{end}{after}"
+    return text
+
+
+_CHECK_HEAD: Final = "| check | trials in all | of what | violations | less than, a trial | seen |"
+_CONTROL_HEAD: Final = "| planted | times | caught |"
+_RUN_HEAD: Final = "| recorded | check | commit | kernel | Python | seed | seconds | line |"
+
+
+def _summed(lines: Sequence[Line], *, controls: bool) -> list[dict[str, Fact]]:
+    """One line for each check that ran, counted over all its runs."""
+    sums: dict[str, dict[str, Fact]] = {}
+    for line in lines:
+        name = str(line["check"])
+        if line["skipped"] or name.startswith(_CONTROL) is not controls:
+            continue
+        total = sums.setdefault(name, {"check": name, "unit": str(line["unit"])})
+        for key in ("volume", "violations", *_facts(line)):
+            value = line[key]
+            if isinstance(value, str) or value is None:
+                continue
+            known = total.get(key, 0)
+            assert not isinstance(known, str)
+            total[key] = max(known, value) if key.endswith(_LARGEST) else known + value
+    return list(sums.values())
+
+
+_CONTROL: Final = "control: "
+_LARGEST: Final = ("_ms", "_seconds", "_mb")  # measured, not counted: the largest is told
+
+
+def _facts(line: Line) -> dict[str, Fact]:
+    return {key: value for key, value in line.items() if key not in _COMMON and value is not None}
+
+
+def _rows(head: str, lines: Sequence[Line], cells: Callable[[Line], Sequence[str]]) -> str:
+    rule = "|" + "---|" * (head.count("|") - 1)
+    return "\n".join((head, rule, *(f"| {' | '.join(cells(line))} |" for line in lines))) + "\n"
+
+
+def _check_cells(line: Line) -> Sequence[str]:
+    volume, violations = line["volume"], line["violations"]
+    assert isinstance(volume, int)
+    bound = f"{300 / volume:.2g} %" if volume and not violations else ""
+    seen = ", ".join(
+        f"{key.replace('_', ' ')} {_number(value)}"
+        for key, value in _facts(line).items()
+        if not isinstance(value, str)
+    )
+    return str(line["check"]), _number(volume), str(line["unit"]), str(violations), bound, seen
+
+
+def _control_cells(line: Line) -> Sequence[str]:
+    name = str(line["check"]).removeprefix(_CONTROL)
+    volume, missed = line["volume"], line["violations"]
+    assert isinstance(volume, int)
+    assert isinstance(missed, int)
+    return name, str(volume), str(volume - missed)
+
+
+def _run_cells(line: Line) -> Sequence[str]:
+    changed = " (changed)" if line["dirty"] else ""
+    told = {"volume": line["volume"], "violations": line["violations"]} | _facts(line)
+    if line["skipped"]:
+        told = {"skipped": line["skipped"]}
+    return (
+        str(line["recorded"]),
+        str(line["check"]),
+        f"{line['commit']}{changed}",
+        str(line["kernel"]),
+        str(line["python"]),
+        "" if line["seed"] is None else str(line["seed"]),
+        str(line["seconds"]),
+        f"`{json.dumps(told)}`",
+    )
+
+
+def _number(value: object) -> str:
+    return f"{value:,}".replace(",", " ") if isinstance(value, int) else str(value)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code."""
+    parser = argparse.ArgumentParser(description="The page of recorded runs.")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; 1 if it is out of date"
+    )
+    options = parser.parse_args(arguments)
+    old = PAGE.read_text(encoding="utf-8")
+    new = page(read_lines(), old)
+    if options.check:
+        if new != old:
+            print(f"{PAGE.name} is not what the kept lines say: run python tools/evidence.py")
+        return int(new != old)
+    PAGE.write_text(new, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
