@@ -1,0 +1,68 @@
+"""Servers that are killed, and whose disk loses its power: nothing acknowledged is lost.
+
+The short form of `python tools/trust.py`, with the controls that show that it can fail.
+"""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from crash.disks import why_not
+from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
+
+DISKS = ["ext4", "xfs"]
+CONTROL_CUTS = 3
+
+
+def need(kind: str) -> None:
+    reason = why_not(kind)
+    if reason:
+        pytest.skip(reason)
+
+
+def test_kill_9_loses_nothing(tmp_path: Path) -> None:
+    outcome = run_rounds(KillSite(tmp_path), Run(20, seed=1, points=True))
+    assert outcome.violations == []
+    assert outcome.cuts == 20
+    assert outcome.counts["acks"] > 100
+    assert len(outcome.points) >= 4, "kill points are reached"
+
+
+@pytest.mark.parametrize("kind", DISKS)
+def test_a_power_cut_loses_nothing(kind: str) -> None:
+    need(kind)
+    with powered(kind) as site:
+        outcome = run_rounds(site, Run(8, seed=1))
+    assert outcome.violations == []
+    assert outcome.cuts == 8
+    assert outcome.counts["acks"] > 100
+
+
+def found_out(outcome: Outcome) -> bool:
+    return bool(outcome.violations)
+
+
+@pytest.mark.parametrize("variant", ["sync-off", "reply-before-sync"])
+def test_a_server_that_answers_before_its_sync_is_caught_by_a_power_cut(variant: str) -> None:
+    need("ext4")
+    with powered("ext4") as site:
+        run = Run(CONTROL_CUTS, seed=1, variant=variant)
+        outcome = run_rounds(site, run, enough=found_out)
+    assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}
+
+
+def test_a_library_that_swallows_syncs_is_caught_by_a_power_cut() -> None:
+    need("ext4")
+    if shutil.which("eatmydata") is None:
+        pytest.skip("eatmydata is not installed")
+    with powered("ext4") as site:
+        run = Run(CONTROL_CUTS, seed=1, launcher=("eatmydata",))
+        outcome = run_rounds(site, run, enough=found_out)
+    assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}
+
+
+def test_a_server_that_answers_before_it_writes_is_caught_by_a_kill(tmp_path: Path) -> None:
+    run = Run(CONTROL_CUTS, seed=1, variant="reply-before-write")
+    outcome = run_rounds(KillSite(tmp_path), run, enough=found_out)
+    assert {each.kind for each in outcome.violations} & {"lost", "resurrected", "torn"}

@@ -1,0 +1,150 @@
+"""Crash suites against a real server, at any volume. Each prints one JSON line.
+
+    python tools/trust.py kill --cycles 200          # kill -9, half of them at named points
+    python tools/trust.py power --disk xfs           # cut the power of a file system (root)
+    python tools/trust.py control --disk ext4        # planted defects, each must be caught
+
+`python tools/trust.py kill --help` says what a suite takes. The exit code is 1 if anything was
+lost, resurrected, torn or otherwise wrong, or a planted defect went unseen. What this machine
+cannot run (no root, no such program) is recorded as skipped, and the exit code is 0.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from crash.disks import why_not
+from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
+from evidence import record, record_skipped
+
+__all__ = ["main"]
+
+Tell = Callable[[int], None]
+
+_CONTROL_CUTS: Final = 3  # a planted defect that is not seen by then counts as missed
+_VARIANTS: Final = ("sync-off", "reply-before-sync", "reply-before-write")
+_LAUNCHERS: Final = {"eatmydata": ("eatmydata",)}  # a library that makes syncs do nothing
+
+
+@contextmanager
+def _progress(what: str, total: int) -> Iterator[Tell]:
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task(what, total=total)
+        yield lambda done: progress.update(task, completed=done)
+
+
+def _show(outcome: Outcome) -> None:
+    for violation in outcome.violations[:20]:
+        print(f"{violation.kind} {violation.key} {violation.told}", file=sys.stderr)
+
+
+def _kill(options: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    with (
+        TemporaryDirectory(prefix="widerow-kill-") as directory,
+        _progress("kills", options.cycles) as tell,
+    ):
+        site = KillSite(Path(directory))
+        outcome = run_rounds(site, Run(options.cycles, options.seed, points=True), tell=tell)
+    return _finish("kill -9", "kills", outcome, options.seed, begun)
+
+
+def _power(options: argparse.Namespace) -> int:
+    check, reason = f"power cut, {options.disk}", why_not(options.disk)
+    if reason:
+        record_skipped(check, reason)
+        return 0
+    begun = time.monotonic()
+    with powered(options.disk) as site, _progress("cuts", options.cycles) as tell:
+        outcome = run_rounds(site, Run(options.cycles, options.seed), tell=tell)
+    return _finish(check, "cuts", outcome, options.seed, begun)
+
+
+def _control(options: argparse.Namespace) -> int:
+    reason = why_not(options.disk)
+    missed = 0
+    for variant in (*_VARIANTS, *_LAUNCHERS):
+        launcher = _LAUNCHERS.get(variant, ())
+        absent = f"{launcher[0]} is not installed" if launcher and not which(launcher[0]) else ""
+        if reason or absent:
+            record_skipped(f"control: {variant}", reason or absent)
+            continue
+        begun = time.monotonic()
+        caught = cuts = 0
+        for turn in range(options.times):
+            run = Run(
+                _CONTROL_CUTS,
+                options.seed + turn,
+                variant="" if launcher else variant,
+                launcher=launcher,
+            )
+            with powered(options.disk) as site:
+                outcome = run_rounds(site, run, enough=lambda each: bool(each.violations))
+            caught += bool(outcome.violations)
+            cuts = max(cuts, outcome.cuts)
+        missed += options.times - caught
+        record(
+            f"control: {variant}",
+            volume=options.times,
+            unit="plantings",
+            violations=options.times - caught,
+            seconds=time.monotonic() - begun,
+            seed=options.seed,
+            facts={"disk": options.disk, "cuts_most": cuts},
+        )
+    return int(bool(missed))
+
+
+def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) -> int:
+    _show(outcome)
+    record(
+        check,
+        volume=outcome.cuts,
+        unit=unit,
+        violations=len(outcome.violations),
+        seconds=time.monotonic() - begun,
+        seed=seed,
+        facts=outcome.facts,
+    )
+    return int(bool(outcome.violations))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    suites = parser.add_subparsers(required=True, metavar="SUITE")
+    kill = suites.add_parser("kill", help="kill -9, half of the time at named points")
+    kill.set_defaults(run=_kill)
+    power = suites.add_parser("power", help="cut the power of a file system (root)")
+    power.set_defaults(run=_power)
+    control = suites.add_parser("control", help="planted defects, each must be caught (root)")
+    control.set_defaults(run=_control)
+    control.add_argument("--times", type=int, default=1, help="how often each is planted")
+    for suite in (kill, power):
+        suite.add_argument("--cycles", type=int, default=20, help="how many (%(default)s)")
+    for suite in (power, control):
+        suite.add_argument("--disk", choices=("ext4", "xfs"), default="ext4")
+    for suite in (kill, power, control):
+        suite.add_argument("--seed", type=int, default=1)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code."""
+    options = _parser().parse_args(arguments)
+    code: int = options.run(options)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
