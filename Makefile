@@ -12,7 +12,7 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 	tests/unit/wire tests/conformance tests/golden tests/security
 PYTEST_ARGS ?=
 
-.PHONY: compiled plain protobuf help setup compile serve check format test demo bench bench-quick clean
+.PHONY: compiled plain protobuf night help setup compile serve check format test demo bench bench-quick clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,6 +74,9 @@ bench-quick: $(STAMP) $(COMPILED)/.stamp ## measure reads, writes and start-up (
 
 protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest protobuf
 	$(PY) tools/protobuf_range.py
+
+night: $(STAMP) ## run the crash and trust suites at full volume (an hour, as root for all of them)
+	$(PY) tools/night.py
 
 clean: ## remove everything that a target made, except data
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,156 @@
+"""The long run: every trust suite at full volume, in two lanes, within an hour on two cores.
+
+    python tools/night.py             # or: make night
+    python tools/night.py --scale 0.1 # a tenth of every volume
+    python tools/night.py --list      # what would run
+
+Each suite prints JSON lines (`evidence.py`); all of them are kept in build/night, with what the
+suites wrote otherwise. At the end a table says how each ended; the exit code is 1 if one failed.
+A run that counts is moved to docs/internals/evidence and `python tools/evidence.py` is run.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from evidence import VARIABLE
+
+__all__ = ["LANES", "Step", "main"]
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+KEPT: Final = ROOT / "build" / "night"
+_SECONDS_MAX: Final = 40 * 60  # for one step; what takes longer hangs
+
+
+class Step(NamedTuple):
+    """A command in tools/, its arguments, and the volume that `--scale` applies to."""
+
+    script: str
+    arguments: tuple[str, ...]
+    volume: tuple[str, int] | None = None
+
+    def command(self, scale: float) -> list[str]:
+        """What is run."""
+        words = [sys.executable, str(ROOT / "tools" / self.script), *self.arguments]
+        if self.volume is not None:
+            name, number = self.volume
+            words += [name, str(max(1, round(number * scale)))]
+        return words
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        return " ".join((self.script, *self.arguments))
+
+
+# Minutes as measured on two cores, both lanes running.
+LANES: Final[tuple[tuple[Step, ...], ...]] = (
+    (
+        Step("trust.py", ("power", "--disk", "ext4"), ("--cycles", 200)),  # 5
+        Step("trust.py", ("power", "--disk", "xfs"), ("--cycles", 200)),  # 5
+        Step("trust.py", ("control", "--disk", "ext4"), ("--times", 5)),  # 1
+        Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 1
+        Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
+    ),
+    (Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),),  # 4
+)
+
+
+class _Ended(NamedTuple):
+    lane: str
+    title: str
+    code: int
+    seconds: float
+
+
+def _run(step: Step, scale: float, place: Path, number: int) -> int:
+    """Run one step; its exit code, or 124 where it took too long."""
+    environment = {**os.environ, VARIABLE: str(place / "lines.jsonl")}
+    said = place / f"{number:02d}-{step.script.partition('.')[0]}.log"
+    with said.open("wb") as file:
+        try:
+            done = subprocess.run(  # noqa: S603  # our own programs
+                step.command(scale),
+                cwd=ROOT,
+                env=environment,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                timeout=_SECONDS_MAX,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return 124
+    return done.returncode
+
+
+def _run_lanes(scale: float, place: Path) -> list[_Ended]:
+    """Run the lanes beside each other, the steps of each one after another."""
+    ends: list[_Ended] = []
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+
+        def go(letter: str, steps: Sequence[Step], first: int) -> None:
+            for number, step in enumerate(steps, first):
+                task = progress.add_task(f"{letter}  {step.title}", total=1)
+                begun = time.monotonic()
+                code = _run(step, scale, place, number)
+                ends.append(_Ended(letter, step.title, code, time.monotonic() - begun))
+                progress.update(task, completed=1)
+
+        with ThreadPoolExecutor(len(LANES)) as pool:
+            waiting = [
+                pool.submit(go, letter, steps, 50 * index)
+                for index, (letter, steps) in enumerate(zip("AB", LANES, strict=True))
+            ]
+        for end in waiting:
+            end.result()
+    return ends
+
+
+def _table(ends: Sequence[_Ended], lines: Path) -> Table:
+    table = Table("lane", "step", "ended", "seconds")
+    for end in ends:
+        word = "well" if end.code == 0 else f"with exit code {end.code}"
+        table.add_row(end.lane, end.title, word, f"{end.seconds:.0f}")
+    if lines.exists():
+        skipped = [json.loads(text) for text in lines.read_text(encoding="utf-8").splitlines()]
+        for line in skipped:
+            if line["skipped"]:
+                table.add_row("", line["check"], f"skipped: {line['skipped']}", "")
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Every trust suite at full volume.")
+    parser.add_argument("--scale", type=float, default=1.0, help="of every volume (%(default)s)")
+    parser.add_argument("--list", action="store_true", help="say what would run")
+    options = parser.parse_args(arguments)
+    if options.list:
+        for lane in LANES:
+            for step in lane:
+                print(" ".join(step.command(options.scale)))
+        return 0
+    now = datetime.now(UTC)  # noqa: TID251  # names the directory of this run
+    place = KEPT / f"{now:%Y-%m-%dT%H%M%S}"
+    place.mkdir(parents=True)
+    ends = _run_lanes(options.scale, place)
+    Console().print(_table(sorted(ends), place / "lines.jsonl"))
+    print(f"kept in {place.relative_to(ROOT)}")
+    return int(any(end.code for end in ends))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
