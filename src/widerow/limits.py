@@ -82,6 +82,7 @@ SCOPED_KEYS_MAX: Final = 32  # derived V4 keys kept for one access key: a few da
 
 # --- server ----------------------------------------------------------------------------------
 CONNECTIONS_MAX: Final = 4096  # each costs about 10 KB idle; descriptors end at 1024 to 1M
+DESCRIPTORS_FOR_FILES: Final = 1024  # kept back from connections; the store has at most 512 open
 REQUESTS_IN_FLIGHT_MAX: Final = 4096  # accepted and not answered, over all connections
 BYTES_IN_FLIGHT_MAX: Final = 256 * 1024 * 1024  # request bodies held at once
 PIPELINE_DEPTH_MAX: Final = 64  # requests of one connection waiting behind the one being answered

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import os
 import signal
 import sys
@@ -10,18 +11,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.limits import CONNECTIONS_MAX
+from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
+from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
 from widerow.server.logging import configure_logging
 from widerow.server.settings import Settings, resolve
 
 __all__ = ["loop_factory", "ready_line", "run_server"]
 
+_log = logging.getLogger("widerow.server")
+
 # A write needs the writer's thread twice and the loop once. At Python's default of 5 ms one of the
 # two may keep the other waiting longer than a sync takes.
 _SWITCH_SECONDS: Final = 0.0005
 _COLLECTOR_ALLOCATIONS: Final = 50_000  # a batch of 200 rows of 10 columns makes about 10 000
-_DESCRIPTORS_SPARE: Final = 1024  # beside connections: the store's files, logs, pipes
 
 
 def run_server(flags: Mapping[str, Any]) -> int:
@@ -35,9 +38,10 @@ def run_server(flags: Mapping[str, Any]) -> int:
     configure_logging(settings.log_format, settings.log_level)
     sys.setswitchinterval(_SWITCH_SECONDS)
     _calm_collector()
-    _raise_descriptor_limit()
+    descriptors = _raise_descriptor_limit()
+    _forbid_core_files()
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        runner.run(_serve(settings))
+        runner.run(_serve(settings, descriptors))
     return 0
 
 
@@ -57,8 +61,10 @@ def ready_line(server: Server, process: int) -> str:
     return f"widerow ready endpoint={server.endpoint} store={server.settings.store} pid={process}"
 
 
-async def _serve(settings: Settings) -> None:
+async def _serve(settings: Settings, descriptors: int | None) -> None:
     server = Server(settings)
+    if descriptors is not None:
+        _fit(server.admission, descriptors)
     loop = asyncio.get_running_loop()
     asked = asyncio.Event()
 
@@ -97,13 +103,35 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return None
 
 
-def _raise_descriptor_limit() -> None:
-    """Ask for as many descriptors as the bound on connections needs, as far as allowed."""
+def _raise_descriptor_limit() -> int | None:
+    """Ask for as many descriptors as the bound on connections needs, as far as allowed.
+
+    How many there are then; None where the system does not say, or has no bound.
+    """
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource  # noqa: PLC0415  # not on every platform
 
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        wanted = CONNECTIONS_MAX + _DESCRIPTORS_SPARE
+        wanted = CONNECTIONS_MAX + DESCRIPTORS_FOR_FILES
         if soft != resource.RLIM_INFINITY and soft < wanted:
-            limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+            soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        return None if soft == resource.RLIM_INFINITY else soft
+    return None
+
+
+def _fit(admission: Admission, descriptors: int) -> None:
+    """Leave the store its files where descriptors are few, and say so."""
+    admission.fit(descriptors)
+    if admission.connections_max < CONNECTIONS_MAX:
+        facts = {"open_files": descriptors, "connections": admission.connections_max}
+        _log.warning("few open files are allowed, so few connections", extra={"facts": facts})
+
+
+def _forbid_core_files() -> None:
+    """What the process holds in memory, secrets first, is not to be written to a disk."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource  # noqa: PLC0415  # not on every platform
+
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

@@ -8,6 +8,7 @@ from widerow.errors import Exhausted, Rule
 from widerow.limits import (
     BYTES_IN_FLIGHT_MAX,
     CONNECTIONS_MAX,
+    DESCRIPTORS_FOR_FILES,
     REFUSALS_MAX,
     REQUESTS_IN_FLIGHT_MAX,
 )
@@ -23,6 +24,7 @@ class Admission:
         "bytes_max",
         "connections",
         "connections_max",
+        "refusals_max",
         "refused",
         "requests_in_flight",
         "requests_max",
@@ -37,6 +39,7 @@ class Admission:
     ) -> None:
         """Start with nothing in hand."""
         self.connections_max = connections_max
+        self.refusals_max = REFUSALS_MAX
         self.requests_max = requests_max
         self.bytes_max = bytes_max
         self.connections = 0
@@ -45,13 +48,24 @@ class Admission:
         self.refused = 0
         self.stopping = False
 
+    def fit(self, descriptors: int) -> None:
+        """Take on no more connections than so many descriptors allow.
+
+        Files come first: a store that cannot open one more takes no more writes. They get 1024
+        descriptors, or three quarters where there are few; connections get the rest, and as many
+        again, of what the files do not need at once, are told that they are too many.
+        """
+        files = min(DESCRIPTORS_FOR_FILES, descriptors * 3 // 4)
+        self.connections_max = min(self.connections_max, max(1, descriptors - files))
+        self.refusals_max = min(self.refusals_max, self.connections_max)
+
     def connect(self) -> bool:
         """Count a connection, refused or not. False: too many even to be told so.
 
         Raises: `Exhausted` if it is one too many.
         """
         self.connections += 1
-        if self.connections > self.connections_max + REFUSALS_MAX:
+        if self.connections > self.connections_max + self.refusals_max:
             self.refused += 1
             return False
         if self.connections > self.connections_max:

@@ -15,6 +15,7 @@ __all__ = ["Listener"]
 
 _TICK_SECONDS: Final = 1.0  # how late a timeout may be; one timer for all connections
 _BACKLOG: Final = 1024  # connections that the kernel holds while the loop is busy
+_BACKLOG_MIN: Final = 8
 
 
 class Listener:
@@ -40,9 +41,13 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self._tick()
         self._server = await self.loop.create_server(
-            lambda: Connection(self), host, port, backlog=_BACKLOG
+            lambda: Connection(self), host, port, backlog=self._backlog()
         )
         return _endpoint(self._server.sockets[0].getsockname())
+
+    def _backlog(self) -> int:
+        """Loops accept all that the kernel holds at once: where descriptors are few, fewer."""
+        return min(_BACKLOG, max(_BACKLOG_MIN, self.admission.connections_max))
 
     def stop_accepting(self) -> None:
         """Refuse new connections, and end those that have nothing in hand."""

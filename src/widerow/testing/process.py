@@ -18,6 +18,7 @@ from widerow.errors import WiderowError
 __all__ = ["ServeFailed", "WiderowProcess"]
 
 _READY_SECONDS_MAX: Final = 30.0  # it takes half a second; machines under load take longer
+_SAID_BYTES_MAX: Final = 64 * 1024 * 1024  # of what it wrote; a log of hours
 _STOP_SECONDS_MAX: Final = 60.0  # above what the server allows itself for draining
 _NOTHING_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -79,7 +80,7 @@ class WiderowProcess:
         ):
             self._process.kill()
             self._process.wait()
-            said = self.ready_line + self._written()
+            said = self.ready_line + self.written()
             self._close()
             raise ServeFailed(f"widerow serve did not become ready: {said}")
         self.endpoint = facts["endpoint"]
@@ -108,10 +109,11 @@ class WiderowProcess:
         self._process.wait()
         self._close()
 
-    def _written(self) -> str:
-        assert self._said is not None
-        self._said.seek(0)
-        return self._said.read()
+    def written(self) -> str:
+        """What it wrote on stderr until now: its log."""
+        assert self._said is not None, "not started"
+        self._said.flush()
+        return os.pread(self._said.fileno(), _SAID_BYTES_MAX, 0).decode("utf-8", "replace")
 
     def _close(self) -> None:
         assert self._process is not None

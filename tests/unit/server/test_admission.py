@@ -56,3 +56,18 @@ def test_counts_stay_within_bounds_and_return_to_zero(steps: list[tuple[bool, in
     for size in held:
         admission.leave(size)
     assert (admission.requests_in_flight, admission.bytes_in_flight) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "connections", "refusals"),
+    [(1 << 20, 4096, 256), (5120, 4096, 256), (1024, 256, 256), (64, 16, 16), (3, 1, 1)],
+)
+def test_connections_leave_the_store_its_files(
+    descriptors: int, connections: int, refusals: int
+) -> None:
+    admission = Admission()
+    admission.fit(descriptors)
+    assert (admission.connections_max, admission.refusals_max) == (connections, refusals)
+    admission = Admission(connections_max=2)
+    admission.fit(descriptors)
+    assert admission.connections_max == min(2, connections)
