@@ -9,7 +9,7 @@ SOURCES := $(shell find src -name '*.py')
 BASE_PYTHON ?= python3
 WORKERS ?= auto
 HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storage \
-	tests/unit/wire tests/conformance tests/golden tests/security
+	tests/unit/wire tests/unit/server tests/unit/auth tests/conformance tests/golden tests/security
 PYTEST_ARGS ?=
 
 .PHONY: compiled plain protobuf night help setup compile serve check format test demo bench bench-quick clean

@@ -1,8 +1,9 @@
 """The build: plain Python, and the hot modules compiled with mypyc where a C compiler is at hand.
 
-Everything else about the package stands in pyproject.toml. Compiled are the codecs and the part of
-the engine that runs for every row (measured: half the time of the plain modules); glue gains
-nothing. The modules are ordinary typed Python and run uncompiled with the same tests.
+Everything else about the package stands in pyproject.toml. Compiled is what runs for every request
+and every row: the connection, the envelope, dispatch, the codecs, the engine's row paths (measured:
+a GetRow costs 0.6 of what it does with the codecs alone compiled). The modules are ordinary typed
+Python and run uncompiled with the same tests.
 
 Nothing that reads fields of protobuf messages is compiled: the runtime hands out bytes for a text
 that is not UTF-8, which our code refuses, while compiled code already fails on the type.
@@ -13,11 +14,17 @@ installation is never compiled: an edited module would go on running as it was.
 
 import os
 import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 HOT_MODULES = (
+    "auth/policy",
+    "auth/signing",
     "engine/capacity",
+    "engine/catalog",
+    "engine/engine",
     "engine/expiry",
     "engine/ranges",
     "engine/reads",
@@ -31,9 +38,16 @@ HOT_MODULES = (
     "rows/cells",
     "rows/checksum",
     "rows/record",
+    "server/admission",
+    "server/connection",
+    "server/dispatch",
+    "server/message",
+    "server/metrics",
     "storage/pending",
+    "wire/tablestore/envelope",
     "wire/tablestore/operations/answers",
     "wire/tablestore/operations/batches",
+    "wire/tablestore/operations/bodies",
     "wire/tablestore/plainbuffer",
 )
 COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "install"}
@@ -56,4 +70,18 @@ def extensions() -> list[Extension]:
     return found
 
 
-setup(ext_modules=extensions())
+class BuildAllOrNone(build_ext):
+    """The modules share one library: without it none of them may be left behind."""
+
+    def run(self) -> None:
+        """Build, and take everything back if one of the parts is missing."""
+        super().run()
+        built = [Path(self.get_ext_fullpath(each.name)) for each in self.extensions]
+        if all(path.exists() for path in built):
+            return
+        sys.stderr.write("widerow: compiling failed; the modules stay plain Python\n")
+        for path in built:
+            path.unlink(missing_ok=True)
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": BuildAllOrNone})

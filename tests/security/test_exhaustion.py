@@ -14,6 +14,7 @@ import pytest
 
 from widerow.limits import BODY_BYTES_MAX, CONNECTIONS_MAX
 from widerow.server.admission import Admission
+from widerow.server.connection import Patience
 from widerow.testing.buffers import key_buffer
 from widerow.testing.http import Answer, Sender, Wire, assert_healthy, digest, encode_request
 from widerow.testing.requests import KEY, get_row
@@ -44,8 +45,7 @@ def wire(server: WiderowServer, sender: Sender) -> Iterator[Wire]:
 def hasty(monkeypatch: pytest.MonkeyPatch) -> Iterator[WiderowServer]:
     """A server that waits a fraction of a second where it would wait for tens."""
     monkeypatch.setattr("widerow.server.http._TICK_SECONDS", FAST / 4)
-    for name in ("HEADER", "BODY", "IDLE", "LINGER"):
-        monkeypatch.setattr(f"widerow.server.connection.{name}_SECONDS_MAX", FAST)
+    monkeypatch.setattr("widerow.server.http._PATIENCE", Patience(FAST, FAST, FAST, FAST))
     with WiderowServer() as started:
         yield started
 

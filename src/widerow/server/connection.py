@@ -23,7 +23,7 @@ transfer coding, folded or blank-padded header names, bare line feeds, control c
 import asyncio
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from widerow.clock import Clock
     from widerow.server.admission import Admission
 
-__all__ = ["Connection", "Handler", "Shared"]
+__all__ = ["Connection", "Handler", "Patience", "Shared"]
 
 _SLICE_BYTES: Final = (
     4096  # parsed at once outside of bodies, so that the bounds hold within a read
@@ -61,6 +61,8 @@ _LAST: Final = 1  # throws it away: the last answer is still to be written
 _LINGERING: Final = 2  # throws it away: the last answer is written
 _CLOSED: Final = 3
 
+_NO_PARSER: Final = HttpRequestParser(object())
+
 
 class Handler(Protocol):
     """What turns requests into answers. Neither method raises."""
@@ -74,9 +76,23 @@ class Handler(Protocol):
         ...
 
 
+class Patience(NamedTuple):
+    """How many seconds a connection waits.
+
+    For all headers of a request, for its body or a reader of an answer, for the next request, and
+    for the client to close after the last answer.
+    """
+
+    headers: float = HEADER_SECONDS_MAX
+    body: float = BODY_SECONDS_MAX
+    idle: float = IDLE_SECONDS_MAX
+    linger: float = LINGER_SECONDS_MAX
+
+
 class Shared(Protocol):
     """What the connections of one listener have in common."""
 
+    patience: Patience
     admission: "Admission"
     loop: asyncio.AbstractEventLoop
     connections: "set[Connection]"
@@ -98,8 +114,12 @@ class _Stop(Exception):
     """The rest of the input is of no interest. Raised through the parser, never out of here."""
 
 
-class Connection(asyncio.Protocol):
-    """One client's connection, from accept to close. Lives on the loop's thread."""
+class Connection:
+    """One client's connection, from accept to close. Lives on the loop's thread.
+
+    An `asyncio.Protocol` in all but name: compiled classes do not inherit from plain ones, and a
+    loop asks for the methods only.
+    """
 
     __slots__ = (
         "_active",
@@ -164,7 +184,7 @@ class Connection(asyncio.Protocol):
         shared = self._shared
         self._transport = transport  # type: ignore[assignment]  # uvloop's is no subclass
         shared.connections.add(self)
-        self.deadline = shared.now + IDLE_SECONDS_MAX
+        self.deadline = shared.now + shared.patience.idle
         try:
             if not self._admission.connect():
                 self.abort()
@@ -202,14 +222,14 @@ class Connection(asyncio.Protocol):
                 self._admission.leave(len(item.body))
         self._state = _CLOSED
         self._transport = None
-        del self._parser  # it holds our methods: a cycle
+        self._parser = _NO_PARSER  # ours holds our methods: a cycle
         self._unread = b""
         self.deadline = math.inf
 
     def pause_writing(self) -> None:
         """The client reads slower than it asks: ask it nothing more until it has caught up."""
         self._write_paused = True
-        self.deadline = self._shared.now + BODY_SECONDS_MAX
+        self.deadline = self._shared.now + self._shared.patience.body
         self._hold_input()
 
     def resume_writing(self) -> None:
@@ -257,7 +277,7 @@ class Connection(asyncio.Protocol):
         self._repeated = ""
         self._target = b""
         self._announced = 0
-        self.deadline = self._shared.now + HEADER_SECONDS_MAX
+        self.deadline = self._shared.now + self._shared.patience.headers
 
     def on_url(self, part: bytes) -> None:
         """A piece of the request target, or all of it."""
@@ -299,7 +319,7 @@ class Connection(asyncio.Protocol):
         except WiderowError as error:
             self._stop(error)
         self._entered = True
-        self.deadline = self._shared.now + BODY_SECONDS_MAX
+        self.deadline = self._shared.now + self._shared.patience.body
         if "expect" in headers:
             self._expect(headers["expect"])
 
@@ -398,7 +418,7 @@ class Connection(asyncio.Protocol):
         self._reading = True
         self._transport.resume_reading()
         if self._in_message:
-            self.deadline = self._shared.now + BODY_SECONDS_MAX
+            self.deadline = self._shared.now + self._shared.patience.body
 
     def _discard(self, size: int) -> None:
         """Throw away what comes after the end, up to a bound."""
@@ -506,19 +526,19 @@ class Connection(asyncio.Protocol):
     def _rest(self) -> None:
         """Nothing is asked of the client but its next request, or the rest of the one begun."""
         if not self._in_message:
-            self.deadline = self._shared.now + IDLE_SECONDS_MAX
+            self.deadline = self._shared.now + self._shared.patience.idle
 
     def _close(self) -> None:
         """Close once everything is written; a client that never reads it is cut off."""
         self._state = _LINGERING
-        self.deadline = self._shared.now + BODY_SECONDS_MAX
+        self.deadline = self._shared.now + self._shared.patience.body
         if self._transport is not None:
             self._transport.close()
 
     def _linger(self) -> None:
         """Close our half; wait a moment for the client to close its own."""
         self._state = _LINGERING
-        self.deadline = self._shared.now + LINGER_SECONDS_MAX
+        self.deadline = self._shared.now + self._shared.patience.linger
         transport = self._transport
         if transport is None:
             return

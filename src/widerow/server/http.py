@@ -3,9 +3,9 @@
 import asyncio
 import socket
 from email.utils import formatdate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from widerow.server.connection import Connection, Handler
+from widerow.server.connection import Connection, Handler, Patience
 
 if TYPE_CHECKING:
     from widerow.clock import Clock
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Listener"]
 
 _TICK_SECONDS: Final = 1.0  # how late a timeout may be; one timer for all connections
+_PATIENCE: Final = Patience()
 _BACKLOG: Final = 1024  # connections that the kernel holds while the loop is busy
 _BACKLOG_MIN: Final = 8
 
@@ -26,6 +27,7 @@ class Listener:
         self.handler = handler
         self.admission = admission
         self.clock = clock
+        self.patience = _PATIENCE
         self.loop: asyncio.AbstractEventLoop
         self.connections: set[Connection] = set()
         self.now = 0.0
@@ -41,7 +43,10 @@ class Listener:
         self.loop = asyncio.get_running_loop()
         self._tick()
         self._server = await self.loop.create_server(
-            lambda: Connection(self), host, port, backlog=self._backlog()
+            lambda: cast("asyncio.Protocol", Connection(self)),
+            host,
+            port,
+            backlog=self._backlog(),
         )
         return _endpoint(self._server.sockets[0].getsockname())
 

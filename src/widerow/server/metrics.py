@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["Histogram", "Metrics", "render_metrics", "resident_bytes"]
 
 # A read in memory takes 0.1 ms, a lone sync 0.3 ms, a full group 3 ms; beyond a second is trouble.
-_BOUNDS: Final = (
-    *(0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01),
-    *(0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+_BOUNDS: Final = tuple(
+    [base * 10**power for power in (-4, -3, -2, -1, 0) for base in (1.0, 2.0, 5.0)]
 )
 _BOUNDS_NS: Final = tuple(int(bound * 1e9) for bound in _BOUNDS)
 _PAGE_BYTES: Final = 4096
@@ -143,7 +142,7 @@ def render_metrics(
 
 def _singles(
     metrics: Metrics, admission: "Admission", waiting: int
-) -> Iterable[tuple[str, str, str, float]]:
+) -> Iterable[tuple[str, str, str, int | float]]:
     return (
         ("commits_total", "counter", "Group commits.", metrics.commits),
         ("committed_writes_total", "counter", "Writes in them.", metrics.writes),

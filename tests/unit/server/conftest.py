@@ -9,7 +9,7 @@ import pytest
 
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
-from widerow.server.connection import Connection
+from widerow.server.connection import Connection, Patience
 from widerow.server.lifecycle import Server
 from widerow.server.message import Reply, Request, Response
 from widerow.server.settings import Settings
@@ -105,6 +105,7 @@ class Side:
         self.connections: set[Connection] = set()
         self.now = 0.0
         self.date_line = b"date: today\r\n"
+        self.patience = Patience()
         self.wire, self.connection = self.connect()
 
     def connect(self) -> tuple[Wire, Connection]:
