@@ -132,3 +132,42 @@ def _parse(
     from widerow.cli.keys import parse_keys  # noqa: PLC0415  # only this command
 
     parse_keys(keys or [], given)
+
+
+_ADVISE_EXAMPLES: Final = """Examples:
+
+`widerow advise keys --input p.csv --columns DeviceID,SellerID,CardID,OrderNumber --time Time`
+
+`widerow advise keys --input p.csv --columns DeviceID,CardID --expected-rows 2000000000 --json`
+"""
+
+
+@advise_app.callback()
+def _advise() -> None:
+    """Say which columns make good keys."""
+
+
+@advise_app.command("keys", epilog=_ADVISE_EXAMPLES)
+@with_flags(
+    _INPUT,
+    Flag("columns", str, "Columns that may be the partition key.", "A,B,C"),
+    Flag(
+        "time", str, "When a row was written; without it, the rows stand in that order.", "A", None
+    ),
+    _TEXT,
+    Flag(
+        "expected_rows",
+        int,
+        "Rows that the table will have, to say how large its largest key grows; else those read.",
+        "NUMBER",
+        None,
+    ),
+    Flag("largest", str, "Bytes advised for one partition key value: 10GB or 1GB.", "SIZE", "10GB"),
+    Flag("seed", int, "Which sample of a long file to take for what happens in time.", "NUMBER", 0),
+    JSON,
+)
+def _advise_keys(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Rank partition keys by how data and accesses are spread, and say why."""
+    from widerow.cli.advise import advise_keys  # noqa: PLC0415  # only this command
+
+    advise_keys(given)

@@ -262,7 +262,7 @@ RULES: Final[tuple[Rule, ...]] = (
         Verdict.TOO_LARGE,
         lambda found, asked: found.largest_bytes.value > asked.largest_bytes,
         lambda found, asked: (
-            f"even, but {found.busiest!r} grows to {decimal_size(found.largest_bytes.value)}, above "
+            f"even, but {found.busiest!r} grows to {decimal_size(found.largest_bytes.value)}, over "
             f"the advised {decimal_size(asked.largest_bytes)} for a value, and no split divides one"
         ),
     ),
