@@ -64,7 +64,11 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 1
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
     ),
-    (Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),),  # 4
+    (
+        Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
+        Step("hostile.py", ("attacks",)),  # 0.2
+        Step("hostile.py", ("bombs",)),  # 0.1
+    ),
 )
 
 
