@@ -65,9 +65,8 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
     ),
     (
+        Step("trust.py", ("damage",), ("--each", 100)),  # 3
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
-        Step("hostile.py", ("attacks",)),  # 0.2
-        Step("hostile.py", ("bombs",)),  # 0.1
     ),
 )
 

@@ -3,6 +3,7 @@
     python tools/trust.py kill --cycles 200          # kill -9, half of them at named points
     python tools/trust.py power --disk xfs           # cut the power of a file system (root)
     python tools/trust.py control --disk ext4        # planted defects, each must be caught
+    python tools/trust.py damage --each 40           # spoil file after file, read everything
 
 `python tools/trust.py kill --help` says what a suite takes. The exit code is 1 if anything was
 lost, resurrected, torn or otherwise wrong, or a planted defect went unseen. What this machine
@@ -21,6 +22,7 @@ from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from crash.damage import Report, damages, make_template, try_damage
 from crash.disks import why_not
 from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
 from evidence import record, record_skipped
@@ -104,6 +106,32 @@ def _control(options: argparse.Namespace) -> int:
     return int(bool(missed))
 
 
+def _damage(options: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    report = Report()
+    for killed in (True, False):
+        with TemporaryDirectory(prefix="widerow-damage-") as name:
+            directory = Path(name)
+            template = make_template(directory, killed=killed, seed=options.seed)
+            planned = list(damages(template, each=options.each, seed=options.seed))
+            with _progress(f"damages of {template.name}", len(planned)) as tell:
+                for done, damage in enumerate(planned, 1):
+                    try_damage(template, damage, directory, report)
+                    tell(done)
+    for wrong in report.wrong[:20]:
+        print(wrong, file=sys.stderr)
+    record(
+        "damaged files",
+        volume=report.tried,
+        unit="damages",
+        violations=len(report.wrong),
+        seconds=time.monotonic() - begun,
+        seed=options.seed,
+        facts=report.facts,
+    )
+    return int(bool(report.wrong))
+
+
 def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) -> int:
     _show(outcome)
     record(
@@ -130,11 +158,14 @@ def _parser() -> argparse.ArgumentParser:
     control = suites.add_parser("control", help="planted defects, each must be caught (root)")
     control.set_defaults(run=_control)
     control.add_argument("--times", type=int, default=1, help="how often each is planted")
+    damage = suites.add_parser("damage", help="spoil file after file, read everything")
+    damage.set_defaults(run=_damage)
+    damage.add_argument("--each", type=int, default=8, help="flips a file (%(default)s)")
     for suite in (kill, power):
         suite.add_argument("--cycles", type=int, default=20, help="how many (%(default)s)")
     for suite in (power, control):
         suite.add_argument("--disk", choices=("ext4", "xfs"), default="ext4")
-    for suite in (kill, power, control):
+    for suite in (kill, power, control, damage):
         suite.add_argument("--seed", type=int, default=1)
     return parser
 

@@ -80,9 +80,24 @@ def test_killed_process_loses_nothing_acknowledged(tmp_path: Path) -> None:
 def test_torn_tail_of_the_log_loses_only_the_tail(tmp_path: Path) -> None:
     child(WRITER, f"rocksdb:{tmp_path / 's'}", "10")
     log = max((tmp_path / "s").glob("*.log"), key=lambda path: path.stat().st_size)
-    log.write_bytes(log.read_bytes()[:-300])
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole[: len(whole) // 20])  # an eleventh write, half of it
     with open_store(f"rocksdb:{tmp_path / 's'}") as store:
+        assert names(store) == [number.to_bytes(4, "big") for number in range(10)]
+
+
+def test_log_that_lost_what_was_acknowledged_is_damage(tmp_path: Path) -> None:
+    url = f"rocksdb:{tmp_path / 's'}"
+    child(WRITER, url, "10")
+    log = max((tmp_path / "s").glob("*.log"), key=lambda path: path.stat().st_size)
+    log.write_bytes(log.read_bytes()[:-300])
+    for _ in range(2):
+        with pytest.raises(StoreDamaged, match="ends at change 9, and 10 was acknowledged"):
+            open_store(url)
+    with open_store(url, acceptance=Acceptance.DAMAGED) as store:
         assert names(store) == [number.to_bytes(4, "big") for number in range(9)]
+    with open_store(url) as store:
+        put(store, b"accepted")
 
 
 def test_second_opener_is_refused_in_this_and_in_other_processes(tmp_path: Path) -> None:

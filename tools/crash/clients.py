@@ -22,9 +22,12 @@ from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.requests import ANY, create_table
 from widerow.wire.tablestore import messages as m
 
-__all__ = ["TABLE", "Crew", "Mark", "ServerWrong", "read_everything"]
+__all__ = ["TABLE", "Crew", "Mark", "ServerWrong", "Table", "read_everything", "read_one"]
 
 TABLE: Final = "ledger"
+Table = dict[Key, dict[str, tuple[int, Value]]]
+"""For each row its columns, each with its newest version and value."""
+
 _SLOTS: Final = 120  # rows of a client: few enough to be overwritten often and read quickly
 _PER_PARTITION: Final = 4
 _COUNTERS: Final = 12  # of these rows, the first ones, counters
@@ -155,7 +158,7 @@ class Crew:
             while not mark.stopping.is_set():
                 ledger = chance.choice(list(self.ledgers.values()))
                 key = _key(ledger.client, chance.randrange(_COUNTERS, _SLOTS))
-                found = _read_row(wire, key)
+                _, found = read_one(wire, key)
                 if found and not mark.stopping.is_set():
                     stamps = [stamp_of(ledger.client, key, *_named(each)) for each in found.items()]
                     if None in stamps:
@@ -365,9 +368,10 @@ def _ask_row(wire: Wire, key: Key) -> Answer:
     return wire.ask(Sender().request("GetRow", body))
 
 
-def _read_row(wire: Wire, key: Key) -> dict[str, tuple[int, Value]] | None:
+def read_one(wire: Wire, key: Key) -> tuple[int, dict[str, tuple[int, Value]] | None]:
+    """The status of an answer, and the row if there is one."""
     answer = _ask_row(wire, key)
-    return _newest(answer.body) if answer.status == 200 else None
+    return answer.status, _newest(answer.body) if answer.status == 200 else None
 
 
 def _newest(body: bytes) -> dict[str, tuple[int, Value]] | None:
@@ -375,16 +379,14 @@ def _newest(body: bytes) -> dict[str, tuple[int, Value]] | None:
     return None if row is None else {name: cells[0] for name, cells in row[1].items()}
 
 
-def read_everything(
-    endpoint: str,
-) -> tuple[dict[Key, dict[str, tuple[int, Value]]], list[str]]:
+def read_everything(endpoint: str) -> tuple[Table, list[str]]:
     """Every row of the table, its newest cells with their versions, and the names of other tables.
 
     The table is made if it is absent.
 
     Raises: `ServerWrong` if the server refuses to show them, or not in the order of their keys.
     """
-    rows: dict[Key, dict[str, tuple[int, Value]]] = {}
+    rows: Table = {}
     with Wire(endpoint) as wire:
         answer = wire.ask(Sender().request("CreateTable", create_table(TABLE).SerializeToString()))
         if answer.status != 200 and answer.error[1] != "OTSObjectAlreadyExist":

@@ -32,7 +32,9 @@ POINTS: Final = (
     *("open", "write-before", "sync-before", "sync-after"),
     *("reply-before", "catalog-before", "flush", "compaction"),
 )
-_VARIANTS: Final = Path(__file__).parent / "variants"
+VARIANTS: Final = Path(__file__).parent / "variants"
+"""What a planted server has on its PYTHONPATH."""
+
 _POINT_VISITS: Final = {"open": 1, "catalog-before": 6, "flush": 3, "compaction": 2}
 _POINT_SECONDS: Final = 5.0  # a point that is not reached by then is not reached in this round
 _WORK_SECONDS: Final = (0.02, 0.4)
@@ -181,6 +183,11 @@ def run_rounds(
     return outcome
 
 
+def copy_store(place: Path, copy: Path) -> None:
+    """Copy a directory that no server uses; a socket that a killed one left stays behind."""
+    shutil.copytree(place, copy, ignore=shutil.ignore_patterns("*.sock"))
+
+
 @dataclass
 class _Rounds:
     """What stays from round to round."""
@@ -195,7 +202,7 @@ class _Rounds:
         chance = Random(f"{self.how.seed} {cycle}")  # noqa: S311  # no secret
         visits = chance.randint(1, _POINT_VISITS.get(point, 60))
         environment = {
-            "PYTHONPATH": str(_VARIANTS),
+            "PYTHONPATH": str(VARIANTS),
             "CRASH_VARIANT": self.how.variant,
             "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB),
             "CRASH_POINT": f"{point}:{visits}" if point else "",
@@ -270,7 +277,7 @@ class _Rounds:
             return
         with TemporaryDirectory(prefix="widerow-check-") as directory:
             copy = Path(directory) / "store"
-            shutil.copytree(self.site.store, copy)
+            copy_store(self.site.store, copy)
             try:
                 with open_store(f"rocksdb:{copy}") as store:
                     findings = check_store(store)

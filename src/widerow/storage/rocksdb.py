@@ -47,6 +47,7 @@ from widerow.storage.directory import (
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
 from widerow.storage.rocksdb_engine import is_no_space, open_engine, read_failure, write_options
+from widerow.storage.witness import Witness
 
 __all__ = ["RocksDBStore", "Steps"]
 
@@ -255,6 +256,7 @@ class RocksDBStore(Store):
         if acceptance is Acceptance.WHOLE:
             refuse_noted_damage(directory)
         self._engine: Rdict | None = self._open()
+        self._witness = Witness(directory, self._engine)
         self._published = self._publish(self._engine)
 
     def snapshot(self) -> _View:
@@ -315,6 +317,7 @@ class RocksDBStore(Store):
                 return StoreBusy("the engine is behind with compaction; nothing was written")
             self._steps.sync(engine)
             self._counts["syncs"] += 1
+            self._witness.note(engine)
             self._published = self._publish(engine)
         except Exception as error:  # noqa: BLE001  # the binding raises nothing narrower
             return self._failed(str(error))
@@ -367,6 +370,8 @@ class RocksDBStore(Store):
             raise StorePoisoned(self._poison) from error
         except StorageFailure as error:
             raise StoreFull(f"not open again yet after a full disk: {error}") from error
+        self._witness.close()
+        self._witness = Witness(self._directory, self._engine)
         self._published = self._publish(self._engine)
         self._out_of_room = False
         self._counts["reopenings"] += 1
@@ -452,6 +457,7 @@ class RocksDBStore(Store):
             if self._closed:
                 return
             self._closed = True
+            self._witness.close()
             self._detach_views(StorageFailure("the store is closed"))
             engine, self._engine = self._engine, None
             if engine is None or self._poison is not None or self._out_of_room:

@@ -22,6 +22,7 @@ from rocksdict import (
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage.directory import holds_store, make_directory, sync_directory
+from widerow.storage.witness import check_files, read_note, too_little
 
 __all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure", "write_options"]
 
@@ -61,6 +62,9 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
     Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
     """
     exists = holds_store(directory, lax=lax)
+    note = read_note(directory) if exists and not lax else None
+    if note is not None:
+        check_files(directory, note)
     make_directory(directory)
     options = (_lax_options if lax else _options)(cache_bytes, create=not exists)
     try:
@@ -75,6 +79,11 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
     if wrong:
         engine.close()
         raise StorageFailure(f"the engine runs with other settings than asked for: {wrong}")
+    if note is not None:
+        sequence = engine.latest_sequence_number()
+        if sequence < note.sequence:
+            engine.close()
+            raise too_little(directory, sequence, note)
     return engine
 
 

@@ -100,8 +100,8 @@ def _watch(point: _Point) -> None:
     """Wrap what is not a step: opening, answering, and what the engine does by itself."""
     open_engine = rocksdb_engine.open_engine
 
-    def opening(directory: Path, cache_bytes: int) -> Rdict:
-        engine = open_engine(directory, cache_bytes)
+    def opening(directory: Path, cache_bytes: int, *, lax: bool) -> Rdict:
+        engine = open_engine(directory, cache_bytes, lax=lax)
         point.visit("open")
         if point.name in {"flush", "compaction"}:
             threading.Thread(target=_wait_for, args=(engine, point), daemon=True).start()
