@@ -17,10 +17,15 @@ from widerow.errors import StorageFailure, StorePoisoned
 from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
+from widerow.testing.lossy import LossyDisk, LossyStore
 
 T = TypeVar("T")
 
-DRIVERS: Final = {"memory": "memory:", "rocksdb": "rocksdb:{}"}
+OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
+    "memory": lambda _: open_store("memory:"),
+    "rocksdb": lambda directory: open_store(f"rocksdb:{directory}"),
+    "lossy": lambda _: LossyStore(LossyDisk()),
+}
 SHARD: Final = b"\x10shard"
 END: Final = b"\x10share"  # the smallest key above the shard
 OTHER: Final = b"\x10other"
@@ -499,11 +504,11 @@ CHECKS: Final[Sequence[Callable[[Store], None]]] = (
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("url", DRIVERS.values(), ids=DRIVERS.keys())
+@pytest.mark.parametrize("opener", OPENERS.values(), ids=OPENERS.keys())
 def test_driver_keeps_the_contract(
-    check: Callable[[Store], None], url: str, tmp_path: Path
+    check: Callable[[Store], None], opener: Callable[[Path], Store], tmp_path: Path
 ) -> None:
-    with open_store(url.format(tmp_path / "store")) as store:
+    with opener(tmp_path / "store") as store:
         check(store)
 
 

@@ -15,6 +15,7 @@ from widerow.storage.interface import Reader, Snapshot, Store, Transaction, Writ
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet
+from widerow.testing.lossy import Keep, LossyDisk, LossyStore
 
 Model = dict[bytes, bytes]
 
@@ -137,9 +138,12 @@ class History(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(mkdtemp(prefix="widerow-model-"))
-        self.store = open_store(self.url.format(self.directory / "store"))
+        self.store = self.open()
         self.model: Model = {}
         self.held: list[tuple[Snapshot, Model]] = []
+
+    def open(self) -> Store:
+        return open_store(self.url.format(self.directory / "store"))
 
     @rule(group=groups)
     def write(self, group: list[list[Step]]) -> None:
@@ -154,7 +158,7 @@ class History(RuleBasedStateMachine):
     def reopen(self) -> None:
         self.held.clear()
         self.store.close()
-        self.store = open_store(self.url.format(self.directory / "store"))
+        self.store = self.open()
 
     @invariant()
     def readers_agree(self) -> None:
@@ -173,8 +177,28 @@ class RocksDBHistory(History):
     url = "rocksdb:{}"
 
 
+class LossyHistory(History):
+    """The same on a disk that forgets: power is lost between groups, and nothing is missed."""
+
+    def __init__(self) -> None:
+        self.disk = LossyDisk()
+        super().__init__()
+
+    def open(self) -> Store:
+        return LossyStore(self.disk)
+
+    @rule(keep=st.sampled_from(Keep), seed=st.integers(0, 99))
+    def cut(self, keep: Keep, seed: int) -> None:
+        self.held.clear()
+        self.disk.cut(keep, seed)
+        self.store.close()
+        self.store = self.open()
+
+
 History.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
 RocksDBHistory.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
+LossyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+TestLossyHistory = LossyHistory.TestCase
 TestMemoryHistory = History.TestCase
 TestRocksDBHistory = RocksDBHistory.TestCase
 
