@@ -65,6 +65,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
     ),
     (
+        Step("trust.py", ("faults", "--every", "1")),  # 12
         Step("trust.py", ("damage",), ("--each", 100)),  # 3
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
     ),

@@ -4,6 +4,7 @@
     python tools/trust.py power --disk xfs           # cut the power of a file system (root)
     python tools/trust.py control --disk ext4        # planted defects, each must be caught
     python tools/trust.py damage --each 40           # spoil file after file, read everything
+    python tools/trust.py faults --every 1           # the n-th write, sync, ... fails (strace)
 
 `python tools/trust.py kill --help` says what a suite takes. The exit code is 1 if anything was
 lost, resurrected, torn or otherwise wrong, or a planted defect went unseen. What this machine
@@ -22,6 +23,7 @@ from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from crash import faults
 from crash.damage import Report, damages, make_template, try_damage
 from crash.disks import why_not
 from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
@@ -132,6 +134,39 @@ def _damage(options: argparse.Namespace) -> int:
     return int(bool(report.wrong))
 
 
+def _faults(options: argparse.Namespace) -> int:
+    reason = faults.why_not()
+    if reason:
+        record_skipped("failing calls", reason)
+        return 0
+    begun = time.monotonic()
+    report = faults.Report()
+    kinds = [(name, error) for error in faults.ERRORS for name in faults.CALLS]
+    with (
+        TemporaryDirectory(prefix="widerow-faults-") as name,
+        _progress("kinds of calls", len(kinds)) as tell,
+    ):
+        directory = Path(name)
+        base = faults.make_base(directory)
+        for done, (call, error) in enumerate(kinds, 1):
+            for _ in faults.calls_until_untouched(
+                base, directory, call, error, report, step=options.every
+            ):
+                pass
+            tell(done)
+    for wrong in report.wrong[:20]:
+        print(wrong, file=sys.stderr)
+    record(
+        "failing calls",
+        volume=report.tried,
+        unit="calls",
+        violations=len(report.wrong),
+        seconds=time.monotonic() - begun,
+        facts=report.facts,
+    )
+    return int(bool(report.wrong))
+
+
 def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) -> int:
     _show(outcome)
     record(
@@ -161,6 +196,9 @@ def _parser() -> argparse.ArgumentParser:
     damage = suites.add_parser("damage", help="spoil file after file, read everything")
     damage.set_defaults(run=_damage)
     damage.add_argument("--each", type=int, default=8, help="flips a file (%(default)s)")
+    failing = suites.add_parser("faults", help="the n-th call of a kind fails (strace)")
+    failing.set_defaults(run=_faults)
+    failing.add_argument("--every", type=int, default=9, help="only every so many (%(default)s)")
     for suite in (kill, power):
         suite.add_argument("--cycles", type=int, default=20, help="how many (%(default)s)")
     for suite in (power, control):

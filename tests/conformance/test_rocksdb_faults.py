@@ -1,5 +1,6 @@
 """What the RocksDB driver does when the disk fails it (storage/interface.py, rules 3, 7 and 8)."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -421,3 +422,23 @@ def test_engine_that_stalls_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         assert names(store) == written
     with RocksDBStore(tmp_path / "s", cache_bytes=8 * MIB) as store:
         assert names(store) == written
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("step", ["read_note", "_wrong_settings", "sync_directory"])
+def test_what_cannot_be_read_at_the_opening_is_named_and_lets_go(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(errno.EIO, "Input/output error", "some file")
+
+    if step != "sync_directory":
+        Disk().open(tmp_path / "s").close()
+    with monkeypatch.context() as patch:
+        patch.setattr(rocksdb_engine, step, fails)
+        with pytest.raises(StorageFailure, match="some file: Input/output error"):
+            Disk().open(tmp_path / "s")
+    with Disk().open(tmp_path / "s") as store:
+        put(store, b"1")

@@ -22,7 +22,7 @@ from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.requests import ANY, create_table
 from widerow.wire.tablestore import messages as m
 
-__all__ = ["TABLE", "Crew", "Mark", "ServerWrong", "Table", "read_everything", "read_one"]
+__all__ = ["TABLE", "Crew", "Mark", "ServerWrong", "Table", "probe", "read_everything", "read_one"]
 
 TABLE: Final = "ledger"
 Table = dict[Key, dict[str, tuple[int, Value]]]
@@ -377,6 +377,17 @@ def read_one(wire: Wire, key: Key) -> tuple[int, dict[str, tuple[int, Value]] | 
 def _newest(body: bytes) -> dict[str, tuple[int, Value]] | None:
     row = decode_row(m.GetRowResponse.FromString(body).row[_HEADER_BYTES:])
     return None if row is None else {name: cells[0] for name, cells in row[1].items()}
+
+
+def probe(endpoint: str) -> int:
+    """Write a row that no ledger knows, and delete it; the status of the answer to the former."""
+    change = Change("put", ("probe", 0), ("a",))
+    with Wire(endpoint) as wire:
+        status = wire.ask(Sender().request(*_request("probe", 1, [change], wide=False))).status
+        if status == 200:
+            change = Change("delete", change.key)
+            wire.ask(Sender().request(*_request("probe", 2, [change], wide=False)))
+    return status
 
 
 def read_everything(endpoint: str) -> tuple[Table, list[str]]:

@@ -119,10 +119,14 @@ def new_checkpoint(store: Path, entropy: Entropy) -> Path:
 
 
 def remove_checkpoints(store: Path) -> None:
-    """Remove what backups left behind that did not come to their end. Holders of the store only."""
-    for entry in store.iterdir():
-        if _CHECKPOINT.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink():
-            shutil.rmtree(entry, ignore_errors=True)
+    """Remove what backups left behind that did not come to their end. Holders of the store only.
+
+    What cannot be read or removed stays for the next time.
+    """
+    with suppress(OSError):
+        for entry in store.iterdir():
+            if _CHECKPOINT.fullmatch(entry.name) and entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
 
 
 def connect(store: Path) -> socket.socket | None:

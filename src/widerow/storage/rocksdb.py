@@ -255,9 +255,8 @@ class RocksDBStore(Store):
         self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0, "reopenings": 0}
         if acceptance is Acceptance.WHOLE:
             refuse_noted_damage(directory)
-        self._engine: Rdict | None = self._open()
-        self._witness = Witness(directory, self._engine)
-        self._published = self._publish(self._engine)
+        self._engine: Rdict | None = None
+        self._published = self._open()
 
     def snapshot(self) -> _View:
         """The view after the last finished group."""
@@ -279,9 +278,19 @@ class RocksDBStore(Store):
             self._counts["writes"] += sum(outcome.error is None for outcome in outcomes)
             return outcomes
 
-    def _open(self) -> Rdict:
+    def _open(self) -> _View:
+        """Open the engine and its witness; the view of what they hold."""
         lax = self._acceptance is Acceptance.DAMAGED
-        return open_engine(self._directory, self._cache_bytes, lax=lax)
+        try:
+            self._engine = open_engine(self._directory, self._cache_bytes, lax=lax)
+            self._witness = Witness(self._directory, self._engine)
+        except OSError as error:
+            self._engine = None
+            raise StorageFailure(
+                f"cannot open the store in {self._directory}: {error.filename or 'a file'}: "
+                f"{error.strerror}"
+            ) from error
+        return self._publish(self._engine)
 
     def distrust(self, reason: str) -> None:
         """Take no more writes, and note the damage in the directory."""
@@ -363,16 +372,14 @@ class RocksDBStore(Store):
         )
         # Dropped, not closed: closing would sync and flush what the failed commit left behind.
         self._engine = None
+        self._witness.close()
         try:
-            self._engine = self._open()
+            self._published = self._open()
         except StoreDamaged as error:
             self._poison = str(error)
             raise StorePoisoned(self._poison) from error
         except StorageFailure as error:
             raise StoreFull(f"not open again yet after a full disk: {error}") from error
-        self._witness.close()
-        self._witness = Witness(self._directory, self._engine)
-        self._published = self._publish(self._engine)
         self._out_of_room = False
         self._counts["reopenings"] += 1
 

@@ -22,7 +22,7 @@ from rocksdict import (
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage.directory import holds_store, make_directory, sync_directory
-from widerow.storage.witness import check_files, read_note, too_little
+from widerow.storage.witness import check_files, check_sequence, read_note
 
 __all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure", "write_options"]
 
@@ -72,18 +72,15 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
         engine = Rdict(str(directory), options=options, column_families={"default": options})
     except Exception as error:
         raise opening_failure(directory, str(error)) from error
-    if not exists:
-        sync_directory(directory)
-    promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})
-    wrong = _wrong_settings(engine, directory, cache_bytes, promised)
-    if wrong:
+    try:
+        if not exists:
+            sync_directory(directory)
+        _check_settings(engine, directory, cache_bytes, lax=lax)
+        if note is not None:
+            check_sequence(directory, note, engine.latest_sequence_number())
+    except BaseException:
         engine.close()
-        raise StorageFailure(f"the engine runs with other settings than asked for: {wrong}")
-    if note is not None:
-        sequence = engine.latest_sequence_number()
-        if sequence < note.sequence:
-            engine.close()
-            raise too_little(directory, sequence, note)
+        raise
     return engine
 
 
@@ -148,6 +145,14 @@ def _table_options(cache_bytes: int) -> BlockBasedOptions:
     table.set_cache_index_and_filter_blocks(True)
     table.set_pin_l0_filter_and_index_blocks_in_cache(True)
     return table
+
+
+def _check_settings(engine: Rdict, directory: Path, cache_bytes: int, *, lax: bool) -> None:
+    """Raise `StorageFailure` if the engine runs with settings that were not asked for."""
+    promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})
+    wrong = _wrong_settings(engine, directory, cache_bytes, promised)
+    if wrong:
+        raise StorageFailure(f"the engine runs with other settings than asked for: {wrong}")
 
 
 def _wrong_settings(

@@ -23,7 +23,7 @@ from rocksdict import Rdict
 from widerow.errors import StoreDamaged
 from widerow.storage.directory import sync_directory
 
-__all__ = ["Note", "Witness", "check_files", "read_note", "too_little"]
+__all__ = ["Note", "Witness", "check_files", "check_sequence", "read_note"]
 
 _NAME: Final = "widerow-synced"
 _WAYS_OUT: Final = (
@@ -74,11 +74,12 @@ def check_files(directory: Path, note: Note) -> None:
         raise _damaged(directory, f"{file.name} is older or shorter than it was")
 
 
-def too_little(directory: Path, sequence: int, note: Note) -> StoreDamaged:
-    """The error for an opened store that has come less far than noted."""
-    return _damaged(
-        directory, f"it ends at change {sequence}, and {note.sequence} was acknowledged"
-    )
+def check_sequence(directory: Path, note: Note, sequence: int) -> None:
+    """Raise `StoreDamaged` if an opened store has come less far than noted."""
+    if sequence < note.sequence:
+        raise _damaged(
+            directory, f"it ends at change {sequence}, and {note.sequence} was acknowledged"
+        )
 
 
 def _damaged(directory: Path, reason: str) -> StoreDamaged:
@@ -134,5 +135,7 @@ class Witness:
             self._manifest_bytes = size
 
     def close(self) -> None:
-        """Close the file."""
-        os.close(self._file)
+        """Close the file. Idempotent."""
+        descriptor, self._file = self._file, -1
+        if descriptor >= 0:
+            os.close(descriptor)

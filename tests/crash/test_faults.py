@@ -1,0 +1,29 @@
+"""Calls that fail: the server answers with an error or does without them, and loses nothing.
+
+The short form of `python tools/trust.py faults`, which lets every call of every kind fail.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from crash.faults import Call, Report, make_base, try_fault, why_not
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "strace is here")
+
+SYNCS = [Call("fdatasync", error, number) for error in ("EIO", "ENOSPC") for number in (1, 5, 20)]
+WRITES = [Call("write", error, number) for error in ("EIO", "EDQUOT") for number in (2, 20, 40)]
+OPENINGS = [Call("openat", "EMFILE", 9), Call("fsync", "EIO", 1), Call("read", "EIO", 3)]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_base(tmp_path_factory.mktemp("base"))
+
+
+@pytest.mark.parametrize("call", [*SYNCS, *WRITES, *OPENINGS], ids=str)
+def test_a_failing_call_is_never_a_silent_loss(call: Call, base: Path, tmp_path: Path) -> None:
+    report = Report()
+    assert try_fault(base, tmp_path, call, report), "there is such a call"
+    assert report.wrong == []
+    assert report.tried == 1
