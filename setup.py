@@ -35,6 +35,7 @@ HOT_MODULES = (
     "engine/writes",
     "keys/decode",
     "keys/encode",
+    "model/row",
     "rows/cells",
     "rows/checksum",
     "rows/record",

@@ -190,7 +190,9 @@ def test_records(
         assert encode_wide_root(section, crc, found.key_size, summary, latest) == record
         assert record[HEADER_BYTES:] == section
         return
-    assert encode_row(section, crc, found.key_size, wanted, latest) == record
+    bodies = [cell.wire for cell in wanted]
+    summary = summarize(wanted)
+    assert encode_row(section, crc, found.key_size, bodies, summary, latest) == record
     start = HEADER_BYTES + found.key_length + 1
     stop = len(record) - 2
     assert split_cells(record, start, max(start, stop)) == wanted

@@ -1,10 +1,7 @@
 """Capacity units: what an operation costs its user (semantics §9)."""
 
-from collections.abc import Iterable
-
 from widerow.limits import CAPACITY_UNIT_BYTES
-from widerow.model.row import CellChange, CellOperation
-from widerow.model.values import value_bytes
+from widerow.model.row import CellChange
 
 __all__ = ["change_bytes", "units"]
 
@@ -14,13 +11,9 @@ def units(size: int) -> int:
     return -(-size // CAPACITY_UNIT_BYTES)
 
 
-def change_bytes(cells: Iterable[CellChange]) -> int:
+def change_bytes(cells: tuple[CellChange, ...]) -> int:
     """What the cells of a row change count: name and value, or the name where a cell deletes."""
     size = 0
     for cell in cells:
-        size += len(cell.name.encode())
-        if cell.operation is CellOperation.INCREMENT:
-            size += 8
-        elif cell.value is not None:
-            size += value_bytes(cell.value)
+        size += cell.size
     return size

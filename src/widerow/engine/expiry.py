@@ -39,7 +39,7 @@ def check_versions(cells: tuple[CellChange, ...], options: TableOptions, now_ms:
     start = stop = None
     for cell in cells:
         version = cell.version
-        if version is None or cell.value is None:
+        if version is None or not cell.body:
             continue
         if start is None or stop is None:
             start, stop = version_window(options, now_ms)

@@ -28,6 +28,7 @@ from widerow.model.row import (
 )
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker
+from widerow.rows.cells import body_value
 
 __all__ = [
     "STRICT",
@@ -167,7 +168,7 @@ def _check_cells(cells: tuple[CellChange, ...], key_names: list[str], names: Col
 
 
 def _check_value_length(cell: CellChange) -> None:
-    value = cell.value
+    value = body_value(cell.body)
     size = len(value.encode()) if isinstance(value, str) else 0
     size = len(value) if isinstance(value, bytes) else size
     if size > VALUE_BYTES_MAX:
@@ -185,7 +186,7 @@ def _check_increments(cells: tuple[CellChange, ...]) -> None:
         if names.count(name) > 1:
             raise InvalidRequest(Rule.INCREMENT_COMBINED, column=name)
     for cell in cells:
-        if cell.operation is CellOperation.INCREMENT and type(cell.value) is not int:
+        if cell.operation is CellOperation.INCREMENT and type(body_value(cell.body)) is not int:
             raise InvalidRequest(Rule.INCREMENT_OPERAND, column=cell.name)
 
 

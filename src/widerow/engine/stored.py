@@ -6,23 +6,26 @@ Reading: `row_cells`, `cells_named` and `segments_from` split cells and decode n
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from operator import itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from widerow.errors import InvalidRequest, Rule, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
 from widerow.limits import (
     COLUMN_BYTES_MAX,
+    INT64_MAX,
     SEGMENT_BYTES_MAX,
     SEGMENT_CELLS_MAX,
     WHOLE_ROW_BYTES_MAX,
     WHOLE_ROW_CELLS_MAX,
 )
-from widerow.rows.cells import Cell, split_cells
+from widerow.model.row import CellChange
+from widerow.rows.cells import Cell, seal_all, split_cells
 from widerow.rows.record import (
     HEADER_BYTES,
     Header,
     RecordKind,
+    Summary,
     encode_row,
     encode_segment,
     encode_wide_root,
@@ -37,6 +40,7 @@ __all__ = [
     "key_section_of",
     "named_columns",
     "put_row",
+    "put_sealed",
     "put_segment",
     "remove_row",
     "row_cells",
@@ -87,7 +91,7 @@ def named_columns(reader: Reader, key: bytes, names: Sequence[str]) -> Iterator[
     """The columns of a wide row among sorted `names`, in order; one segment is held at a time."""
     for names_inside, segment in _segments_of(reader, key, names):
         wanted = frozenset(names_inside)
-        for name, cells in groupby(segment.cells, key=itemgetter(0)):
+        for name, cells in groupby(segment.cells, key=attrgetter("name")):
             if name in wanted:
                 yield list(cells)
 
@@ -153,13 +157,45 @@ def put_row(
 
     `cells` in stored order. Whatever segments the row had before must be gone.
     """
-    size = sum(len(cell.wire) for cell in cells)
-    if size <= WHOLE_ROW_BYTES_MAX and len(cells) <= WHOLE_ROW_CELLS_MAX:
-        txn.put(key, encode_row(*section, cells, latest_server))
+    wires = [cell.wire for cell in cells]
+    if (
+        sum([len(wire) for wire in wires]) <= WHOLE_ROW_BYTES_MAX
+        and len(cells) <= WHOLE_ROW_CELLS_MAX
+    ):
+        txn.put(key, encode_row(*section, wires, summarize(cells), latest_server))
         return
     for first, part in _cut(cells):
         txn.put(segment_key(key, first), encode_segment(part))
     txn.put(key, encode_wide_root(*section, summarize(cells), latest_server))
+
+
+def put_sealed(
+    txn: Transaction,
+    key: bytes,
+    section: KeySection,
+    changes: Sequence[CellChange],
+    version: int,
+    latest_server: int,
+) -> bool:
+    """`put_row` of cells that stand in stored order and all get `version`, at a third of its cost.
+
+    False, and nothing done, where the row is too large to be stored whole.
+    """
+    if len(changes) > WHOLE_ROW_CELLS_MAX:
+        return False
+    wires = seal_all(changes, version)
+    if sum([len(wire) for wire in wires]) > WHOLE_ROW_BYTES_MAX:
+        return False
+    data_size = 0
+    for change in changes:
+        data_size += change.size
+    count = len(wires)
+    oldest = version if count else INT64_MAX
+    summary = Summary(count, 1 if count else 0, data_size, oldest)
+    txn.put(
+        key, encode_row(section.encoded, section.crc, section.size, wires, summary, latest_server)
+    )
+    return True
 
 
 def remove_row(txn: Transaction, key: bytes, header: Header) -> None:

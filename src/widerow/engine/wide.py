@@ -7,7 +7,7 @@ opaque token. Memory: one page and one segment, however wide the row is.
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 from widerow.engine.select import ReadRule, column_selected, filter_passes, select
@@ -100,7 +100,7 @@ def _columns(
         found = named_columns(reader, key, names)
     else:
         every = (cell for segment in segments_from(reader, key, first) for cell in segment)
-        found = (list(cells) for _, cells in groupby(every, key=itemgetter(0)))
+        found = (list(cells) for _, cells in groupby(every, key=attrgetter("name")))
     for column in found:
         name = column[0].name
         if selection.end_column is not None and name >= selection.end_column:

@@ -15,6 +15,7 @@ from widerow.engine.stored import (
     KeySection,
     cells_named,
     put_row,
+    put_sealed,
     remove_row,
     row_cells,
     update_segments,
@@ -34,7 +35,7 @@ from widerow.model.row import (
 )
 from widerow.model.schema import Table
 from widerow.model.values import KeyValue, Value, value_bytes
-from widerow.rows.cells import Cell, cell_body, cell_value, encode_key_section, seal, seal_all
+from widerow.rows.cells import Cell, body_value, cell_body, cell_value, encode_key_section, seal
 from widerow.rows.record import (
     Header,
     RecordKind,
@@ -166,7 +167,7 @@ def _server_version(write: RowWrite, header: Header | None) -> int:
 
 
 def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
-    chosen = any(c.version is None and c.value is not None for c in write.change.cells)
+    chosen = any(c.version is None and c.body for c in write.change.cells)
     former = INT64_MIN if header is None else header.latest_server
     return max(former, version) if chosen else former
 
@@ -174,20 +175,31 @@ def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
 def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySection) -> list[Cell]:
     header = current.header
     version = _server_version(write, header)
-    kept = _put_cells(write, version)
+    latest = _latest_server(write, header, version)
     if header is not None and header.kind == RecordKind.WIDE:
         remove_row(txn, write.key, header)
-    put_row(txn, write.key, section, kept, _latest_server(write, header, version))
+    changes = write.change.cells
+    if not _is_plain(changes) or not put_sealed(txn, write.key, section, changes, version, latest):
+        put_row(txn, write.key, section, _put_cells(write, version), latest)
     return []
+
+
+def _is_plain(changes: Sequence[CellChange]) -> bool:
+    """Whether cells stand in stored order as they came: names ascend, the server chooses versions.
+
+    Clients send most rows like this; nothing about them has to be sorted or looked up.
+    """
+    former = ""
+    for change in changes:
+        if change.version is not None or change.name <= former:
+            return False
+        former = change.name
+    return True
 
 
 def _put_cells(write: RowWrite, version: int) -> list[Cell]:
     """The cells of a put in stored order; of equal versions the last, beyond max_versions none."""
     changes = write.change.cells
-    if all(change.version is None for change in changes):
-        wires = seal_all([(change.body, change.crc) for change in changes], version)
-        newest = {c.name: wire for c, wire in zip(changes, wires, strict=True)}
-        return [Cell(name, version, newest[name]) for name in sorted(newest)]
     cells: dict[tuple[str, int], Cell] = {}
     for change in changes:
         cell = _sealed(change, version)
@@ -239,7 +251,7 @@ def _update_absent(
 ) -> list[Cell]:
     """The row does not exist: puts and increments create it, deletes alone change nothing."""
     changes = write.change.cells
-    if not any(change.value is not None for change in changes):
+    if not any(change.body for change in changes):
         return []
     if current.header is not None:
         remove_row(txn, write.key, current.header)
@@ -329,9 +341,10 @@ def _increment(column: dict[int, Cell], change: CellChange, version: int) -> Cel
     """Add to the newest live value; the sum is the newest version afterwards."""
     newest = max(column, default=None)
     former: Value = 0 if newest is None else cell_value(column[newest])
-    if type(former) is not int or type(change.value) is not int:
+    operand = body_value(change.body)
+    if type(former) is not int or type(operand) is not int:
         raise InvalidRequest(Rule.INCREMENT_TYPE, column=change.name)
-    total = former + change.value
+    total = former + operand
     if not INT64_MIN <= total <= INT64_MAX:
         raise InvalidRequest(Rule.INCREMENT_OVERFLOW, column=change.name)
     version = version if newest is None else max(version, newest)

@@ -10,10 +10,11 @@ taken apart and put together again on its way to the disk.
 """
 
 import struct
-from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, final
 
 from widerow.errors import StoreDamaged
+from widerow.model.row import CellChange
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value
 from widerow.rows.checksum import crc8, crc8_byte, shift_table
 
@@ -32,6 +33,7 @@ __all__ = [
     "TYPE_INF_MAX",
     "TYPE_INF_MIN",
     "Cell",
+    "body_value",
     "cell_body",
     "cell_size",
     "cell_value",
@@ -67,7 +69,6 @@ _FIXED_BYTES: Final = 12 + _SEAL_BYTES  # tags, two lengths, type byte, seal
 _SIZED_BYTES: Final = _FIXED_BYTES + 4  # and the length of the text or binary
 _BOOLEAN: Final = ColumnType.BOOLEAN.value  # types above it carry their length
 _BYTES: Final = tuple(bytes((byte,)) for byte in range(256))
-_new: Final = tuple.__new__  # half the cost of a named tuple's own constructor
 _MARKERS: Final = {
     KeyMarker.INF_MIN: bytes((TYPE_INF_MIN,)),
     KeyMarker.INF_MAX: bytes((TYPE_INF_MAX,)),
@@ -75,12 +76,29 @@ _MARKERS: Final = {
 }
 
 
-class Cell(NamedTuple):
+@final
+class Cell:
     """A stored cell. `wire` is all of it, from its tag to its checksum."""
 
-    name: str
-    version: int
-    wire: bytes
+    __slots__ = ("name", "version", "wire")
+
+    def __init__(self, name: str, version: int, wire: bytes) -> None:
+        """A cell of these parts; that they agree is the caller's to see to."""
+        self.name: Final = name
+        self.version: Final = version
+        self.wire: Final = wire
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same cell; its bytes say it all."""
+        return isinstance(other, Cell) and self.wire == other.wire
+
+    def __hash__(self) -> int:
+        """Of its bytes."""
+        return hash(self.wire)
+
+    def __repr__(self) -> str:
+        """For messages of tests and failures."""
+        return f"Cell({self.name!r}, {self.version}, {self.wire!r})"
 
 
 def encode_variant(value: Value) -> bytes:
@@ -121,11 +139,11 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
     return b"%b\x07%b\x0a%c" % (body, stamp, crc8(stamp, crc))
 
 
-def seal_all(bodies: Iterable[tuple[bytes, int]], version: int) -> list[bytes]:
-    """`seal` for many bodies of one version, at two thirds of the cost a cell."""
+def seal_all(changes: Sequence[CellChange], version: int) -> list[bytes]:
+    """`seal` for the bodies of many changes and one version, at two thirds of the cost a cell."""
     stamp = _INT64.pack(version)
     suffix, stamp_crc, shifted = b"\x07" + stamp + b"\x0a", crc8(stamp), shift_table(8)
-    return [body + (suffix + _BYTES[shifted[crc] ^ stamp_crc]) for body, crc in bodies]
+    return [change.body + (suffix + _BYTES[shifted[change.crc] ^ stamp_crc]) for change in changes]
 
 
 def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
@@ -144,7 +162,7 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
             name = data[position + 6 : name_end].decode()
             version = int64(data, value_end + 1)[0]
-            cells.append(_new(Cell, (name, version, data[position:end])))
+            cells.append(Cell(name, version, data[position:end]))
             position = end
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
@@ -153,12 +171,16 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
 
 def cell_value(cell: Cell) -> Value:
     """The value of a stored cell. Raises `StoreDamaged`. Linear in the value."""
-    wire = cell.wire
-    start = 11 + _UINT32.unpack_from(wire, 2)[0]
     try:
-        return decode_variant(wire, start, len(wire) - _SEAL_BYTES)
+        return body_value(cell.wire, len(cell.wire) - _SEAL_BYTES)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"the stored value of column {cell.name!r} is malformed") from error
+
+
+def body_value(body: bytes, stop: int | None = None) -> Value:
+    """The value in a cell's body that was checked when it came, and ends at `stop`."""
+    start = 11 + _UINT32.unpack_from(body, 2)[0]
+    return decode_variant(body, start, len(body) if stop is None else stop)
 
 
 def decode_variant(data: bytes, start: int, stop: int) -> Value:

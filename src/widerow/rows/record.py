@@ -12,7 +12,6 @@ there (never too small, never too young), because an update touches one segment 
 import struct
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from operator import itemgetter
 from typing import Final, NamedTuple
 
 from widerow.errors import StoreDamaged
@@ -37,11 +36,6 @@ __all__ = [
 
 _HEADER: Final = struct.Struct(">BBHHHIIQqq")
 HEADER_BYTES: Final = _HEADER.size
-
-# The fields of a cell by number: half the cost of asking by name, for every cell of every write.
-_name: Final = itemgetter(Cell._fields.index("name"))
-_version: Final = itemgetter(Cell._fields.index("version"))
-_wire: Final = itemgetter(Cell._fields.index("wire"))
 
 
 class RecordKind:
@@ -107,11 +101,14 @@ def summarize(cells: Sequence[Cell]) -> Summary:
     """The summary of cells in stored order (name ascending, version descending)."""
     if not cells:
         return EMPTY
-    names = list(map(_name, cells))
+    names = [cell.name for cell in cells]
     single = len(set(names)) == len(names)
     versions_max = 1 if single else max(len(list(group)) for _, group in groupby(names))
-    size = sum(map(cell_size, map(_wire, cells)))
-    return Summary(len(cells), versions_max, size, min(map(_version, cells)))
+    size, oldest = 0, INT64_MAX
+    for cell in cells:
+        size += cell_size(cell.wire)
+        oldest = min(oldest, cell.version)
+    return Summary(len(cells), versions_max, size, oldest)
 
 
 def _checksums_crc(wires: Iterable[bytes], state: int = 0) -> int:
@@ -141,14 +138,18 @@ def join_segments(key_section: bytes, key_crc: int, segments: Iterable[bytes]) -
 
 
 def encode_row(
-    key_section: bytes, key_crc: int, key_size: int, cells: Sequence[Cell], latest_server: int
+    key_section: bytes,
+    key_crc: int,
+    key_size: int,
+    wires: Sequence[bytes],
+    summary: Summary,
+    latest_server: int,
 ) -> bytes:
-    """The record of a whole row; `cells` in stored order."""
-    summary = summarize(cells)
+    """The record of a whole row: its cells' bytes in stored order, and what they come to."""
     header = _HEADER.pack(
         RecordKind.ROW, 0, len(key_section), key_size, key_crc, *summary, latest_server
     )
-    return header + join_row(key_section, key_crc, list(map(_wire, cells)))
+    return header + join_row(key_section, key_crc, wires)
 
 
 def encode_wide_root(
@@ -163,6 +164,6 @@ def encode_wide_root(
 
 def encode_segment(cells: Sequence[Cell]) -> bytes:
     """The record of one segment; `cells` in stored order."""
-    wires = list(map(_wire, cells))
+    wires = [cell.wire for cell in cells]
     crc = _checksums_crc(wires)
     return _HEADER.pack(RecordKind.SEGMENT, 0, 0, 0, crc, *summarize(cells), 0) + b"".join(wires)

@@ -19,7 +19,7 @@ from widerow.model.row import (
 )
 from widerow.model.schema import KeyColumn
 from widerow.model.selection import Direction, RowRange, Selection
-from widerow.model.values import KeyInput, KeyType, Value
+from widerow.model.values import KeyInput, KeyType, Value, value_bytes
 from widerow.rows.cells import cell_body
 
 __all__ = [
@@ -52,24 +52,28 @@ def put_cells(columns: Columns) -> tuple[CellChange, ...]:
     for name, content in columns.items():
         versions = content if isinstance(content, list) else [(None, content)]
         for version, value in versions:
-            body, crc = cell_body(name, value)
-            cells.append(CellChange(CellOperation.PUT, name, value, version, body, crc))
+            cells.append(_change(CellOperation.PUT, name, value, version))
     return tuple(cells)
 
 
 def delete_all(name: str) -> CellChange:
     """A cell that removes every version of a column."""
-    return CellChange(CellOperation.DELETE_ALL_VERSIONS, name, None, None)
+    return CellChange(CellOperation.DELETE_ALL_VERSIONS, name, None, len(name.encode()))
 
 
 def delete_one(name: str, version: int) -> CellChange:
     """A cell that removes one version of a column."""
-    return CellChange(CellOperation.DELETE_ONE_VERSION, name, None, version)
+    return CellChange(CellOperation.DELETE_ONE_VERSION, name, version, len(name.encode()))
 
 
 def increment(name: str, by: int) -> CellChange:
     """A cell that adds to a column."""
-    return CellChange(CellOperation.INCREMENT, name, by, None, *cell_body(name, by))
+    return _change(CellOperation.INCREMENT, name, by, None)
+
+
+def _change(operation: CellOperation, name: str, value: Value, version: int | None) -> CellChange:
+    size = len(name.encode()) + value_bytes(value)
+    return CellChange(operation, name, version, size, *cell_body(name, value))
 
 
 def put(

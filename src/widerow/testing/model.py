@@ -10,6 +10,7 @@ from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import passes
 from widerow.model.row import CellChange, CellOperation, Modification, RowChange
 from widerow.model.values import KeyValue, Value
+from widerow.rows.cells import body_value
 
 __all__ = ["ModelRefusal", "ModelRow", "ModelTable"]
 
@@ -69,7 +70,7 @@ class ModelTable:
         if change.modification is Modification.DELETE:
             self.rows.pop(key, None)
             return
-        creates = any(cell.value is not None for cell in change.cells)
+        creates = any(cell.body for cell in change.cells)
         if change.modification is Modification.PUT:
             columns: dict[str, Column] = {}
         elif exists:
@@ -83,7 +84,7 @@ class ModelTable:
             return  # deletes alone do not make a row
         for cell in change.cells:
             self._apply(columns, cell, stamp)
-        chosen = any(cell.version is None and cell.value is not None for cell in change.cells)
+        chosen = any(cell.version is None and cell.body for cell in change.cells)
         self.rows[key] = ModelRow(self._kept(columns), server=stamp if chosen else row.server)
 
     def purge(self, now_ms: int) -> None:
@@ -120,8 +121,7 @@ class ModelTable:
         column = columns.setdefault(cell.name, {})
         match cell.operation:
             case CellOperation.PUT:
-                assert cell.value is not None
-                column[stamp if cell.version is None else cell.version] = cell.value
+                column[stamp if cell.version is None else cell.version] = body_value(cell.body)
             case CellOperation.DELETE_ALL_VERSIONS:
                 column.clear()
             case CellOperation.DELETE_ONE_VERSION:
@@ -130,6 +130,7 @@ class ModelTable:
             case CellOperation.INCREMENT:
                 newest = max(column, default=None)
                 former = 0 if newest is None else column[newest]
-                if type(former) is not int or type(cell.value) is not int:
+                operand = body_value(cell.body)
+                if type(former) is not int or type(operand) is not int:
                     raise ModelRefusal
-                column[stamp if newest is None else max(stamp, newest)] = former + cell.value
+                column[stamp if newest is None else max(stamp, newest)] = former + operand

@@ -7,7 +7,7 @@ from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
 from widerow.model.requests import GetRow
-from widerow.model.row import CellChange, CellOperation, ReturnContent, ReturnType, RowChange
+from widerow.model.row import ReturnContent, ReturnType, RowChange
 from widerow.model.selection import Selection, TimeRange
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.testing.answers import Row, decode_row, plain
@@ -332,5 +332,5 @@ def test_capacity_units(engine: Engine) -> None:
     assert engine.get_row("i", get("t", {"k": "a"})).read_units == 3
     assert engine.get_row("i", get("t", {"k": "absent"})).read_units == 1
     assert engine.run(engine.write_row("i", delete("t", {"k": "a"}, exists)))[:2] == (1, 1)
-    deletion = [CellChange(CellOperation.DELETE_ALL_VERSIONS, "x", None, None)]
+    deletion = [delete_all("x")]
     assert engine.run(engine.write_row("i", update("t", {"k": "a"}, deletion)))[:2] == (0, 1)

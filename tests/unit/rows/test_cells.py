@@ -20,6 +20,7 @@ from widerow.rows.cells import (
     split_cells,
 )
 from widerow.rows.checksum import crc8, crc8_byte
+from widerow.testing.changes import put_cells
 
 names = st.text(min_size=1, max_size=12)
 versions = st.integers(0, 2**63 - 1)
@@ -70,8 +71,8 @@ def test_sealed_bodies_are_cells_of_the_grammar(name: str, value: Value, version
 
 @given(st.lists(st.tuples(names, values), max_size=6), versions)
 def test_sealing_many_is_sealing_each(items: list[tuple[str, Value]], version: int) -> None:
-    bodies = [cell_body(name, value) for name, value in items]
-    assert seal_all(bodies, version) == [seal(body, crc, version) for body, crc in bodies]
+    changes = [change for name, value in items for change in put_cells({name: value})]
+    assert seal_all(changes, version) == [seal(each.body, each.crc, version) for each in changes]
 
 
 @given(cells, st.binary(max_size=5), st.binary(max_size=5))
@@ -123,7 +124,7 @@ def test_a_damaged_value_is_damage(intact: bytes, damaged: bytes) -> None:
     (cell,) = stored([("c", "é", 7)])
     assert cell.wire.count(intact) == 1
     with pytest.raises(StoreDamaged):
-        cell_value(cell._replace(wire=cell.wire.replace(intact, damaged)))
+        cell_value(Cell("c", 7, cell.wire.replace(intact, damaged)))
 
 
 @pytest.mark.parametrize("kind", [0, 1])

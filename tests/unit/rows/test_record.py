@@ -104,7 +104,7 @@ def test_a_wide_row_without_segments_has_no_data_tag() -> None:
 def test_row_records_say_what_they_hold(given_items: Items, key_size: int, latest: int) -> None:
     cells = stored(given_items)
     section, crc = encode_key_section(KEY)
-    record = encode_row(section, crc, key_size, cells, latest)
+    record = encode_row(section, crc, key_size, wires(cells), summarize(cells), latest)
     head = (RecordKind.ROW, 0, len(section), key_size, crc)
     assert header_of(record) == Header(*head, *summarize(cells), latest)
     assert record[HEADER_BYTES:] == join_row(section, crc, wires(cells))
@@ -129,7 +129,7 @@ def test_wide_roots_hold_the_key_section_only() -> None:
 
 def test_headers_have_one_size() -> None:
     section, crc = encode_key_section(KEY)
-    row = encode_row(section, crc, 21, [], 0)
+    row = encode_row(section, crc, 21, [], EMPTY, 0)
     assert HEADER_BYTES == 40 == len(row) - len(join_row(section, crc, []))
 
 
@@ -137,7 +137,7 @@ def test_headers_take_the_largest_row() -> None:
     """Four key columns of 255 and 1024 bytes, names and values (semantics §17)."""
     columns = [(letter * 255, b"\xff" * 1024) for letter in "abcd"]
     section, crc = encode_key_section(columns)
-    head = header_of(encode_row(section, crc, 4 * 1279, [], INT64_MAX))
+    head = header_of(encode_row(section, crc, 4 * 1279, [], EMPTY, INT64_MAX))
     assert (head.key_length, head.key_size) == (len(section), 4 * 1279)
 
 

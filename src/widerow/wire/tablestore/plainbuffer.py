@@ -16,11 +16,12 @@ for values that are equal. Whatever the input, nothing but `InvalidRequest` is r
 import struct
 from collections.abc import Callable, Sequence
 from math import isfinite, isnan
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from widerow.errors import InvalidRequest, Rule
+from widerow.limits import NAME_BYTES_MAX
 from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey
-from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value
+from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import (
     TAG_CELL,
     TAG_CELL_CHECKSUM,
@@ -53,8 +54,13 @@ HEADER: Final = b"\x75\x00\x00\x00"
 _uint32_at: Final = struct.Struct("<I").unpack_from
 _int64_at: Final = struct.Struct("<q").unpack_from
 _cell_head_at: Final = struct.Struct("<HI").unpack_from  # CELL, CELL_NAME as one number; length
-_new: Final = tuple.__new__  # half the cost of the tuple's own constructor
 _PUT: Final = CellOperation.PUT
+_NAMES_KEPT_MAX: Final = 10_000  # column names remembered; a table has dozens
+_INTEGER: Final = ColumnType.INTEGER.value
+_DOUBLE: Final = ColumnType.DOUBLE.value
+_STRING: Final = ColumnType.STRING.value
+_BINARY: Final = ColumnType.BINARY.value
+_BOOLEANS: Final = frozenset((b"\x02\x00", b"\x02\x01"))
 _CELL_TAGS: Final = TAG_CELL | TAG_CELL_NAME << 8
 _integer_of: Final = struct.Struct("<Bq").unpack  # type byte and payload, of exactly this length
 _double_of: Final = struct.Struct("<Bd").unpack
@@ -235,25 +241,105 @@ def _read_cells(
     cells: list[CellChange] = []
     checksums = bytearray()
     while data[position] == TAG_CELL:
-        cell = _read_cell(data, position)
-        name, variant, operation, version, body_end, crc, end = cell
-        if operation is not None:
-            change = _operation_cell(operation, data[position:body_end], cell, modification)
-        elif variant is None:
-            raise InvalidRequest(Rule.VALUE_MISSING, name=name)
+        change = _plain_put(data, position)
+        if change is not None:
+            position += len(change.body) + 2
         else:
-            try:
-                value = _VALUE_READERS[variant[0]](variant)
-            except _UNREADABLE as error:
-                raise _value_refused(name, variant, error) from error
-            body = data[position:body_end]
-            change = _new(CellChange, (_PUT, name, value, version, body, crc))
+            cell = _read_cell(data, position)
+            change = _change_of(data, position, cell, modification)
+            position = cell[6]
         cells.append(change)
-        checksums.append(data[end - 1])
-        position = end
+        checksums.append(data[position - 1])
     if not cells:
         raise _broken(_NO_CELL)
     return cells, crc8(bytes(checksums), row_crc), position
+
+
+@final
+class _Name:
+    """A column name that came before: its text, the checksum over it, how long it is."""
+
+    __slots__ = ("crc", "size", "text")
+
+    def __init__(self, text: str, crc: int, size: int) -> None:
+        self.text: Final = text
+        self.crc: Final = crc
+        self.size: Final = size
+
+
+_NAMES: Final[dict[bytes, _Name]] = {}
+
+
+def _plain_put(data: bytes, start: int) -> CellChange | None:
+    """The cell at `start` if it is what nearly all are: a name that came before, a right value.
+
+    None for every other cell, right or wrong: `_read_cell` takes those apart and says why.
+    Raises `IndexError` where the buffer ends before the cell does, as that does.
+    """
+    name_end = start + 6 + _length_at(data, start + 2)
+    if data[start + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+        return None
+    end = name_end + 5 + _length_at(data, name_end + 1)
+    name = _NAMES.get(data[start + 6 : name_end])
+    if name is None or data[end] != TAG_CELL_CHECKSUM:
+        return None
+    variant = data[name_end + 5 : end]
+    crc: int = crc8(variant, name.crc)
+    size = _payload_bytes(variant)
+    if size < 0 or data[end + 1] != crc:
+        return None
+    return CellChange(_PUT, name.text, None, name.size + size, data[start:end], crc)
+
+
+def _length_at(data: bytes, at: int) -> int:
+    return data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
+
+
+def _payload_bytes(variant: bytes) -> int:
+    """What a value counts (semantics §9); negative where the bytes are no value to be stored."""
+    size = len(variant)
+    kind = variant[0] if size else -1
+    if kind in {_STRING, _BINARY}:
+        if size < 5 or _length_at(variant, 1) != size - 5:
+            return -1
+        return size - 5 if kind == _BINARY or _is_text(variant) else -1
+    if kind == _INTEGER:
+        return 8 if size == 9 else -1
+    if kind == _DOUBLE:
+        return 8 if size == 9 and isfinite(_double_of(variant)[1]) else -1
+    return 1 if variant in _BOOLEANS else -1
+
+
+def _is_text(variant: bytes) -> bool:
+    if variant.isascii():
+        return True
+    try:
+        variant[5:].decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _change_of(data: bytes, start: int, cell: _RawCell, modification: Modification) -> CellChange:
+    """What a cell does. Raises `InvalidRequest` where it may not."""
+    name, variant, operation, version, body_end, crc, _ = cell
+    if operation is not None:
+        return _operation_cell(operation, data[start:body_end], cell, modification)
+    if variant is None:
+        raise InvalidRequest(Rule.VALUE_MISSING, name=name)
+    encoded_name = name.encode()
+    size = len(encoded_name) + value_bytes(_value_of(name, variant))
+    if len(encoded_name) <= NAME_BYTES_MAX and len(_NAMES) < _NAMES_KEPT_MAX:
+        _NAMES[encoded_name] = _Name(name, crc8(encoded_name), len(encoded_name))
+    return CellChange(_PUT, name, version, size, data[start:body_end], crc)
+
+
+def _value_of(name: str, variant: bytes) -> Value:
+    """The value of a column. Raises `InvalidRequest`."""
+    try:
+        return _VALUE_READERS[variant[0]](variant)
+    except _UNREADABLE as error:
+        raise _value_refused(name, variant, error) from error
 
 
 def _finish(data: bytes, position: int, crc: int) -> None:
@@ -326,13 +412,11 @@ def _operation_cell(
         raise InvalidRequest(shape.value_rule, name=name)
     if (version is not None) is not shape.version:
         raise InvalidRequest(shape.version_rule, name=name)
+    size = len(name.encode())
     if variant is None:
-        return CellChange(CellOperation(operation), name, None, version)
-    try:
-        value = _VALUE_READERS[variant[0]](variant)
-    except _UNREADABLE as error:
-        raise _value_refused(name, variant, error) from error
-    return CellChange(CellOperation(operation), name, value, version, body, crc)
+        return CellChange(CellOperation(operation), name, version, size)
+    size += value_bytes(_value_of(name, variant))
+    return CellChange(CellOperation(operation), name, version, size, body, crc)
 
 
 # --- values ----------------------------------------------------------------------------------
@@ -360,7 +444,7 @@ def _read_stored_double(variant: bytes) -> float:
 
 
 def _read_boolean(variant: bytes) -> bool:
-    if variant not in {b"\x02\x00", b"\x02\x01"}:
+    if variant not in _BOOLEANS:
         raise ValueError(variant[:2])
     return variant[1] == 1
 

@@ -14,7 +14,7 @@ from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison
 from widerow.model.row import CellOperation, Modification, ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyMarker, Value
-from widerow.rows.cells import cell_body, encode_key_section
+from widerow.rows.cells import body_value, cell_body, encode_key_section
 from widerow.rows.checksum import crc8_byte
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import batch_write_row, delete_row, put_row, update_row
@@ -96,7 +96,8 @@ def test_put_row_of_the_vector() -> None:
     )
     assert (change.table, change.modification) == ("T", Modification.PUT)
     assert change.key.columns == (("pk", 1),)
-    assert [(c.operation, c.name, c.value) for c in change.cells] == [(CellOperation.PUT, "c", "v")]
+    (cell,) = change.cells
+    assert (cell.operation, cell.name, body_value(cell.body)) == (CellOperation.PUT, "c", "v")
     assert change.condition == UNCONDITIONAL
     assert change.returns == ReturnContent()
 
