@@ -26,6 +26,7 @@ from enum import Enum
 __all__ = [
     "AnyRule",
     "Conflict",
+    "Detail",
     "Exhausted",
     "InvalidRequest",
     "NotFound",

@@ -2,7 +2,8 @@
 
 Verified: every record belongs to a table or to a noted drop; keys decode; a row's key section says
 what its key says; headers tell the truth about their cells; checksums are right; cells are in
-order; segments belong to a wide row, lie in order and add up to its header.
+order; segments belong to a wide row, lie in order and add up to its header. Typed tables:
+`typed/check.py`.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,10 +12,20 @@ from typing import Final
 
 from widerow.engine.catalog import Catalog
 from widerow.engine.stored import check_order, key_section_of, row_cells, segment_cells
+from widerow.engine.typed.catalog import TypedCatalog
+from widerow.engine.typed.check import check_typed_rows, typed_prefixes
 from widerow.errors import StoreDamaged
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import SPACE_CATALOG, SPACE_ROWS, SPACE_SEQUENCES, SPACE_STORE, row_prefix
+from widerow.keys.layout import (
+    SPACE_CATALOG,
+    SPACE_INDEXES,
+    SPACE_ROWS,
+    SPACE_SEQUENCES,
+    SPACE_STORE,
+    SPACE_TYPED_CATALOG,
+    row_prefix,
+)
 from widerow.limits import INT64_MAX
 from widerow.model.schema import Table
 from widerow.rows.cells import Cell, encode_key_section
@@ -53,20 +64,26 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
         return []
     try:
         catalog = Catalog(store)
+        typed = TypedCatalog(store, catalog)
     except StoreDamaged as error:
         return [Finding("", SPACE_CATALOG.hex(), str(error))]
     snapshot = store.snapshot()
     findings = list(_unknown_spaces(snapshot))
     known = [row_prefix(table.id) for table in catalog.tables()]
     known += [row_prefix(table_id) for table_id in catalog.dropped()]
+    known += typed_prefixes(typed)
     findings += _orphans(snapshot, sorted(known))
     for table in catalog.tables():
         findings += _check_table(snapshot, table, progress)
+    findings += [Finding(*found) for found in check_typed_rows(snapshot, typed, progress)]
     return findings
 
 
 def _unknown_spaces(snapshot: Snapshot) -> Iterator[Finding]:
-    known = (SPACE_STORE, SPACE_CATALOG, SPACE_ROWS, SPACE_SEQUENCES)
+    known = (
+        *(SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG),
+        *(SPACE_ROWS, SPACE_SEQUENCES, SPACE_INDEXES),
+    )
     position = b""
     while True:
         key = next((key for key, _ in snapshot.scan(position, b"\xff" * 8)), None)

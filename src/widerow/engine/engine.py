@@ -38,6 +38,7 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
+from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
 from widerow.keys.layout import sequence_key
@@ -93,6 +94,7 @@ class Engine:
         self._names = ColumnNames(lenient=lenient_column_names)
         self.catalog = Catalog(store)
         self.sweep = Sweep(self.catalog, store, clock)
+        self.typed = TypedEngine(store, self.catalog, clock, entropy)
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
@@ -108,13 +110,14 @@ class Engine:
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`).
+        Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`), then
+        the same of typed tables.
         """
         writes = self.catalog.reclaim()
         if writes:
             self.sweep.reclaimed.tables_dropped += len(writes) // 2
             return Plan(tuple(writes), failing)
-        return self.sweep.step()
+        return self.sweep.step() or self.typed.housekeeping()
 
     # --- tables ------------------------------------------------------------------------------
 

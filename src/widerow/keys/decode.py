@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from widerow.errors import StoreDamaged
 from widerow.model.values import KeyType, KeyValue
 
-__all__ = ["decode_key", "decode_key_value"]
+__all__ = ["decode_key", "decode_key_value", "unescape"]
 
 _SIGN = 1 << 63
 
@@ -30,7 +30,7 @@ def decode_key_value(key: bytes, start: int, kind: KeyType) -> tuple[KeyValue, i
         if start + 8 > len(key):
             raise StoreDamaged(f"key ends inside an integer: {key.hex()}")
         return int.from_bytes(key[start : start + 8], "big") - _SIGN, start + 8
-    data, end = _unescape(key, start)
+    data, end = unescape(key, start)
     if kind is KeyType.BINARY:
         return data, end
     try:
@@ -39,7 +39,8 @@ def decode_key_value(key: bytes, start: int, kind: KeyType) -> tuple[KeyValue, i
         raise StoreDamaged(f"key holds text that is not UTF-8: {key.hex()}") from error
 
 
-def _unescape(key: bytes, start: int) -> tuple[bytes, int]:
+def unescape(key: bytes, start: int) -> tuple[bytes, int]:
+    """The bytes of an escaped value at `start`, and where it ends. Raises `StoreDamaged`."""
     parts: list[bytes] = []
     while True:
         zero = key.find(0, start)

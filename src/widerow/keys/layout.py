@@ -1,13 +1,20 @@
 """Which prefix means what (docs/formats/keys.md, "Spaces").
 
-    01                               the store itself: format, next table id
+    01                               the store itself: format, next table id, next plan id
     02 instance 00 01 table 00 01    catalogue: one record a table
     02 instance 00 01 00 02 id       tables dropped, whose rows are not all gone
+    04 namespace 00 01 table 00 01   catalogue of typed tables: one record a table
+    04 00 02 id                      typed tables dropped, whose rows are not all gone
+    04 00 03 namespace 00 01         namespaces of typed tables
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
+    10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
+    11 id                            the next identity value of a typed table
 
-`id` is the table's number in four bytes, big-endian. Reserved: 12 changes, 13 local indexes,
-14 global indexes, 20 statistics. A number once used for something is never used for another thing.
+    14 id …                          entries of a typed table's index
+
+`id` is the number of the table or index in four bytes, big-endian. Reserved: 12 changes, 13 local
+indexes, 20 statistics. A number once used for something is never used for another thing.
 """
 
 from typing import Final
@@ -16,36 +23,53 @@ from widerow.keys.encode import encode_key, encode_key_value
 from widerow.model.values import KeyValue
 
 __all__ = [
+    "CHILD_MARK",
     "DROPPED_MARK",
+    "NAMESPACE_MARK",
+    "PLAN_ID_KEY",
+    "ROW_PREFIX_BYTES",
     "SPACE_CATALOG",
+    "SPACE_INDEXES",
     "SPACE_ROWS",
     "SPACE_SEQUENCES",
     "SPACE_STORE",
+    "SPACE_TYPED_CATALOG",
     "STORE_FORMAT_KEY",
     "TABLE_ID_KEY",
     "catalog_key",
     "catalog_prefix",
     "dropped_key",
     "dropped_prefix",
+    "index_prefix",
+    "namespace_key",
     "row_prefix",
     "segment_key",
     "segment_range",
     "sequence_key",
     "sequence_prefix",
     "table_prefixes",
+    "typed_catalog_key",
+    "typed_dropped_key",
 ]
 
 SPACE_STORE: Final = b"\x01"
 SPACE_CATALOG: Final = b"\x02"
+SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_ROWS: Final = b"\x10"
 SPACE_SEQUENCES: Final = b"\x11"
+SPACE_INDEXES: Final = b"\x14"
 
 STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
 TABLE_ID_KEY: Final = SPACE_STORE + b"table-id"
+PLAN_ID_KEY: Final = SPACE_STORE + b"plan-id"
 
 SEGMENT_MARK: Final = b"\x01"
 SEGMENT_END: Final = b"\x02"
+ROW_PREFIX_BYTES: Final = 5  # space and table number
+
+CHILD_MARK: Final = b"\x02"
 DROPPED_MARK: Final = b"\x00\x02"
+NAMESPACE_MARK: Final = b"\x00\x03"
 
 
 def catalog_prefix(instance: str) -> bytes:
@@ -68,6 +92,21 @@ def dropped_key(instance: str, table_id: int) -> bytes:
     return dropped_prefix(instance) + table_id.to_bytes(4, "big")
 
 
+def typed_catalog_key(namespace: str, table: str) -> bytes:
+    """The catalogue record of one typed table, by its folded names."""
+    return encode_key(SPACE_TYPED_CATALOG, (namespace, table))
+
+
+def typed_dropped_key(table_id: int) -> bytes:
+    """The record that a dropped typed table's rows are still to be removed."""
+    return SPACE_TYPED_CATALOG + DROPPED_MARK + table_id.to_bytes(4, "big")
+
+
+def namespace_key(namespace: str) -> bytes:
+    """The record of a namespace, by its folded name."""
+    return encode_key(SPACE_TYPED_CATALOG + NAMESPACE_MARK, (namespace,))
+
+
 def row_prefix(table_id: int) -> bytes:
     """All rows of a table. With the encoded partition key behind it: the shard of that value."""
     return SPACE_ROWS + table_id.to_bytes(4, "big")
@@ -76,6 +115,11 @@ def row_prefix(table_id: int) -> bytes:
 def sequence_prefix(table_id: int) -> bytes:
     """Auto-increment state of a table, one record for each partition key value."""
     return SPACE_SEQUENCES + table_id.to_bytes(4, "big")
+
+
+def index_prefix(index_id: int) -> bytes:
+    """All entries of one index of a typed table."""
+    return SPACE_INDEXES + index_id.to_bytes(4, "big")
 
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:

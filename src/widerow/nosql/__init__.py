@@ -6,9 +6,14 @@ builder = nosql.TableBuilder("users")
 builder.add_field("id", nosql.INTEGER).add_field("name", nosql.STRING).primary_key("id")
 """
 
+from widerow.engine.typed.execute import OperationFailed
+from widerow.engine.typed.stored import Key
+from widerow.engine.typed.stored import StoredRow as Row
+from widerow.engine.typed.write import WriteResult
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, WiderowError
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.evolve import TableEvolver
+from widerow.model.typed.requests import Direction, FieldRange, ReturnRow, Version
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, IndexField, TimeToLive, TtlUnit, TypedTable
 from widerow.model.typed.texts import value_from_text
@@ -36,6 +41,9 @@ from widerow.model.typed.types import (
     timestamp,
 )
 from widerow.model.typed.values import JSON_NULL, Timestamp
+from widerow.nosql.operation import Operation
+from widerow.nosql.store import Store, open  # noqa: A004  # read as nosql.open
+from widerow.nosql.table import Table
 
 __all__ = [
     "BINARY",
@@ -50,16 +58,25 @@ __all__ = [
     "STRING",
     "UUID",
     "Conflict",
+    "Direction",
     "Exhausted",
     "Field",
+    "FieldRange",
     "FieldType",
     "Identity",
     "IdentityMode",
     "Index",
     "IndexField",
     "InvalidRequest",
+    "Key",
     "Kind",
     "NotFound",
+    "Operation",
+    "OperationFailed",
+    "ReturnRow",
+    "Row",
+    "Store",
+    "Table",
     "TableBuilder",
     "TableEvolver",
     "TimeToLive",
@@ -67,11 +84,14 @@ __all__ = [
     "TtlUnit",
     "TypedRule",
     "TypedTable",
+    "Version",
     "WiderowError",
+    "WriteResult",
     "array_of",
     "enum_of",
     "fixed_binary",
     "map_of",
+    "open",
     "record_of",
     "timestamp",
     "value_from_text",

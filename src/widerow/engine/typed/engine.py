@@ -1,0 +1,340 @@
+"""The operations of typed tables, by their vendor's names in Python's style (model §5-§10).
+
+As in the other dialect's facade, reads answer at once from the published view and writes answer a
+`Plan`. Whoever has several threads lets one at a time plan writes: generated values are handed out
+from memory.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from widerow.clock import Clock, Entropy
+from widerow.engine.capacity import units
+from widerow.engine.catalog import Catalog
+from widerow.engine.plan import Plan, failing, single
+from widerow.engine.typed.catalog import TypedCatalog
+from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.identity import Generator
+from widerow.engine.typed.multi_delete import delete_selected
+from widerow.engine.typed.observer import LoadRecorder, RowObserver
+from widerow.engine.typed.prepare import prepare
+from widerow.engine.typed.scan import Selection, scan_rows, select
+from widerow.engine.typed.stored import Key, StoredRow
+from widerow.engine.typed.sweep import TypedSweep
+from widerow.engine.typed.write import HOUR_US, Moment, RowWrite, WriteResult, write_row
+from widerow.errors import Conflict, InvalidRequest, Unsupported
+from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES
+from widerow.model.typed.json_rows import dumps, value_to_json
+from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import TypedTable
+from widerow.rows.typed import typed_table_and_expiry
+from widerow.storage.interface import Store, Transaction, Write
+
+__all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "Step", "TypedEngine"]
+
+PAGE_ROWS_DEFAULT: Final = 100  # of an iterator: rows read from one view
+
+
+@dataclass(frozen=True, slots=True)
+class MultiRow:
+    """Which rows a multi-row operation is about: a partial key, and what goes with it."""
+
+    key: Mapping[str, Any]
+    field_range: FieldRange | None = None
+    ancestors: tuple[TableForm, ...] = ()
+    children: tuple[TableForm, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation of a sequence, as it is asked for."""
+
+    form: TableForm
+    choice: WriteChoice
+    abort_if_unsuccessful: bool = False
+
+
+class TypedEngine:
+    """Typed tables of one open store. Reads from any thread; planning from one at a time."""
+
+    def __init__(  # the parts it is made of
+        self,
+        store: Store,
+        catalog: Catalog,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        observer: RowObserver | None = None,
+        note_load: LoadRecorder | None = None,
+    ) -> None:
+        """Load the typed tables. Raises `StoreDamaged` if the store is not one of ours."""
+        self.store = store
+        self.catalog = TypedCatalog(store, catalog)
+        self.observer = observer
+        self._clock = clock
+        self._note_load = note_load
+        self._generator = Generator(store, entropy)
+        # Unique for ever: chosen by chance for this process, then counted.
+        self._session = entropy.token_bytes(8)
+        self._writes = 0
+        self.sweep = TypedSweep(self.catalog, store, clock, observer)
+
+    # --- tables ------------------------------------------------------------------------------
+
+    def create_table(self, table: TypedTable) -> Plan[TypedTable]:
+        """Create a table that `TableBuilder` made. Raises `Conflict`, `NotFound`."""
+        return Plan((self.catalog.create(table, self._clock.now_us()),), single)
+
+    def alter_table(self, form: TableForm, changed: TypedTable) -> Plan[TypedTable]:
+        """Put what `TableEvolver` made of a table. Raises `Conflict` if it was changed meanwhile.
+
+        An identity column that got another start begins there.
+        """
+        before = form.table
+
+        def make(newest: TypedTable) -> TypedTable:
+            if newest != before:
+                raise Conflict(TypedRule.EVOLVE_STALE, table=before.qualified)
+            return changed
+
+        restart = _start(before) != _start(changed)
+        if restart:
+            self._generator.restart(before.id)
+        return Plan((self.catalog.change(form, make, restart_sequence=restart),), single)
+
+    def change_table(
+        self, form: TableForm, make: Callable[[TypedTable], TypedTable]
+    ) -> Plan[TypedTable]:
+        """Put what `make` makes of the newest definition: an index added, ready or dropped."""
+        return Plan((self.catalog.change(form, make),), single)
+
+    def drop_table(self, form: TableForm) -> Plan[None]:
+        """Drop a table: gone when answered; housekeeping frees its space.
+
+        Raises: `InvalidRequest` while it has children.
+        """
+        return Plan((self.catalog.drop(form),), failing)
+
+    def next_plan_id(self) -> Plan[int]:
+        """The next number of the store's sequence of plans, from 1."""
+
+        def body(txn: Transaction) -> int:
+            record = txn.get(PLAN_ID_KEY)
+            number = 1 if record is None else int.from_bytes(record, "big")
+            txn.put(PLAN_ID_KEY, (number + 1).to_bytes(8, "big"))
+            return number
+
+        return Plan((Write((PLAN_ID_KEY,), body),), single)
+
+    # --- single rows -------------------------------------------------------------------------
+
+    def get(self, form: TableForm, key: Mapping[str, Any]) -> StoredRow | None:
+        """The row of a whole key, or None (model §5)."""
+        values = form.complete(_key_of(key))
+        shard, encoded = form.row_key(values)
+        record = self.store.snapshot().get(encoded)
+        if self._note_load is not None:
+            self._note(shard, 0 if record is None else len(record), 0)
+        if record is None or self._expired(record):
+            return None
+        return StoredRow(form, encoded, record)
+
+    def write(self, form: TableForm, choice: WriteChoice) -> Plan[WriteResult]:
+        """Put or delete one row, as `choice.kind` says (model §5)."""
+        write = prepare(form, choice, self._generator.generate)
+        return Plan((self._row_write(write),), single, _weight(write))
+
+    def _row_write(self, write: RowWrite) -> Write[WriteResult]:
+        shards = self._shards(write.shard, write.form)
+        return Write(shards, partial(self._write_body, write), settled=self._settled(write))
+
+    def _write_body(self, write: RowWrite, txn: Transaction) -> WriteResult:
+        form = self._current(write.form)
+        return write_row(txn, write, form, self._moment(), self.observer)
+
+    def _current(self, form: TableForm) -> TableForm:
+        """The table as it is now, for a body.
+
+        Raises `NotFound` when it is gone, and `Conflict` when it got or lost an index since the
+        write was planned, because that decides which shards the write may touch: plan it again.
+        """
+        current = self.catalog.current(form)
+        if current is not form and current.table.indexes != form.table.indexes:
+            raise Conflict(TypedRule.EVOLVE_STALE, table=form.table.qualified)
+        return current
+
+    def _moment(self) -> Moment:
+        self._writes += 1
+        return Moment(self._clock.now_us(), self._session + self._writes.to_bytes(8, "big"))
+
+    def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
+        """What a write of the table may touch. Raises `Unsupported` where the store cannot."""
+        if self.observer is None or not form.table.indexes:
+            return (shard,)
+        shards = self.observer.shards(form)
+        if shards and not self.store.capabilities.atomic_across_shards:
+            raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
+        return (shard, *shards)
+
+    def _settled(self, write: RowWrite) -> Callable[[WriteResult], None] | None:
+        if self._note_load is None:
+            return None
+        size = len(write.key) + len(write.values or b"")
+        return lambda _: self._note(write.shard, 0, size)
+
+    def _note(self, shard: bytes, read: int, written: int) -> None:
+        assert self._note_load is not None
+        table_id = int.from_bytes(shard[1:ROW_PREFIX_BYTES], "big")
+        self._note_load(table_id, shard[ROW_PREFIX_BYTES:], units(read), units(written))
+
+    # --- several rows ------------------------------------------------------------------------
+
+    def multi_get(self, form: TableForm, rows: MultiRow) -> list[StoredRow]:
+        """Rows of one shard as one view shows them, in key order (model §6).
+
+        Raises: `InvalidRequest` unless the whole shard key is given.
+        """
+        selection = self._select(form, rows)
+        if selection.leading < form.key.shard_length:
+            raise InvalidRequest(TypedRule.MULTI_GET_SHARD)
+        found = list(scan_rows(self.store.snapshot(), selection, self._now_hour()))
+        if self._note_load is not None:
+            size = sum(len(row.record) for row in found)
+            self._note(form.key.shard_of(selection.start), size, 0)
+        return found
+
+    def multi_get_keys(self, form: TableForm, rows: MultiRow) -> list[Key]:
+        """As `multi_get`, keys only."""
+        return [row.key for row in self.multi_get(form, rows)]
+
+    def iterate(
+        self, form: TableForm, rows: MultiRow, direction: Direction, batch_rows: int
+    ) -> Iterator[StoredRow]:
+        """Rows of any partial key, in pages of `batch_rows`, each from the newest view (model §6).
+
+        Raises: `InvalidRequest`, before the first row is asked for.
+        """
+        if batch_rows < 0:
+            raise InvalidRequest(TypedRule.BATCH_SIZE)
+        selection = self._select(form, rows)
+        reverse = direction is Direction.REVERSE
+        return self._pages(selection, batch_rows or PAGE_ROWS_DEFAULT, reverse=reverse)
+
+    def _pages(
+        self, selection: Selection, batch_rows: int, *, reverse: bool
+    ) -> Iterator[StoredRow]:
+        told = [b""] * len(selection.ancestors)
+        more = True
+        while more:
+            page: list[StoredRow] = []
+            last = b""
+            more = False
+            found = scan_rows(
+                self.store.snapshot(), selection, self._now_hour(), reverse=reverse, told=told
+            )
+            for row in found:
+                page.append(row)
+                # An ancestor stands before its target, so a page never ends with one.
+                if row.table.id in selection.shown:
+                    last = row.encoded_key
+                    if len(page) >= batch_rows:
+                        more = True
+                        break
+            yield from page
+            if more:
+                selection = selection.since(last, reverse=reverse)
+
+    def multi_delete(self, form: TableForm, rows: MultiRow) -> Plan[int]:
+        """Delete rows of one shard in one transaction: how many (model §6).
+
+        Raises: `InvalidRequest` unless the whole shard key is given.
+        """
+        selection = self._select(form, rows)
+        if selection.leading < form.key.shard_length:
+            key = _partial_json(form, form.leading(_key_of(rows.key)))
+            raise InvalidRequest(TypedRule.MULTI_DELETE_SHARD, key=key)
+        shard = form.key.shard_of(selection.start)
+        shards: tuple[bytes, ...] = (shard,)
+        for shown in (*selection.shown.values(), *selection.ancestors):
+            shards += self._shards(shard, shown)[1:]
+
+        def body(txn: Transaction) -> int:
+            for shown in selection.shown.values():
+                self._current(shown)
+            return delete_selected(txn, selection, self._now_hour(), self.observer)
+
+        return Plan((Write(shards, body),), single)
+
+    def execute(self, operations: Sequence[Step]) -> Plan[list[WriteResult]]:
+        """Run operations of one shard key in order, all or none (model §7).
+
+        Raises: `InvalidRequest`; its plan `OperationFailed`.
+        """
+        steps = [
+            SequenceStep(
+                prepare(each.form, each.choice, self._generator.generate),
+                each.abort_if_unsuccessful,
+            )
+            for each in operations
+        ]
+        check_sequence(steps)
+        shard = steps[0].write.shard
+        shards: tuple[bytes, ...] = (shard,)
+        for form in {step.write.form.table.id: step.write.form for step in steps}.values():
+            shards += self._shards(shard, form)[1:]
+
+        def body(txn: Transaction) -> list[WriteResult]:
+            current = [(step, self._current(step.write.form)) for step in steps]
+            return run_sequence(txn, current, [self._moment() for _ in steps], self.observer)
+
+        size = sum(_weight(step.write) for step in steps)
+        return Plan((Write(shards, body),), single, size)
+
+    def scan_from(self, form: TableForm, start: bytes, limit: int) -> list[StoredRow]:
+        """Up to `limit` rows of one table with keys from `start` on (b"": all), expired ones too.
+
+        For work in steps, such as building an index; the next step starts behind the last key.
+        """
+        first, stop = form.key.range()
+        found: list[StoredRow] = []
+        for key, record in self.store.snapshot().scan(max(first, start), stop):
+            if typed_table_and_expiry(record)[0] == form.table.id:
+                found.append(StoredRow(form, key, record))
+                if len(found) == limit:
+                    break
+        return found
+
+    def housekeeping(self) -> Plan[None] | None:
+        """The next small step of giving space back; None when there is nothing to do now."""
+        return self.sweep.step()
+
+    def _select(self, form: TableForm, rows: MultiRow) -> Selection:
+        return select(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)
+
+    def _now_hour(self) -> int:
+        return self._clock.now_us() // HOUR_US
+
+    def _expired(self, record: bytes) -> bool:
+        return 0 < typed_table_and_expiry(record)[1] <= self._now_hour()
+
+
+def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    return given.key if isinstance(given, StoredRow) else given
+
+
+def _weight(write: RowWrite) -> int:
+    return len(write.key) + len(write.values or b"") + 100
+
+
+def _start(table: TypedTable) -> int | None:
+    made = table.generated
+    return None if made is None or made.identity is None else made.identity.start
+
+
+def _partial_json(form: TableForm, values: Sequence[Any]) -> str:
+    columns = zip(form.table.primary_key, values, form.table.key_types, strict=False)
+    return dumps({name: value_to_json(value, kind) for name, value, kind in columns})

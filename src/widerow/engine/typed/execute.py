@@ -1,0 +1,87 @@
+"""A sequence of writes on one shard key: all of them, in order, or none (model §7)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.observer import RowObserver
+from widerow.engine.typed.stored import Key
+from widerow.engine.typed.write import Moment, RowWrite, WriteResult, write_row
+from widerow.errors import Conflict, InvalidRequest
+from widerow.model.typed.json_rows import dumps, value_to_json
+from widerow.model.typed.requests import OperationKind
+from widerow.model.typed.rules import TypedRule
+from widerow.storage.interface import Transaction
+
+__all__ = ["OperationFailed", "SequenceStep", "check_sequence", "run_sequence"]
+
+
+class OperationFailed(Conflict):
+    """An operation of a sequence did not succeed and was to abort it; nothing was written.
+
+    `index`: which one, from 0. `kind`: what it was. `result`: what it would have returned.
+    """
+
+    def __init__(self, index: int, kind: OperationKind, result: WriteResult) -> None:
+        """The failure of operation `index`."""
+        super().__init__(TypedRule.EXECUTE_FAILED, kind=kind.value, index=index)
+        self.index = index
+        self.kind = kind
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceStep:
+    """One checked operation of a sequence."""
+
+    write: RowWrite
+    abort_if_unsuccessful: bool
+
+
+def check_sequence(steps: Sequence[SequenceStep]) -> None:
+    """Whether the operations may be one sequence. Raises `InvalidRequest`."""
+    if not steps:
+        raise InvalidRequest(TypedRule.EXECUTE_EMPTY)
+    first = steps[0].write
+    seen: set[bytes] = set()
+    for step in steps:
+        write = step.write
+        table = write.form.table
+        if table.top != first.form.table.top:
+            raise InvalidRequest(
+                TypedRule.EXECUTE_UNRELATED,
+                table=table.qualified,
+                first=first.form.table.qualified,
+            )
+        if write.shard != first.shard:
+            raise InvalidRequest(
+                TypedRule.EXECUTE_SHARD, key=_shard_text(write), first=_shard_text(first)
+            )
+        if write.key in seen:
+            key = Key(write.form, write.key).to_json()
+            raise InvalidRequest(TypedRule.EXECUTE_SAME_KEY, key=key)
+        seen.add(write.key)
+
+
+def run_sequence(
+    txn: Transaction,
+    steps: Sequence[tuple[SequenceStep, TableForm]],
+    moments: Sequence[Moment],
+    observer: RowObserver | None,
+) -> list[WriteResult]:
+    """Run the operations in order, each with its table as it is now. Raises `OperationFailed`."""
+    results: list[WriteResult] = []
+    for index, ((step, form), moment) in enumerate(zip(steps, moments, strict=True)):
+        result = write_row(txn, step.write, form, moment, observer)
+        if step.abort_if_unsuccessful and not result.success:
+            raise OperationFailed(index, step.write.kind, result)
+        results.append(result)
+    return results
+
+
+def _shard_text(write: RowWrite) -> str:
+    """A row's shard key as the message quotes it."""
+    form = write.form
+    values = Key(form, write.key).values_in_order()[: form.key.shard_length]
+    columns = zip(form.table.shard_key, values, form.table.key_types, strict=False)
+    return dumps({name: value_to_json(value, kind) for name, value, kind in columns})

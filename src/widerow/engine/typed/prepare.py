@@ -1,0 +1,97 @@
+"""From what a caller gives to a checked write of one row (model §5, §9)."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.write import RowWrite
+from widerow.errors import InvalidRequest
+from widerow.limits import TYPED_ROW_BYTES_MAX, VALUE_DEPTH_MAX
+from widerow.model.typed.requests import OperationKind, WriteChoice
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.types import Field, IdentityMode
+from widerow.model.typed.values import TypedValue
+
+__all__ = ["Generate", "prepare"]
+
+Generate = Callable[[TableForm, Field], TypedValue]
+
+_DELETES = frozenset((OperationKind.DELETE, OperationKind.DELETE_IF_VERSION))
+
+
+def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> RowWrite:
+    """Check everything that needs no stored row, and pack it. Raises `InvalidRequest`.
+
+    `generate` makes the value of an identity or UUID column that the row leaves to the store.
+    """
+    packed: bytes | None = None
+    made: TypedValue = None
+    if choice.kind in _DELETES:
+        given = choice.values
+        key_values = form.complete(given.key if isinstance(given, StoredRow) else given)
+    else:
+        row = _filled(form, choice.values)
+        if form.generated >= 0:
+            made = _generated(form, choice.values, row, generate)
+        key_values = [row[position] for position in form.key_positions]
+        for value, name in zip(key_values, form.table.primary_key, strict=True):
+            if value is None:
+                raise InvalidRequest(TypedRule.KEY_MISSING, field=name)
+        packed = form.values.pack(row)
+        if len(packed) > TYPED_ROW_BYTES_MAX:
+            raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=TYPED_ROW_BYTES_MAX)
+    shard, key = form.row_key(key_values)
+    version = None if choice.version is None else choice.version.unique
+    return RowWrite(
+        choice.kind,
+        form,
+        shard,
+        key,
+        packed,
+        version,
+        choice.ttl,
+        choice.update_ttl,
+        choice.returning,
+        made,
+    )
+
+
+def _filled(form: TableForm, given: Mapping[str, Any]) -> list[TypedValue]:
+    """The row that is given, with defaults where it is silent; None where a key column is."""
+    row = form.values.empty
+    names, columns = form.names, form.columns
+    for name, value in given.items():
+        position = names.get(name)
+        if position is None:
+            position = form.position(name)
+        column = columns[position]
+        if value is not None:
+            row[position] = column.coerce(value, column.type, column.name, VALUE_DEPTH_MAX)
+        elif column.nullable or position == form.generated:
+            row[position] = None
+        elif position in form.key_positions:
+            raise InvalidRequest(TypedRule.KEY_NULL)
+        else:
+            raise InvalidRequest(TypedRule.NOT_NULLABLE, field=column.name)
+    return row
+
+
+def _generated(
+    form: TableForm, given: Mapping[str, Any], row: list[TypedValue], generate: Generate
+) -> TypedValue:
+    """Set the generated column where the row leaves it to the store; the value made, or None."""
+    position = form.generated
+    field = form.table.fields[position]
+    named = any(form.position(name) == position for name in given)
+    mode = None if field.identity is None else field.identity.mode
+    if mode is IdentityMode.ALWAYS and named:
+        raise InvalidRequest(TypedRule.IDENTITY_ALWAYS, field=field.name)
+    if named and (row[position] is not None or mode is not IdentityMode.BY_DEFAULT_ON_NULL):
+        if row[position] is None and position in form.key_positions:
+            raise InvalidRequest(TypedRule.KEY_MISSING, field=field.name)
+        if row[position] is None and not field.nullable:
+            raise InvalidRequest(TypedRule.NOT_NULLABLE, field=field.name)
+        return None
+    value = row[position] = generate(form, field)
+    return value

@@ -1,0 +1,170 @@
+"""A typed table as a catalogue record: JSON, as the other dialect's (docs/formats/catalog.md)."""
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable
+from dataclasses import fields
+from decimal import Decimal
+from typing import Any, Final
+
+from widerow.errors import StoreDamaged
+from widerow.model.typed.table import Index, IndexField, TimeToLive, TtlUnit, TypedTable
+from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
+from widerow.model.typed.values import Timestamp, TypedValue
+
+__all__ = ["decode_typed_table", "encode_typed_table"]
+
+_FORMAT: Final = 1
+_PLAIN: Final = (
+    *("name", "namespace", "parent", "parent_key_length", "comment", "next_number", "id"),
+    *("schema", "created_us"),
+)
+_LISTS: Final = ("primary_key", "shard_key", "key_sizes", "path", "parent_lengths")
+
+
+def encode_typed_table(table: TypedTable) -> bytes:
+    """The record of a table."""
+    record: dict[str, Any] = {"format": _FORMAT}
+    record |= {name: getattr(table, name) for name in _PLAIN}
+    record |= {name: list(getattr(table, name)) for name in _LISTS}
+    record["layouts"] = [list(layout) for layout in table.layouts]
+    record["fields"] = [_field(field) for field in table.fields]
+    record["indexes"] = [_index(index) for index in table.indexes]
+    if table.ttl is not None:
+        record["ttl"] = [table.ttl.value, table.ttl.unit.name]
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def decode_typed_table(data: bytes) -> TypedTable:
+    """The table of a record. Raises `StoreDamaged` for anything `encode_typed_table` never writes.
+
+    A field that is not known is refused: it may change what the rows mean.
+    """
+    try:
+        record = json.loads(data)
+        if record.pop("format") != _FORMAT:
+            raise StoreDamaged(f"typed catalogue record of an unknown format: {data[:200]!r}")
+        table = _table(record)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamaged(f"typed catalogue record is not readable: {data[:200]!r}") from error
+    if record:
+        raise StoreDamaged(f"typed catalogue record has unknown fields: {sorted(record)}")
+    return table
+
+
+def _table(record: dict[str, Any]) -> TypedTable:
+    pop = record.pop
+    given: dict[str, Any] = {name: pop(name) for name in _PLAIN}
+    given |= {name: tuple(pop(name)) for name in _LISTS}
+    ttl = pop("ttl", None)
+    return TypedTable(
+        **given,
+        fields=tuple(map(_read_field, pop("fields"))),
+        layouts=tuple(tuple(layout) for layout in pop("layouts")),
+        indexes=tuple(map(_read_index, pop("indexes"))),
+        ttl=None if ttl is None else TimeToLive(ttl[0], TtlUnit[ttl[1]]),
+    )
+
+
+# --- fields and types: what is empty or usual is left out ----------------------------------------
+
+
+def _field(field: Field) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": field.name,
+        "type": _type(field.type),
+        "number": field.number,
+    }
+    if not field.nullable:
+        record["nullable"] = False
+    if field.default is not None:
+        record["default"] = _value(field.default)
+    if field.comment is not None:
+        record["comment"] = field.comment
+    if field.identity is not None:
+        record["identity"] = {
+            each.name: getattr(field.identity, each.name) for each in fields(Identity)
+        }
+        record["identity"]["mode"] = field.identity.mode.name
+    if field.uuid_generated:
+        record["uuid_generated"] = True
+    return record
+
+
+def _read_field(record: dict[str, Any]) -> Field:
+    given = dict(record)
+    given["type"] = _read_type(given["type"])
+    if "default" in given:
+        given["default"] = _read_value(given["default"], given["type"])
+    if "identity" in given:
+        identity = dict(given["identity"])
+        given["identity"] = Identity(**{**identity, "mode": IdentityMode[identity["mode"]]})
+    return Field(**given)
+
+
+def _type(kind: FieldType) -> dict[str, Any]:
+    record: dict[str, Any] = {"kind": kind.kind.value}
+    if kind.symbols:
+        record["symbols"] = list(kind.symbols)
+    if kind.kind is Kind.TIMESTAMP:
+        record["precision"] = kind.precision
+    if kind.size:
+        record["size"] = kind.size
+    if kind.element is not None:
+        record["element"] = _type(kind.element)
+    if kind.kind is Kind.RECORD:
+        record["fields"] = [_field(field) for field in kind.fields]
+        record["next_number"] = kind.next_number
+    if kind.uuid:
+        record["uuid"] = True
+    return record
+
+
+def _read_type(record: dict[str, Any]) -> FieldType:
+    given = dict(record)
+    given["kind"] = Kind(given["kind"])
+    given["symbols"] = tuple(given.get("symbols", ()))
+    if "element" in given:
+        given["element"] = _read_type(given["element"])
+    given["fields"] = tuple(map(_read_field, given.get("fields", ())))
+    return FieldType(**given)
+
+
+def _value(value: TypedValue) -> Any:  # noqa: ANN401  # what JSON takes
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, Timestamp):
+        return list(value)
+    if isinstance(value, float):
+        return repr(value)
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def _read_value(value: Any, kind: FieldType) -> TypedValue:  # noqa: ANN401  # what JSON gives
+    read = _READ.get(kind.kind)
+    return value if read is None else read(value)
+
+
+_READ: Final[dict[Kind, Callable[[Any], TypedValue]]] = {
+    Kind.BINARY: lambda value: b64decode(value, validate=True),
+    Kind.FIXED_BINARY: lambda value: b64decode(value, validate=True),
+    Kind.TIMESTAMP: lambda value: Timestamp(*value),
+    Kind.FLOAT: float,
+    Kind.DOUBLE: float,
+    Kind.NUMBER: Decimal,
+}
+
+
+def _index(index: Index) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        each.name: getattr(index, each.name) for each in fields(Index) if each.name != "fields"
+    }
+    record["fields"] = [[path, None if kind is None else kind.value] for path, kind in index.fields]
+    return record
+
+
+def _read_index(record: dict[str, Any]) -> Index:
+    indexed = tuple(
+        IndexField(path, None if kind is None else Kind(kind)) for path, kind in record["fields"]
+    )
+    return Index(**{**record, "fields": indexed})

@@ -1,0 +1,158 @@
+"""A row as it is read: its key and record, decoded when something asks."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from widerow.engine.typed.form import TableForm
+from widerow.errors import InvalidRequest
+from widerow.model.typed.json_rows import dumps, value_to_json
+from widerow.model.typed.requests import Version
+from widerow.model.typed.table import TypedTable
+from widerow.model.typed.values import TypedValue
+from widerow.rows.typed import TYPED_HEADER_BYTES, typed_header
+
+__all__ = ["Key", "StoredRow"]
+
+_HOUR_MS = 3_600_000
+
+
+class Key(Mapping[str, TypedValue]):
+    """A row's primary key: its columns in the key's order, by names in any case."""
+
+    __slots__ = ("_form", "_values", "encoded")
+
+    def __init__(self, form: TableForm, encoded: bytes) -> None:
+        """The key that stands in the store as `encoded`; not decoded before it is looked at."""
+        self._form = form
+        self.encoded = encoded
+        self._values: tuple[TypedValue, ...] | None = None
+
+    @property
+    def table(self) -> TypedTable:
+        """The table whose key it is."""
+        return self._form.table
+
+    def values_in_order(self) -> tuple[TypedValue, ...]:
+        """The values in the order of the primary key."""
+        if self._values is None:
+            self._values = self._form.key.decode(self.encoded)
+        return self._values
+
+    def __getitem__(self, name: str) -> TypedValue:
+        """The value of a key column. Raises `KeyError`."""
+        try:
+            position = self._form.position(name)
+            return self.values_in_order()[self.table.key_positions.index(position)]
+        except (InvalidRequest, ValueError) as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the key columns, in the key's order."""
+        return iter(self.table.primary_key)
+
+    def __len__(self) -> int:
+        """How many columns the key has."""
+        return len(self.table.primary_key)
+
+    def __repr__(self) -> str:
+        """Table and values."""
+        return f"Key({self.table.qualified}, {self.to_dict()!r})"
+
+    def to_dict(self) -> dict[str, TypedValue]:
+        """The columns in the key's order."""
+        return dict(zip(self.table.primary_key, self.values_in_order(), strict=True))
+
+    def to_json(self, *, pretty: bool = False) -> str:
+        """The key as a JSON object."""
+        types = self.table.key_types
+        columns = zip(self.table.primary_key, self.values_in_order(), types, strict=True)
+        return dumps(
+            {name: value_to_json(value, kind) for name, value, kind in columns}, pretty=pretty
+        )
+
+
+class StoredRow(Mapping[str, TypedValue]):
+    """A row: its columns in their declared order, by names in any case.
+
+    Nothing is decoded before it is asked for; asking for one column decodes all.
+    """
+
+    __slots__ = ("_form", "_row", "encoded_key", "record")
+
+    def __init__(self, form: TableForm, encoded_key: bytes, record: bytes) -> None:
+        """The row that stands in the store under `encoded_key` as `record`."""
+        self._form = form
+        self.encoded_key = encoded_key
+        self.record = record
+        self._row: list[TypedValue] | None = None
+
+    @property
+    def table(self) -> TypedTable:
+        """The table that the row is of."""
+        return self._form.table
+
+    @property
+    def key(self) -> Key:
+        """The row's primary key."""
+        return Key(self._form, self.encoded_key)
+
+    @property
+    def version(self) -> Version:
+        """Which write the row is of."""
+        return Version(self.record[TYPED_HEADER_BYTES - 16 : TYPED_HEADER_BYTES])
+
+    @property
+    def modified_ms(self) -> int:
+        """When it was written, in milliseconds since 1970."""
+        return typed_header(self.record).modified_ms
+
+    @property
+    def expires_ms(self) -> int:
+        """When it expires, in milliseconds since 1970; 0: never."""
+        return typed_header(self.record).expiry_hour * _HOUR_MS
+
+    def values_in_order(self) -> list[TypedValue]:
+        """The values of all columns in their declared order. Raises `StoreDamaged`."""
+        row = self._row
+        if row is None:
+            form = self._form
+            row = form.values.empty
+            form.values.unpack(int.from_bytes(self.record[2:4], "big"), self.record, row)
+            for position, value in zip(
+                form.table.key_positions, form.key.decode(self.encoded_key), strict=True
+            ):
+                row[position] = value
+            self._row = row
+        return row
+
+    def __getitem__(self, name: str) -> TypedValue:
+        """The value of a column, None for NULL. Raises `KeyError` if there is no such column."""
+        try:
+            return self.values_in_order()[self._form.position(name)]
+        except InvalidRequest as error:
+            raise KeyError(name) from error
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns, in their declared order."""
+        return iter([field.name for field in self.table.fields])
+
+    def __len__(self) -> int:
+        """How many columns the row has."""
+        return len(self.table.fields)
+
+    def __repr__(self) -> str:
+        """Table and values."""
+        return f"Row({self.table.qualified}, {self.to_dict()!r})"
+
+    def to_dict(self) -> dict[str, TypedValue]:
+        """The columns in their declared order."""
+        return dict(zip(self, self.values_in_order(), strict=True))
+
+    def to_json(self, *, pretty: bool = False) -> str:
+        """The row as a JSON object (model §5)."""
+        fields = self.table.fields
+        columns: dict[str, Any] = {
+            field.name: value_to_json(value, field.type)
+            for field, value in zip(fields, self.values_in_order(), strict=True)
+        }
+        return dumps(columns, pretty=pretty)

@@ -1,0 +1,194 @@
+"""Giving space back: expired rows, and what dropped typed tables left behind (design §6).
+
+Reads hide expired rows at once; here they are found and removed in small steps, a few hundred
+records of the published view at a time. Each is read again inside its transaction, so a row that
+was written meanwhile stays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from widerow.clock import Clock
+from widerow.engine.plan import Plan, failing
+from widerow.engine.typed.catalog import Leftover, TypedCatalog
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.observer import RowObserver
+from widerow.engine.typed.stored import StoredRow
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import row_prefix
+from widerow.rows.typed import typed_table_and_expiry
+from widerow.storage.interface import Outcome, Store, Transaction, Write
+
+__all__ = ["TypedReclaimed", "TypedSweep"]
+
+STEP_RECORDS: Final = 500  # read in one step: about half a millisecond
+PASS_SECONDS: Final = 600  # between the end of a pass over a hierarchy and its next one
+_HOUR_US: Final = 3_600_000_000
+
+
+@dataclass(slots=True)
+class TypedReclaimed:
+    """What has been given back since the engine was opened."""
+
+    records_examined: int = 0
+    rows_removed: int = 0
+    tables_dropped: int = 0
+
+
+class TypedSweep:
+    """Where the sweep stands. Used by one caller at a time."""
+
+    def __init__(
+        self,
+        catalog: TypedCatalog,
+        store: Store,
+        clock: Clock,
+        observer: RowObserver | None,
+    ) -> None:
+        """Nothing swept yet."""
+        self.reclaimed = TypedReclaimed()
+        self._catalog = catalog
+        self._store = store
+        self._clock = clock
+        self._observer = observer
+        self._positions: dict[int, bytes] = {}  # top table -> where its running pass goes on
+        self._rested: dict[int, int] = {}  # top table -> when its last pass ended, monotonic
+
+    def step(self) -> Plan[None] | None:
+        """The next step: what was dropped first, then expired rows; None when nothing is due."""
+        leftover = next(iter(self._catalog.leftovers()), None)
+        if leftover is not None:
+            return self._clear(leftover)
+        waiting = [form for form in self._catalog.forms() if self._due(form)]
+        if not waiting:
+            return None
+        form = min(waiting, key=lambda form: self._rested.get(form.table.id, -1))
+        return self._expire(form)
+
+    # --- what was dropped --------------------------------------------------------------------
+
+    def _clear(self, leftover: Leftover) -> Plan[None]:
+        """Rows among other tables' are looked for in steps; then the ranges, then the note."""
+        if leftover.top and not self._all_seen(leftover):
+            return self._clear_rows(leftover)
+        removed = False
+
+        def remove(txn: Transaction) -> None:
+            for prefix in leftover.prefixes:
+                txn.delete_range(prefix, after_prefix(prefix))
+
+        def gone(_: None) -> None:
+            nonlocal removed
+            removed = True
+
+        forget = self._catalog.forget(leftover)
+
+        def note_gone(txn: Transaction) -> None:
+            if removed:
+                forget.body(txn)
+
+        def forgotten(_: None) -> None:
+            if removed and forget.settled is not None:
+                forget.settled(None)
+                self._positions.pop(-leftover.id, None)
+                self.reclaimed.tables_dropped += 1
+
+        return Plan(
+            (
+                Write(leftover.prefixes, remove, alone=True, settled=gone),
+                Write(forget.shards, note_gone, alone=True, settled=forgotten),
+            ),
+            failing,
+        )
+
+    def _all_seen(self, leftover: Leftover) -> bool:
+        """Whether every record of the hierarchy was looked at since this process began."""
+        return self._positions.get(-leftover.id, b"") == after_prefix(row_prefix(leftover.top))
+
+    def _clear_rows(self, leftover: Leftover) -> Plan[None]:
+        """A step through the hierarchy of a dropped child table."""
+        prefix = row_prefix(leftover.top)
+        stop = after_prefix(prefix)
+        start = self._positions.get(-leftover.id, prefix)
+        writes: list[Write[Any]] = []
+        count = 0
+        following = stop
+        for key, record in self._store.snapshot().scan(start, stop):
+            if count == STEP_RECORDS:
+                following = key
+                break
+            count += 1
+            if typed_table_and_expiry(record)[0] == leftover.id:
+                writes.append(Write((key,), partial(_remove, key)))
+        self.reclaimed.records_examined += count
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            failing(outcomes)
+            self._positions[-leftover.id] = following
+
+        return Plan(tuple(writes), finish)
+
+    # --- what has expired --------------------------------------------------------------------
+
+    def _due(self, form: TableForm) -> bool:
+        """Whether a hierarchy's pass is running or due; passes go by top tables."""
+        top = form.table.id
+        if form.table.parent is not None:
+            return False
+        if top in self._positions:
+            return True
+        ended = self._rested.get(top)
+        pause = PASS_SECONDS * 1_000_000_000
+        return ended is None or self._clock.monotonic_ns() >= ended + pause
+
+    def _expire(self, form: TableForm) -> Plan[None]:
+        top = form.table.id
+        prefix = row_prefix(top)
+        now_hour = self._clock.now_us() // _HOUR_US
+        writes: list[Write[Any]] = []
+        count = 0
+        start = self._positions.get(top, prefix)
+        for key, record in self._store.snapshot().scan(start, after_prefix(prefix)):
+            if count >= STEP_RECORDS:
+                self._positions[top] = key
+                break
+            count += 1
+            table_id, expiry_hour = typed_table_and_expiry(record)
+            owner = self._catalog.form(table_id)
+            if 0 < expiry_hour <= now_hour and owner is not None:
+                writes.append(self._removal(owner, key))
+        else:
+            self._positions.pop(top, None)
+            self._rested[top] = self._clock.monotonic_ns()
+        self.reclaimed.records_examined += count
+        return Plan(tuple(writes), failing)
+
+    def _removal(self, form: TableForm, key: bytes) -> Write[bool]:
+        observer = self._observer if form.table.indexes else None
+        shards = (key,) if observer is None else (key, *observer.shards(form))
+
+        def body(txn: Transaction) -> bool:
+            current = self._catalog.form(form.table.id)
+            record = txn.get(key)
+            if record is None or current is None:
+                return False  # gone, or its table was dropped since: its rows go with it
+            expiry_hour = typed_table_and_expiry(record)[1]
+            if not 0 < expiry_hour <= self._clock.now_us() // _HOUR_US:
+                return False
+            if observer is not None and current.table.indexes == form.table.indexes:
+                observer.changed(txn, current, key, (StoredRow(current, key, record), None))
+            elif current.table.indexes:
+                return False  # an index came up meanwhile: the next pass knows it
+            txn.delete(key)
+            return True
+
+        return Write(shards, body, settled=self._count)
+
+    def _count(self, removed: bool) -> None:  # noqa: FBT001  # a body's result
+        self.reclaimed.rows_removed += removed
+
+
+def _remove(key: bytes, txn: Transaction) -> None:
+    txn.delete(key)

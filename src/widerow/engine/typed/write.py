@@ -1,0 +1,147 @@
+"""Putting and deleting one row: every variant, as a body of a transaction (model §5, §8)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.observer import RowObserver
+from widerow.engine.typed.stored import StoredRow
+from widerow.model.typed.requests import OperationKind, ReturnRow, Version
+from widerow.model.typed.table import TimeToLive
+from widerow.model.typed.values import TypedValue
+from widerow.rows.typed import TYPED_HEADER_BYTES, TYPED_ROW, TypedHeader, encode_typed_row
+from widerow.rows.typed import typed_table_and_expiry as table_and_expiry
+from widerow.storage.interface import Transaction
+
+__all__ = ["HOUR_US", "Moment", "RowWrite", "WriteResult", "write_row"]
+
+HOUR_US = 3_600_000_000
+_VERSION = slice(TYPED_HEADER_BYTES - 16, TYPED_HEADER_BYTES)
+
+
+class Moment(NamedTuple):
+    """When and as which write a body runs; drawn when it runs, not when it was planned."""
+
+    now_us: int
+    version: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RowWrite:
+    """A checked write of one row.
+
+    `form`: the table as it was when `values` were packed in its schema; None are the values of a
+    delete. `shard`: what the key begins with.
+    """
+
+    kind: OperationKind
+    form: TableForm
+    shard: bytes
+    key: bytes
+    values: bytes | None
+    version: bytes | None
+    ttl: TimeToLive | None
+    update_ttl: bool
+    returning: ReturnRow
+    generated: TypedValue = None
+
+
+class WriteResult(NamedTuple):
+    """What became of a write; true in a condition when it happened.
+
+    `version`: of the row as written. `previous`, `previous_version`: the row that was there, as
+    far as `returning` asked for it. `generated`: the value that the store made for the row's
+    identity or UUID column. `expires_ms`: when the row expires, 0: never.
+    """
+
+    success: bool
+    version: Version | None = None
+    previous: StoredRow | None = None
+    previous_version: Version | None = None
+    generated: TypedValue = None
+    expires_ms: int = 0
+
+    def __bool__(self) -> bool:
+        """Whether the write happened."""
+        return self.success
+
+
+_ALLOWED: dict[OperationKind, Callable[[bytes | None, bytes | None], bool]] = {
+    OperationKind.PUT: lambda _, __: True,
+    OperationKind.PUT_IF_ABSENT: lambda record, _: record is None,
+    OperationKind.PUT_IF_PRESENT: lambda record, _: record is not None,
+    OperationKind.PUT_IF_VERSION: lambda record, version: (
+        record is not None and record[_VERSION] == version
+    ),
+    OperationKind.DELETE: lambda record, _: record is not None,
+    OperationKind.DELETE_IF_VERSION: lambda record, version: (
+        record is not None and record[_VERSION] == version
+    ),
+}
+
+
+def write_row(
+    txn: Transaction,
+    write: RowWrite,
+    form: TableForm,
+    moment: Moment,
+    observer: RowObserver | None,
+) -> WriteResult:
+    """Judge the condition and write. A row that has expired is not there.
+
+    `form` is the table as it is now. Cost: one read, one write, and the row's index entries.
+    """
+    key = write.key
+    stored = txn.get(key)
+    expiry_hour = 0
+    record = stored
+    if stored is not None:
+        expiry_hour = table_and_expiry(stored)[1]
+        if 0 < expiry_hour <= moment.now_us // HOUR_US:
+            record = None
+    previous = previous_version = None
+    if write.returning is not ReturnRow.NONE and record is not None:
+        previous, previous_version = _previous(write, StoredRow(form, key, record))
+    if not _ALLOWED[write.kind](record, write.version):
+        return WriteResult(success=False, previous=previous, previous_version=previous_version)
+    observed = observer is not None and bool(form.table.indexes)
+    if write.values is None:
+        if observed and observer is not None and stored is not None:
+            observer.changed(txn, form, key, (StoredRow(form, key, stored), None))
+        txn.delete(key)
+        return WriteResult(success=True, previous=previous, previous_version=previous_version)
+    if record is None or write.update_ttl:
+        ttl = write.ttl if write.ttl is not None else form.table.ttl
+        expiry_hour = 0 if ttl is None else ttl.expiry_hour(moment.now_us)
+    new = _record(write, expiry_hour, moment)
+    if observed and observer is not None:
+        old = None if stored is None else StoredRow(form, key, stored)
+        observer.changed(txn, form, key, (old, StoredRow(form, key, new)))
+    txn.put(key, new)
+    return WriteResult(
+        success=True,
+        version=Version(moment.version),
+        previous=previous,
+        previous_version=previous_version,
+        generated=write.generated,
+        expires_ms=expiry_hour * 3_600_000,
+    )
+
+
+def _record(write: RowWrite, expiry_hour: int, moment: Moment) -> bytes:
+    assert write.values is not None
+    table = write.form.table
+    header = TypedHeader(
+        TYPED_ROW, 0, table.schema, table.id, expiry_hour, moment.now_us // 1000, moment.version
+    )
+    return encode_typed_row(header, write.values)
+
+
+def _previous(write: RowWrite, row: StoredRow) -> tuple[StoredRow | None, Version | None]:
+    """The former row, as far as it is asked for."""
+    wants = write.returning
+    return (
+        row if wants in (ReturnRow.VALUE, ReturnRow.ALL) else None,
+        row.version if wants in (ReturnRow.VERSION, ReturnRow.ALL) else None,
+    )

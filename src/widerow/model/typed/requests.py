@@ -1,0 +1,104 @@
+"""What is asked of typed tables, and what comes back for a write (model §5-§7)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Self
+
+from widerow.errors import InvalidRequest
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import TimeToLive
+
+__all__ = [
+    "Direction",
+    "FieldRange",
+    "OperationKind",
+    "ReturnRow",
+    "Version",
+    "WriteChoice",
+]
+
+
+class Direction(Enum):
+    """In which order of the primary key rows come; UNORDERED: whichever costs least."""
+
+    FORWARD = "FORWARD"
+    REVERSE = "REVERSE"
+    UNORDERED = "UNORDERED"
+
+
+class ReturnRow(Enum):
+    """What a write returns of the row that was there before it (model §5)."""
+
+    NONE = "NONE"
+    VALUE = "VALUE"
+    VERSION = "VERSION"
+    ALL = "ALL"
+
+
+class OperationKind(Enum):
+    """The writes of a single row; the value names it in messages (model §7)."""
+
+    PUT = "PUT"
+    PUT_IF_ABSENT = "PUT_IF_ABSENT"
+    PUT_IF_PRESENT = "PUT_IF_PRESENT"
+    PUT_IF_VERSION = "PUT_IF_VERSION"
+    DELETE = "DELETE"
+    DELETE_IF_VERSION = "DELETE_IF_VERSION"
+
+
+_MAGIC: Final = b"\x01"
+_UNIQUE_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """Which write a row is of: every write makes a new one, also of the same content (model §5)."""
+
+    unique: bytes
+
+    def to_bytes(self) -> bytes:
+        """The version as bytes that `from_bytes` takes; nothing else is promised of them."""
+        return _MAGIC + self.unique
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """The version of such bytes. Raises `InvalidRequest` for any others."""
+        if len(data) != 1 + _UNIQUE_BYTES or data[:1] != _MAGIC:
+            raise InvalidRequest(TypedRule.VERSION_FORMAT)
+        return cls(data[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRange:
+    """Bounds of the first key column behind a partial key (model §6); None: no bound.
+
+    Raises `InvalidRequest` when there is no bound at all.
+    """
+
+    field: str
+    start: Any = None
+    end: Any = None
+    start_inclusive: bool = True
+    end_inclusive: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse a range without a bound."""
+        if self.start is None and self.end is None:
+            raise InvalidRequest(TypedRule.RANGE_UNBOUNDED)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteChoice:
+    """How one row is to be written.
+
+    `values`: the row of a put, the key of a delete. `version`: of the kinds that ask for one.
+    `ttl`: of inserted rows, and with `update_ttl` of replaced ones; None: the table's default.
+    """
+
+    kind: OperationKind
+    values: Mapping[str, Any]
+    version: Version | None = None
+    ttl: TimeToLive | None = None
+    update_ttl: bool = False
+    returning: ReturnRow = ReturnRow.NONE

@@ -1,0 +1,311 @@
+"""An open store of typed tables, in this process (docs/guide/nosql.md)."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+from widerow.clock import Clock, Entropy
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import Step
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.write import WriteResult
+from widerow.errors import Conflict, StorageFailure, StoreLocked
+from widerow.limits import GROUP_BYTES_MAX, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import TypedTable
+from widerow.nosql.committer import Committer
+from widerow.nosql.operation import Operation, Target
+from widerow.nosql.table import Table
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.interface import Outcome
+from widerow.storage.interface import Store as Bytes
+from widerow.storage.opener import open_store
+
+__all__ = ["Store", "open"]
+
+T = TypeVar("T")
+
+BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
+_REPLANS: Final = 16  # of a write whose table gets an index at that very moment
+
+
+def open(  # noqa: A001  # read as nosql.open
+    where: str | Path,
+    *,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+    housekeeping: bool = True,
+) -> "Store":
+    """Open the store in a directory, which is created if it does not exist, or `"memory:"`.
+
+    `housekeeping`: a thread frees the space of expired rows and dropped tables; without it call
+    `Store.housekeep`. `clock` and `entropy` are the system's unless given.
+
+    Raises: `StoreLocked` when a server or another process holds the directory, `StoreDamaged`,
+    `StoreFull`, `StorageFailure`, `ValueError` for a URL that names no kind of store.
+    """
+    try:
+        opened = open_store(str(where))
+    except StoreLocked as error:
+        raise StoreLocked(
+            f"{error}. A widerow server or another program has {where} open, and only one may: "
+            "stop it, or use another directory."
+        ) from error
+    try:
+        return Store(
+            opened,
+            clock or SystemClock(),
+            entropy or SystemEntropy(),
+            housekeeping=housekeeping,
+        )
+    except BaseException:
+        opened.close()
+        raise
+
+
+class Store:
+    """Typed tables of one store. Any thread may use it; close it when done.
+
+    A write has happened, and is on stable storage, when its method returns. Concurrent writes
+    share syncs.
+    """
+
+    def __init__(
+        self, store: Bytes, clock: Clock, entropy: Entropy, *, housekeeping: bool = False
+    ) -> None:
+        """Take over an open ordered store. Raises `StoreDamaged`."""
+        self._bytes = store
+        self._whole = Engine(store, clock, entropy)
+        self.engine = self._whole.typed
+        self._committer = Committer(store)
+        self._planning = threading.Lock()  # generated values are handed out under it
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+        if housekeeping:
+            self._thread = threading.Thread(
+                target=self._keep_house, name="widerow-nosql-housekeeping", daemon=True
+            )
+            self._thread.start()
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the store."""
+        self.close()
+
+    def close(self) -> None:
+        """Release files and locks. Idempotent. Later calls raise `StorageFailure`."""
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._bytes.close()
+
+    # --- tables ------------------------------------------------------------------------------
+
+    def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
+        """Create a namespace; whether it was created. Raises `Conflict` if it exists."""
+        try:
+            write = self.engine.catalog.create_namespace(name)
+            self.commit(lambda: Plan((write,), _first_error))
+        except Conflict:
+            if not if_not_exists:
+                raise
+            return False
+        return True
+
+    def drop_namespace(self, name: str, *, if_exists: bool = False, cascade: bool = False) -> bool:
+        """Drop a namespace; whether there was one. `cascade` drops its tables first.
+
+        Raises: `NotFound`, or `Conflict` while it has tables.
+        """
+        if if_exists and name.lower() not in [each.lower() for each in self.namespaces()]:
+            return False
+        if cascade:
+            for table in reversed(self.tables(name)):
+                self.drop_table(table.name)
+        write = self.engine.catalog.drop_namespace(name)
+        self.commit(lambda: Plan((write,), _first_error))
+        return True
+
+    def namespaces(self) -> list[str]:
+        """The names of all namespaces but the default one, sorted."""
+        return self.engine.catalog.namespaces()
+
+    def create_table(self, definition: TypedTable, *, if_not_exists: bool = False) -> Table:
+        """Create what `TableBuilder.build` made.
+
+        Raises: `Conflict` if a table of that name exists and `if_not_exists` is not set,
+        `NotFound` without its parent or its namespace.
+        """
+        if if_not_exists:
+            found = self.find_table(definition.qualified)
+            if found is not None:
+                return found
+        try:
+            self.commit(lambda: self.engine.create_table(definition))
+        except Conflict as error:
+            if not if_not_exists or error.rule is not TypedRule.TABLE_EXISTS:
+                raise
+        return self.table(definition.qualified)
+
+    def alter_table(self, changed: TypedTable) -> Table:
+        """Put what `TableEvolver.build` made.
+
+        Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
+        """
+        form = self.engine.catalog.find(changed.qualified)
+        self.commit(lambda: self.engine.alter_table(form, changed), again=False)
+        return self.table(changed.qualified)
+
+    def drop_table(self, name: str, *, if_exists: bool = False) -> bool:
+        """Drop a table; whether there was one. Its rows are gone at once, their space soon.
+
+        Raises: `NotFound`, and `InvalidRequest` while it has child tables.
+        """
+        form = self.engine.catalog.get(name)
+        if form is None and if_exists:
+            return False
+        found = form if form is not None else self.engine.catalog.find(name)
+        self.commit(lambda: self.engine.drop_table(found))
+        return True
+
+    def table(self, name: str) -> Table:
+        """The table of `[namespace:]parent.child`, in any case. Raises `NotFound`."""
+        return Table(self, self.engine.catalog.find(name))
+
+    def find_table(self, name: str) -> Table | None:
+        """The table of that name, or None."""
+        form = self.engine.catalog.get(name)
+        return None if form is None else Table(self, form)
+
+    def tables(self, namespace: str | None = None) -> list[Table]:
+        """Every table, or those of one namespace; sorted, parents before their children."""
+        return [
+            Table(self, form)
+            for form in self.engine.catalog.forms()
+            if namespace is None or form.table.namespace.lower() == namespace.lower()
+        ]
+
+    # --- writes ------------------------------------------------------------------------------
+
+    def write(self, operation: Operation) -> WriteResult:
+        """Make one write. Durable on return."""
+        return self.commit(lambda: self.engine.write(operation.table.form, operation.choice))
+
+    def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
+        """Make many writes, each for itself, sharing syncs. All are durable on return.
+
+        Raises: the error of the first operation that is refused; those in front of it may have
+        happened, those behind it have not.
+        """
+        results: list[WriteResult] = []
+        source = iter(operations)
+        while True:
+            planned = self._planned(source)
+            if not planned:
+                return results
+            writes = [write for _, plan in planned for write in plan.writes]
+            outcomes = self._committer.commit(writes)
+            for (operation, plan), outcome in zip(planned, outcomes, strict=True):
+                if _is_stale(outcome.error):
+                    results.append(self.write(operation))
+                else:
+                    results.append(plan.finish([outcome]))
+
+    def _planned(self, source: Iterator[Operation]) -> list[tuple[Operation, Plan[WriteResult]]]:
+        """The next operations that share a sync: bounded in number and bytes."""
+        planned: list[tuple[Operation, Plan[WriteResult]]] = []
+        size = 0
+        for operation in source:
+            with self._planning:
+                plan = self.engine.write(operation.table.form, operation.choice)
+            planned.append((operation, plan))
+            size += plan.size
+            if len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
+                break
+        return planned
+
+    def execute(self, operations: Sequence[Operation]) -> list[WriteResult]:
+        """Run operations on rows of one shard key, in order: all of them happen or none.
+
+        Raises: `OperationFailed` when one that is to abort the sequence does not succeed,
+        `InvalidRequest` for a list that cannot be one sequence.
+        """
+        return self.commit(
+            lambda: self.engine.execute(
+                [
+                    Step(each.table.form, each.choice, each.abort_if_unsuccessful)
+                    for each in operations
+                ]
+            )
+        )
+
+    def next_plan_id(self) -> int:
+        """A number that counts up for as long as the store lives, from 1 on."""
+        return self.commit(self.engine.next_plan_id)
+
+    def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
+        """Plan, commit and finish; planned again where the table changed in between.
+
+        For the operations of this package and for whoever adds some.
+        """
+        for _ in range(_REPLANS if again else 0):
+            try:
+                return self._commit(plan_again)
+            except Conflict as error:
+                if not _is_stale(error):
+                    raise
+        return self._commit(plan_again)
+
+    def _commit(self, make: Callable[[], Plan[T]]) -> T:
+        with self._planning:
+            plan = make()
+        outcomes: list[Outcome[object]] = []
+        for group in plan.groups():
+            outcomes += self._committer.commit(group)
+        return plan.finish(outcomes)
+
+    def form_of(self, table: str | Target) -> TableForm:
+        """The form of a table given by name or itself. Raises `NotFound`."""
+        return self.engine.catalog.find(table) if isinstance(table, str) else table.form
+
+    # --- housekeeping ------------------------------------------------------------------------
+
+    def housekeep(self) -> bool:
+        """One small step of freeing the space of expired rows and dropped tables.
+
+        False when there was nothing to do.
+        """
+        plan = self._whole.housekeeping()
+        if plan is None:
+            return False
+        self._commit(lambda: plan)
+        return True
+
+    def _keep_house(self) -> None:
+        while not self._closing.wait(HOUSEKEEPING_SECONDS):
+            try:
+                while self.housekeep() and not self._closing.wait(HOUSEKEEPING_PAUSE_SECONDS):
+                    pass
+            except StorageFailure:
+                continue  # whoever writes next is told; space is given back when it works again
+
+
+def _first_error(outcomes: Sequence[Outcome[object]]) -> None:
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise outcome.error
+
+
+def _is_stale(error: Exception | None) -> bool:
+    return isinstance(error, Conflict) and error.rule is TypedRule.EVOLVE_STALE

@@ -1,0 +1,274 @@
+"""One typed table of an open store: the vendor's TableAPI in Python's style (model §5, §6)."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from widerow.engine.plan import Plan
+from widerow.engine.typed.engine import MultiRow, TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.stored import Key, StoredRow
+from widerow.engine.typed.write import WriteResult
+from widerow.model.typed.json_rows import row_from_json
+from widerow.model.typed.requests import Direction, FieldRange, ReturnRow, Version
+from widerow.model.typed.table import TimeToLive, TypedTable
+from widerow.nosql.operation import Operation, Target
+
+__all__ = ["Host", "Included", "Table"]
+
+T = TypeVar("T")
+
+Included = Sequence[str | Target]
+
+
+class Host(Protocol):
+    """The open store, as its tables see it."""
+
+    engine: TypedEngine
+
+    def write(self, operation: Operation) -> WriteResult:
+        """Make one write."""
+        ...
+
+    def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
+        """Make many writes that share syncs."""
+        ...
+
+    def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
+        """Plan, commit and finish."""
+        ...
+
+    def form_of(self, table: str | Target) -> TableForm:
+        """The form of a table given by name or itself."""
+        ...
+
+
+class Table:
+    """A table. Stays valid when the table is altered; raises `NotFound` once it was dropped.
+
+    Rows and keys are mappings from column names, in any case, to values
+    (`widerow.model.typed.values` says which); rows and keys that were read may be given back.
+    Columns that a row leaves out get their default, else NULL.
+    """
+
+    def __init__(self, store: Host, form: TableForm) -> None:
+        """The table of `store` with that form."""
+        self._store = store
+        self._form = form
+
+    def __repr__(self) -> str:
+        """The name."""
+        return f"Table({self.name})"
+
+    @property
+    def form(self) -> TableForm:
+        """The table as the engine knows it now. Raises `NotFound` once it was dropped."""
+        self._form = self._store.engine.catalog.current(self._form)
+        return self._form
+
+    @property
+    def definition(self) -> TypedTable:
+        """The definition as it is now. Raises `NotFound` once the table was dropped."""
+        return self.form.table
+
+    @property
+    def name(self) -> str:
+        """The qualified name."""
+        return self._form.table.qualified
+
+    # --- one row -----------------------------------------------------------------------------
+
+    def get(self, key: Mapping[str, Any]) -> StoredRow | None:
+        """The row of a whole primary key, or None."""
+        return self._store.engine.get(self.form, key)
+
+    def put(
+        self,
+        row: Mapping[str, Any],
+        *,
+        ttl: TimeToLive | None = None,
+        update_ttl: bool = False,
+        returning: ReturnRow = ReturnRow.NONE,
+    ) -> WriteResult:
+        """Write a row, whether or not there is one. Durable on return.
+
+        `ttl` is of a new row; without it the table's default. A row that is replaced keeps its
+        expiry unless `update_ttl`, which sets `ttl` or the table's default again.
+        """
+        return self._store.write(
+            Operation.put(self, row, ttl=ttl, update_ttl=update_ttl, returning=returning)
+        )
+
+    def put_if_absent(
+        self,
+        row: Mapping[str, Any],
+        *,
+        ttl: TimeToLive | None = None,
+        returning: ReturnRow = ReturnRow.NONE,
+    ) -> WriteResult:
+        """Write a row if there is none."""
+        return self._store.write(Operation.put_if_absent(self, row, ttl=ttl, returning=returning))
+
+    def put_if_present(
+        self,
+        row: Mapping[str, Any],
+        *,
+        ttl: TimeToLive | None = None,
+        update_ttl: bool = False,
+        returning: ReturnRow = ReturnRow.NONE,
+    ) -> WriteResult:
+        """Write a row if there is one."""
+        return self._store.write(
+            Operation.put_if_present(self, row, ttl=ttl, update_ttl=update_ttl, returning=returning)
+        )
+
+    def put_if_version(
+        self,
+        row: Mapping[str, Any],
+        version: Version,
+        *,
+        ttl: TimeToLive | None = None,
+        update_ttl: bool = False,
+        returning: ReturnRow = ReturnRow.NONE,
+    ) -> WriteResult:
+        """Write a row if the one that is there is still of `version`."""
+        return self._store.write(
+            Operation.put_if_version(
+                self, row, version, ttl=ttl, update_ttl=update_ttl, returning=returning
+            )
+        )
+
+    def delete(
+        self, key: Mapping[str, Any], *, returning: ReturnRow = ReturnRow.NONE
+    ) -> WriteResult:
+        """Delete the row of a whole primary key; unsuccessful if there is none."""
+        return self._store.write(Operation.delete(self, key, returning=returning))
+
+    def delete_if_version(
+        self,
+        key: Mapping[str, Any],
+        version: Version,
+        *,
+        returning: ReturnRow = ReturnRow.NONE,
+    ) -> WriteResult:
+        """Delete a row if it is still of `version`."""
+        return self._store.write(
+            Operation.delete_if_version(self, key, version, returning=returning)
+        )
+
+    def put_many(
+        self,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        ttl: TimeToLive | None = None,
+        update_ttl: bool = False,
+    ) -> list[WriteResult]:
+        """Put many rows, each for itself, sharing syncs; all are durable on return.
+
+        Raises: the error of the first row that is refused; those in front of it may be written.
+        """
+        return self._store.write_many(
+            Operation.put(self, row, ttl=ttl, update_ttl=update_ttl) for row in rows
+        )
+
+    # --- several rows ------------------------------------------------------------------------
+
+    def multi_get(
+        self,
+        key: Mapping[str, Any],
+        *,
+        field_range: FieldRange | None = None,
+        ancestors: Included = (),
+        children: Included = (),
+    ) -> list[StoredRow]:
+        """Rows of one shard in key order, as they were at one moment.
+
+        `key` holds at least the whole shard key and the first so many key columns.
+        """
+        rows = self._rows(key, field_range, ancestors, children)
+        return self._store.engine.multi_get(self.form, rows)
+
+    def multi_get_keys(
+        self,
+        key: Mapping[str, Any],
+        *,
+        field_range: FieldRange | None = None,
+        ancestors: Included = (),
+        children: Included = (),
+    ) -> list[Key]:
+        """As `multi_get`, keys only."""
+        rows = self._rows(key, field_range, ancestors, children)
+        return self._store.engine.multi_get_keys(self.form, rows)
+
+    def table_iterator(
+        self,
+        key: Mapping[str, Any] | None = None,
+        *,
+        field_range: FieldRange | None = None,
+        direction: Direction = Direction.UNORDERED,
+        ancestors: Included = (),
+        children: Included = (),
+        batch_size: int = 0,
+    ) -> Iterator[StoredRow]:
+        """Rows of any partial key, `batch_size` (0: a hundred) from one moment at a time.
+
+        Bounded memory, however many rows there are. Rows written meanwhile may or may not show.
+        """
+        rows = self._rows(key or {}, field_range, ancestors, children)
+        return self._store.engine.iterate(self.form, rows, direction, batch_size)
+
+    def table_keys_iterator(
+        self,
+        key: Mapping[str, Any] | None = None,
+        *,
+        field_range: FieldRange | None = None,
+        direction: Direction = Direction.UNORDERED,
+        ancestors: Included = (),
+        children: Included = (),
+        batch_size: int = 0,
+    ) -> Iterator[Key]:
+        """As `table_iterator`, keys only."""
+        found = self.table_iterator(
+            key,
+            field_range=field_range,
+            direction=direction,
+            ancestors=ancestors,
+            children=children,
+            batch_size=batch_size,
+        )
+        return (row.key for row in found)
+
+    def multi_delete(
+        self,
+        key: Mapping[str, Any],
+        *,
+        field_range: FieldRange | None = None,
+        ancestors: Included = (),
+        children: Included = (),
+    ) -> int:
+        """Delete rows of one shard in one transaction; how many. Children go if included."""
+        rows = self._rows(key, field_range, ancestors, children)
+        return self._store.commit(lambda: self._store.engine.multi_delete(self.form, rows))
+
+    # --- JSON --------------------------------------------------------------------------------
+
+    def row_from_json(self, text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
+        """The columns that a JSON object gives; `exact`: it has every column and no other."""
+        return row_from_json(text, self.definition, exact=exact)
+
+    def key_from_json(self, text: str | bytes, *, exact: bool = False) -> dict[str, Any]:
+        """The key columns that a JSON object gives; `exact`: all of them and nothing else."""
+        return row_from_json(text, self.definition, exact=exact, key_only=True)
+
+    def _rows(
+        self,
+        key: Mapping[str, Any],
+        field_range: FieldRange | None,
+        ancestors: Included,
+        children: Included,
+    ) -> MultiRow:
+        return MultiRow(
+            key,
+            field_range,
+            tuple(self._store.form_of(each) for each in ancestors),
+            tuple(self._store.form_of(each) for each in children),
+        )

@@ -1,0 +1,310 @@
+"""What stands under the key of a typed table's row (docs/formats/rows.md, "Typed rows").
+
+A header of 36 bytes, then the values of the columns outside the primary key as one MessagePack
+array, in the order of the schema that the row was written in. MessagePack says of each value what
+it is and where it ends, so a row outlives the columns that are added or removed after it.
+"""
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+import msgpack
+
+from widerow.errors import StoreDamaged
+from widerow.model.typed.table import TypedTable
+from widerow.model.typed.types import Field, FieldType, Kind
+from widerow.model.typed.values import JSON_NULL, JsonNull, Timestamp, TypedValue
+
+__all__ = [
+    "TYPED_HEADER_BYTES",
+    "TYPED_ROW",
+    "TypedHeader",
+    "ValueForm",
+    "encode_typed_row",
+    "pack_value",
+    "typed_header",
+    "typed_table_and_expiry",
+    "unpack_value",
+]
+
+TYPED_ROW: Final = 4  # the kind; 1 to 3 are rows of the Tablestore dialect (rows/record.py)
+
+_HEADER: Final = struct.Struct(">BBHIIQ16s")
+_TABLE_AND_EXPIRY: Final = struct.Struct(">II")
+_INSTANT: Final = struct.Struct(">qI")
+TYPED_HEADER_BYTES: Final = _HEADER.size
+
+_EXT_NUMBER: Final = 1
+_EXT_TIMESTAMP: Final = 2
+_EXT_JSON_NULL: Final = 3
+
+
+class TypedHeader(NamedTuple):
+    """The decoded header.
+
+    `schema`: in whose layout the values stand. `expiry_hour`: the hour since 1970 at whose start
+    the row is gone; 0: never. `modified_ms`: when it was written. `version`: of this write alone.
+    """
+
+    kind: int
+    flags: int
+    schema: int
+    table_id: int
+    expiry_hour: int
+    modified_ms: int
+    version: bytes
+
+
+def typed_header(record: bytes) -> TypedHeader:
+    """The header of a record. Raises `StoreDamaged` for what is no typed row."""
+    if len(record) < TYPED_HEADER_BYTES:
+        raise StoreDamaged("a typed row ends inside its header")
+    header = TypedHeader._make(_HEADER.unpack_from(record))
+    if header.kind != TYPED_ROW or header.flags:
+        raise StoreDamaged(f"a typed row of unknown kind {header.kind} or flags {header.flags}")
+    return header
+
+
+def typed_table_and_expiry(record: bytes) -> tuple[int, int]:
+    """Table number and expiry hour alone, which decide whether a scan shows a record."""
+    if len(record) < TYPED_HEADER_BYTES or record[0] != TYPED_ROW:
+        raise StoreDamaged("a record that is no typed row")
+    found: tuple[int, int] = _TABLE_AND_EXPIRY.unpack_from(record, 4)
+    return found
+
+
+def encode_typed_row(header: TypedHeader, values: bytes) -> bytes:
+    """The record of a row; `values` are packed by the form of the header's schema."""
+    return _HEADER.pack(*header) + values
+
+
+class ValueForm:
+    """How the columns outside the primary key are stored: made once for a definition.
+
+    Values go in and out aligned with `TypedTable.fields`; those of the key stay as they are.
+    """
+
+    __slots__ = ("_defaults", "_layouts", "_packers", "_readers", "_table")
+
+    def __init__(self, table: TypedTable) -> None:
+        """The form of a table's newest schema, which reads rows of all former ones too."""
+        self._table = table
+        self._packers = tuple(
+            (index, _packer(table.fields[index].type)) for index in table.value_positions
+        )
+        self._layouts = table.layouts
+        self._defaults = tuple(field.default for field in table.fields)
+        self._readers: dict[int, _Reader] = {}
+
+    def pack(self, values: Sequence[TypedValue]) -> bytes:
+        """The stored form of a row's values. Linear in them."""
+        return _packed(
+            [
+                values[index] if pack is None or values[index] is None else pack(values[index])
+                for index, pack in self._packers
+            ]
+        )
+
+    def unpack(self, schema: int, record: bytes, row: list[TypedValue]) -> None:
+        """Set the stored values of a record into `row`, defaults where its schema had no column.
+
+        Raises `StoreDamaged` where the bytes are no values of that schema.
+        """
+        reader = self._readers.get(schema) or self._reader(schema)
+        stored = _unpacked(record[TYPED_HEADER_BYTES:])
+        if not isinstance(stored, list) or len(stored) != len(reader):
+            raise StoreDamaged(f"a row's values do not fit schema {schema} of its table")
+        for value, (index, unpack) in zip(stored, reader, strict=True):
+            if index >= 0:
+                row[index] = value if unpack is None or value is None else unpack(value)
+
+    @property
+    def empty(self) -> list[TypedValue]:
+        """A row of defaults, to be filled."""
+        return list(self._defaults)
+
+    def _reader(self, schema: int) -> "_Reader":
+        if not 0 < schema <= len(self._layouts):
+            raise StoreDamaged(f"a row of the unknown schema {schema}")
+        fields = self._table.fields
+        places = {fields[index].number: index for index in self._table.value_positions}
+        reader = tuple(
+            (places[number], _unpacker(fields[places[number]].type))
+            if number in places
+            else (-1, None)
+            for number in self._layouts[schema - 1]
+        )
+        self._readers[schema] = reader
+        return reader
+
+
+_Convert = Callable[[Any], Any]
+_Reader = tuple[tuple[int, _Convert | None], ...]
+
+
+def pack_value(value: TypedValue, kind: FieldType) -> bytes:
+    """One value by itself."""
+    pack = _packer(kind)
+    return _packed(value if pack is None or value is None else pack(value))
+
+
+def unpack_value(data: bytes, kind: FieldType) -> TypedValue:
+    """The mirror of `pack_value`. Raises `StoreDamaged`."""
+    value = _unpacked(data)
+    unpack = _unpacker(kind)
+    return value if unpack is None or value is None else unpack(value)
+
+
+def _packed(value: Any) -> bytes:  # noqa: ANN401  # what MessagePack takes
+    data: bytes = msgpack.packb(value, default=_extended)
+    return data
+
+
+def _unpacked(data: bytes) -> Any:  # noqa: ANN401  # what MessagePack gives
+    try:
+        return msgpack.unpackb(data, ext_hook=_read_extension, strict_map_key=False)
+    except (ValueError, msgpack.UnpackException) as error:
+        raise StoreDamaged(f"a row's values cannot be read: {error}") from error
+
+
+def _extended(value: Any) -> Any:  # noqa: ANN401  # what MessagePack does not know
+    if isinstance(value, Decimal):
+        return msgpack.ExtType(_EXT_NUMBER, str(value).encode())
+    if isinstance(value, JsonNull):
+        return msgpack.ExtType(_EXT_JSON_NULL, b"")
+    raise TypeError(f"a {type(value).__name__} cannot be stored")
+
+
+def _read_extension(code: int, data: bytes) -> Any:  # noqa: ANN401  # whatever it stands for
+    try:
+        if code == _EXT_NUMBER:
+            return Decimal(data.decode("ascii"))
+        if code == _EXT_TIMESTAMP:
+            return Timestamp(*_INSTANT.unpack(data))
+    except (ArithmeticError, ValueError, struct.error) as error:
+        raise StoreDamaged(f"an extension {code} of a row cannot be read") from error
+    if code == _EXT_JSON_NULL and not data:
+        return JSON_NULL
+    raise StoreDamaged(f"a row holds the unknown extension {code}")
+
+
+# --- one pair a kind; None: MessagePack has the value as it is -----------------------------------
+
+
+def _packer(kind: FieldType) -> _Convert | None:
+    if kind.uuid:
+        return _uuid_bytes
+    make = _PACKERS.get(kind.kind)
+    return None if make is None else make(kind)
+
+
+def _unpacker(kind: FieldType) -> _Convert | None:
+    if kind.uuid:
+        return _uuid_text
+    make = _UNPACKERS.get(kind.kind)
+    return None if make is None else make(kind)
+
+
+def _uuid_bytes(value: str) -> bytes:
+    return bytes.fromhex(value.replace("-", ""))
+
+
+def _uuid_text(value: bytes) -> str:
+    text = value.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _pack_enum(kind: FieldType) -> _Convert:
+    return {symbol: index for index, symbol in enumerate(kind.symbols)}.__getitem__
+
+
+def _unpack_enum(kind: FieldType) -> _Convert:
+    symbols = kind.symbols
+
+    def symbol(ordinal: int) -> str:
+        if not 0 <= ordinal < len(symbols):
+            raise StoreDamaged(f"a row holds the ordinal {ordinal}, beyond its enumeration")
+        return symbols[ordinal]
+
+    return symbol
+
+
+def _pack_timestamp(_: FieldType) -> _Convert:
+    return lambda moment: msgpack.ExtType(_EXT_TIMESTAMP, _INSTANT.pack(*moment))
+
+
+def _pack_items(kind: FieldType) -> _Convert | None:
+    assert kind.element is not None
+    pack = _packer(kind.element)
+    return None if pack is None else lambda items: [pack(item) for item in items]
+
+
+def _unpack_items(kind: FieldType) -> _Convert | None:
+    assert kind.element is not None
+    unpack = _unpacker(kind.element)
+    return None if unpack is None else lambda items: [unpack(item) for item in items]
+
+
+def _pack_map(kind: FieldType) -> _Convert | None:
+    assert kind.element is not None
+    pack = _packer(kind.element)
+    return None if pack is None else lambda items: {key: pack(item) for key, item in items.items()}
+
+
+def _unpack_map(kind: FieldType) -> _Convert | None:
+    assert kind.element is not None
+    unpack = _unpacker(kind.element)
+    if unpack is None:
+        return None
+    return lambda items: {key: unpack(item) for key, item in items.items()}
+
+
+def _pack_record(kind: FieldType) -> _Convert:
+    """Fields by their numbers, so that records outlive the evolution of their type."""
+    packers = [(field.name, field.number, _packer(field.type)) for field in kind.fields]
+
+    def pack(record: Mapping[str, Any]) -> dict[int, Any]:
+        return {
+            number: value if convert is None or value is None else convert(value)
+            for name, number, convert in packers
+            for value in (record[name],)
+        }
+
+    return pack
+
+
+def _unpack_record(kind: FieldType) -> _Convert:
+    unpackers: list[tuple[Field, _Convert | None]] = [
+        (field, _unpacker(field.type)) for field in kind.fields
+    ]
+
+    def unpack(stored: dict[int, Any]) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        for field, convert in unpackers:
+            value = stored.get(field.number, _ABSENT)
+            if value is _ABSENT:
+                record[field.name] = field.default
+            else:
+                record[field.name] = value if convert is None or value is None else convert(value)
+        return record
+
+    return unpack
+
+
+_ABSENT: Final = object()
+
+_PACKERS: Final[Mapping[Kind, Callable[[FieldType], _Convert | None]]] = {
+    Kind.ENUM: _pack_enum,
+    Kind.TIMESTAMP: _pack_timestamp,
+    Kind.ARRAY: _pack_items,
+    Kind.MAP: _pack_map,
+    Kind.RECORD: _pack_record,
+}
+_UNPACKERS: Final[Mapping[Kind, Callable[[FieldType], _Convert | None]]] = {
+    Kind.ENUM: _unpack_enum,
+    Kind.ARRAY: _unpack_items,
+    Kind.MAP: _unpack_map,
+    Kind.RECORD: _unpack_record,
+}
