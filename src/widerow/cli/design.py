@@ -39,6 +39,9 @@ _OF: Final = Flag(
 _LINE_FEED: Final = Flag(
     "line_feed", bool, "Hash a line feed behind the text, as `echo … | md5sum` does.", default=False
 )
+_TIME: Final = Flag(
+    "time", str, "When a row was written; without it, the rows stand in that order.", "A", None
+)
 _ALPHABET: Final = Flag(
     "alphabet",
     str,
@@ -132,3 +135,51 @@ def _parse(
     from widerow.cli.keys import parse_keys  # noqa: PLC0415  # only this command
 
     parse_keys(keys or [], given)
+
+
+_ADVISE_EXAMPLES: Final = """Examples:
+
+`widerow advise keys --input p.csv --columns DeviceID,SellerID,CardID,OrderNumber --time Time`
+
+`widerow advise keys --input p.csv --columns DeviceID,CardID --expected-rows 2000000000 --json`
+
+`widerow advise keys --table purchases --instance campus --path /srv/widerow`
+"""
+
+
+@advise_app.callback()
+def _advise() -> None:
+    """Say which columns make good keys."""
+
+
+@advise_app.command("keys", epilog=_ADVISE_EXAMPLES)
+@with_flags(
+    Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE", None),
+    Flag("table", str, "A table of a store that no server has open, instead.", "NAME", None),
+    Flag("path", str, "The directory of that store.", "DIR", "widerow-data"),
+    Flag("instance", str, "The instance of that table.", "NAME", "widerow"),
+    Flag(
+        "columns",
+        str,
+        "Columns that may be the partition key; of a table, all of its key if not given.",
+        "A,B,C",
+        None,
+    ),
+    _TIME,
+    _TEXT,
+    Flag(
+        "expected_rows",
+        int,
+        "Rows that the table will have, to say how large its largest key grows; else those read.",
+        "NUMBER",
+        None,
+    ),
+    Flag("largest", str, "Bytes advised for one partition key value: 10GB or 1GB.", "SIZE", "10GB"),
+    Flag("seed", int, "Which sample of a long file to take for what happens in time.", "NUMBER", 0),
+    JSON,
+)
+def _advise_keys(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Rank partition keys by how data and accesses are spread, and say why."""
+    from widerow.cli.advise import advise_keys  # noqa: PLC0415  # only this command
+
+    advise_keys(given)

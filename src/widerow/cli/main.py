@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.design import keys_app
+from widerow.cli.design import advise_app, keys_app
 from widerow.errors import WiderowError
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 
@@ -29,6 +29,7 @@ app: Final = typer.Typer(
 )
 
 app.add_typer(keys_app, name="keys")
+app.add_typer(advise_app, name="advise")
 
 _SERVE_EXAMPLES: Final = """Examples:
 

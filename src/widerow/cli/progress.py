@@ -11,7 +11,7 @@ __all__ = ["progress_bar"]
 def progress_bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
     """A bar on stderr, if that is a terminal; gone when the work is done.
 
-    What it yields is told how much of `total` is behind.
+    What it yields is told how much of `total` is behind; 0 is an end that nobody knows.
     """
     if not sys.stderr.isatty():
         yield lambda _: None
@@ -20,5 +20,5 @@ def progress_bar(words: str, total: int) -> Iterator[Callable[[int], None]]:
     from rich.progress import Progress  # noqa: PLC0415  # same
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(words, total=total)
+        task = bar.add_task(words, total=total or None)
         yield lambda behind: bar.update(task, completed=behind)

@@ -1,0 +1,126 @@
+"""`widerow advise keys`: candidates for the partition key, ranked."""
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.cli.flags import listed
+from widerow.cli.progress import progress_bar
+from widerow.engine.catalog import Catalog
+from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
+from widerow.keydesign.candidate import CandidateKind
+from widerow.keydesign.figures import decimal_size, percent
+from widerow.keydesign.sample import FileSource, SampleInvalid, Source
+from widerow.keydesign.sketch import Estimate
+from widerow.keydesign.table_source import WRITTEN, TableSource
+from widerow.storage.opener import open_store
+
+__all__ = ["advise_keys"]
+
+_SIZE: Final = re.compile(r"(?P<number>[0-9]+(?:[.][0-9]+)?) ?(?P<unit>[kMGT]?B?)")
+_UNITS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_STYLES: Final = {
+    Verdict.GOOD: "green",
+    Verdict.FAIR: "cyan",
+    Verdict.TOO_LARGE: "yellow",
+    Verdict.BAD: "red",
+    Verdict.UNCLEAR: "dim",
+}
+
+
+def advise_keys(given: Mapping[str, Any]) -> None:
+    """Rank the columns of a file or of a table's key, as a table or as one JSON document.
+
+    Raises: `WiderowError` for a source or a question that does not do.
+    """
+    if (given["input"] is None) == (given["table"] is None):
+        raise SampleInvalid("give a file with --input or a table with --table, one of them")
+    if given["input"] is not None:
+        _advise(FileSource(Path(given["input"])), listed(given["columns"]), given)
+        return
+    directory = Path(given["path"])
+    if not directory.is_dir():  # opening would make one
+        raise SampleInvalid(f"there is no store at {directory}")
+    with open_store(str(directory)) as store:
+        table = Catalog(store).find(given["instance"], given["table"])
+        source = TableSource(store, table)
+        columns = listed(given["columns"]) or source.columns
+        for column in columns:
+            if column not in source.columns:
+                has = ", ".join(source.columns)
+                raise SampleInvalid(f"{column} is not in the key of {table.name}; it has {has}")
+        _advise(source, columns, {**given, "time": given["time"] or WRITTEN})
+
+
+def _advise(source: Source, columns: Sequence[str], given: Mapping[str, Any]) -> None:
+    if not columns:
+        raise SampleInvalid("name the columns that may be the partition key with --columns")
+    expected = given["expected_rows"]
+    if expected is not None and expected < 1:
+        raise SampleInvalid(f"--expected-rows is a number of rows from 1 upwards, not {expected}")
+    question = Question(
+        tuple(columns),
+        given["time"],
+        tuple(listed(given["text"])),
+        expected,
+        _size(given["largest"]),
+        given["seed"],
+    )
+    with progress_bar(f"reading {source.name}", 2 * source.total) as progress:
+        advice = advise(source, question, progress)
+    if given["as_json"]:
+        document = {"source": source.name, **advice.document()}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        return
+    _print(advice, given["input"])
+
+
+def _size(words: str) -> int:
+    found = _SIZE.fullmatch(words.strip())
+    if found is None:
+        raise SampleInvalid(f"--largest {words}: write a size as 10GB, 1GB or 500MB")
+    return int(float(found["number"]) * _UNITS[found["unit"].removesuffix("B")])
+
+
+def _print(advice: Advice, file: str | None) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    columns = ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "appended")
+    table = Table(*columns, "why")
+    for each in advice.findings:
+        table.add_row(*map(Text, _cells(each)), Text(_why(each)), style=_STYLES[each.verdict])
+    console = Console()
+    console.print(table)
+    for each in advice.findings:
+        usable = each.verdict in {Verdict.GOOD, Verdict.FAIR}
+        if file and usable and each.candidate.kind is not CandidateKind.COLUMN:
+            command = each.candidate.command(file, advice.digits)
+            console.print(Text(f"{each.candidate.name}: {command} --dry-run"), soft_wrap=True)
+
+
+def _cells(finding: Finding) -> list[str]:
+    found = finding.measures
+    return [
+        finding.candidate.name,
+        finding.verdict.value,
+        f"{found.spread:.0f} of 32",
+        _about(found.distinct, f"{found.distinct.value:,.0f}"),
+        _about(found.top_share, percent(found.top_share.value)),
+        f"{found.gini:.2f}",
+        _about(found.largest_bytes, decimal_size(found.largest_bytes.value)),
+        percent(found.appended_share),
+    ]
+
+
+def _about(figure: Estimate, words: str) -> str:
+    """The figure, marked where it is an estimate; JSON has how far it may be off."""
+    return f"~{words}" if figure.error else words
+
+
+def _why(finding: Finding) -> str:
+    return finding.reason + (f"; {finding.remedy}" if finding.remedy else "")

@@ -1,0 +1,328 @@
+"""Which partition key: candidates measured on rows, judged by named rules, ranked.
+
+Two passes at most. The first measures every column as it is. Where one fails for a reason that
+splicing or hashing would cure, the second measures the cures. Memory is bounded whatever the
+length of the source; `sketch.py` says what is exact and how far the rest may be off.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+from widerow.keydesign.candidate import Candidate, CandidateKind, hashed, single, spliced
+from widerow.keydesign.figures import decimal_size, percent
+from widerow.keydesign.key import PartKind, PartValue
+from widerow.keydesign.sample import Access, Progress, Source, accesses, kinds
+from widerow.keydesign.sketch import Estimate, KeyCounts, RowSample
+from widerow.keydesign.spread import RANGES, appended_share, hot_range_share
+
+__all__ = ["Advice", "Finding", "Measures", "Question", "Verdict", "advise"]
+
+ROWS_MIN: Final = 1_000
+"""Fewer rows say too little about their distribution."""
+
+GIGABYTE: Final = 10**9
+_BAD_SHARE: Final = 1 / 8  # of all load on one partition: eight servers are the most that help
+_FAIR_SHARE: Final = 1 / 16
+_APPENDED: Final = 0.3  # three times what is even
+
+
+class Verdict(Enum):
+    """What is said of a candidate; the earlier, the better."""
+
+    GOOD = "good"
+    FAIR = "fair"
+    TOO_LARGE = "too large"
+    BAD = "bad"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: columns in the order of the key, and what the finished table will be like.
+
+    `expected_rows` scales the size of the largest key from the source to the table; None takes
+    the source for the whole table. `largest_bytes` is the advice for one partition key value.
+    """
+
+    columns: tuple[str, ...]
+    time: str | None = None
+    texts: tuple[str, ...] = ()
+    expected_rows: int | None = None
+    largest_bytes: int = 10 * GIGABYTE
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """The figures of one candidate; shares are parts of 1.
+
+    `largest_bytes` is the largest key's, in the finished table. `spread` is how many of 32
+    partitions work at once: the reciprocal of the larger of the busiest key's and the hot range's
+    share.
+    """
+
+    rows: int
+    distinct: Estimate
+    top_share: Estimate
+    busiest: str
+    gini: float
+    largest_bytes: Estimate
+    hot_range_share: float
+    appended_share: float
+    exact: bool
+
+    @property
+    def spread(self) -> float:
+        """How many of 32 partitions work at once."""
+        return min(RANGES, 1 / max(self.top_share.value, self.hot_range_share, 1 / RANGES))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One candidate: measured, judged, and what to do about it."""
+
+    candidate: Candidate
+    verdict: Verdict
+    reason: str
+    measures: Measures
+    remedy: str | None = None
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON takes it."""
+        found = self.measures
+        return {
+            "key": self.candidate.name,
+            "kind": self.candidate.kind.value,
+            "columns": list(self.candidate.columns),
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "remedy": self.remedy,
+            "spread": round(found.spread, 2),
+            "rows": found.rows,
+            "distinct": round(found.distinct.value),
+            "distinct_error": round(found.distinct.error),
+            "busiest_key": found.busiest,
+            "top_share": round(found.top_share.value, 6),
+            "top_share_error": round(found.top_share.error, 6),
+            "gini": round(found.gini, 4),
+            "largest_bytes": round(found.largest_bytes.value),
+            "largest_bytes_error": round(found.largest_bytes.error),
+            "hot_range_share": round(found.hot_range_share, 4),
+            "appended_share": round(found.appended_share, 4),
+            "exact": found.exact,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The ranking, best first, and the digits of integer columns for building keys."""
+
+    findings: tuple[Finding, ...]
+    digits: Mapping[str, int]
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON takes it."""
+        return {
+            "ranges": RANGES,
+            "findings": [finding.document() for finding in self.findings],
+        }
+
+
+def advise(source: Source, question: Question, progress: Progress | None = None) -> Advice:
+    """Rank the columns of a source as partition keys, and cures for those that fail.
+
+    `progress` is told of up to two passes over the source. Raises: `SampleInvalid`.
+    """
+    types = kinds(source, question.columns, question.texts)
+    columns = tuple(types)
+    first = [single(columns, column) for column in columns]
+    measured, digits = _measure(source, question, types, first, progress)
+    findings = [_judge(candidate, found, question) for candidate, found in measured]
+    cures = list(_cures(columns, findings))
+    if cures:
+        behind = source.total
+        told = (lambda done: progress(behind + done)) if progress else None
+        again, _ = _measure(source, question, types, cures, told)
+        findings = _with_cures(
+            findings, [_judge(candidate, found, question) for candidate, found in again]
+        )
+    elif progress:
+        progress(2 * source.total)
+    order = list(Verdict)
+    findings.sort(key=lambda each: (order.index(each.verdict), -each.measures.spread))
+    return Advice(tuple(findings), digits)
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+
+def _measure(
+    source: Source,
+    question: Question,
+    types: Mapping[str, PartKind],
+    candidates: Sequence[Candidate],
+    progress: Progress | None,
+) -> tuple[list[tuple[Candidate, Measures]], dict[str, int]]:
+    """One pass over the source; also how many digits its integers have."""
+    counts = [(candidate.key, KeyCounts()) for candidate in candidates]
+    sample = RowSample(seed=question.seed)
+    largest = dict.fromkeys(range(len(types)), 0)
+    integers = [at for at, kind in enumerate(types.values()) if kind is PartKind.INTEGER]
+    for access in accesses(source, types, question.time, progress):
+        values = access.values
+        for key, counted in counts:
+            counted.add(key(values), access.size)
+        for at in integers:
+            largest[at] = max(largest[at], abs(int(values[at])))
+        sample.add(access)
+    rows: list[Access] = sorted(sample.rows, key=lambda access: access.time)
+    timed = [access.values for access in rows]
+    names = list(types)
+    return (
+        [
+            (candidate, _measures(candidate, counted, timed, question))
+            for candidate, (_, counted) in zip(candidates, counts, strict=True)
+        ],
+        {names[at]: len(str(largest[at])) for at in integers},
+    )
+
+
+def _measures(
+    candidate: Candidate,
+    counted: KeyCounts,
+    timed: Sequence[tuple[PartValue, ...]],
+    question: Question,
+) -> Measures:
+    keys = candidate.ordered(timed)
+    table = counted.bytes * (question.expected_rows or counted.rows) / max(1, counted.rows)
+    share = counted.largest_share
+    return Measures(
+        rows=counted.rows,
+        distinct=counted.distinct,
+        top_share=counted.top_share,
+        busiest=_words(counted.busiest),
+        gini=counted.gini,
+        largest_bytes=Estimate(share.value * table, share.error * table),
+        hot_range_share=hot_range_share(keys),
+        appended_share=appended_share(keys),
+        exact=counted.exact,
+    )
+
+
+def _words(key: object) -> str:
+    return ",".join(map(str, key)) if isinstance(key, tuple) else str(key)
+
+
+# --- judging --------------------------------------------------------------------------------------
+
+Rule = tuple[Verdict, Callable[[Measures, Question], bool], Callable[[Measures, Question], str]]
+
+
+def _even(found: Measures) -> str:
+    return (
+        f"{found.distinct.value:,.0f} values, the busiest with {percent(found.top_share.value)} of "
+        f"the rows, and at any time {found.spread:.0f} of {RANGES} partitions at work"
+    )
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    (
+        Verdict.UNCLEAR,
+        lambda found, _: found.rows < ROWS_MIN,
+        lambda found, _: f"{found.rows} rows say too little; give at least {ROWS_MIN:,}",
+    ),
+    (
+        Verdict.BAD,
+        lambda found, _: found.top_share.value > _BAD_SHARE,
+        lambda found, _: (
+            f"few and skewed: {found.distinct.value:,.0f} values, and {found.busiest!r} alone has "
+            f"{percent(found.top_share.value)} of the rows, which no split can divide"
+        ),
+    ),
+    (
+        Verdict.BAD,
+        lambda found, _: found.hot_range_share > _BAD_SHARE and found.appended_share > _APPENDED,
+        lambda found, _: (
+            f"sequential: {percent(found.appended_share)} of the rows come behind nine tenths of "
+            f"those before, so {percent(found.hot_range_share)} of the writes of any time meet in "
+            "one narrow range"
+        ),
+    ),
+    (
+        Verdict.BAD,
+        lambda found, _: found.hot_range_share > _BAD_SHARE,
+        lambda found, _: (
+            f"narrow: {percent(found.hot_range_share)} of the accesses of any time meet in one of "
+            f"{RANGES} ranges ({found.distinct.value:,.0f} values)"
+        ),
+    ),
+    (
+        Verdict.TOO_LARGE,
+        lambda found, asked: found.largest_bytes.value > asked.largest_bytes,
+        lambda found, asked: (
+            f"even, but {found.busiest!r} grows to {decimal_size(found.largest_bytes.value)}, over "
+            f"the advised {decimal_size(asked.largest_bytes)} for a value, and no split divides one"
+        ),
+    ),
+    (
+        Verdict.FAIR,
+        lambda found, _: found.hot_range_share > _FAIR_SHARE,
+        lambda found, _: f"usable: {_even(found)}",
+    ),
+    (Verdict.GOOD, lambda *_: True, lambda found, _: f"even: {_even(found)}"),
+)
+"""What is said of a candidate, in order: the first rule that holds decides, and gives the reason.
+
+From the founding page: data and accesses are spread evenly, one value does not outgrow the advice,
+pressure is not on a small range of neighbouring keys.
+"""
+
+
+def _judge(candidate: Candidate, found: Measures, question: Question) -> Finding:
+    verdict, _, reason = next(rule for rule in RULES if rule[1](found, question))
+    return Finding(candidate, verdict, reason(found, question), found)
+
+
+# --- cures ----------------------------------------------------------------------------------------
+
+
+def _cures(columns: Sequence[str], findings: Sequence[Finding]) -> Iterator[Candidate]:
+    """What may help those that fail: a hash where writes are appended, else a splice.
+
+    What outgrows the advice is spliced in the order of the columns, as its rows are read in it;
+    what is skewed, with what is good by itself first, which divides it best.
+    """
+    good = {each.candidate.name for each in findings if each.verdict is Verdict.GOOD}
+    for finding in findings:
+        (column,) = finding.candidate.columns
+        if finding.verdict is Verdict.BAD and finding.measures.appended_share > _APPENDED:
+            yield hashed(columns, column)
+        elif finding.verdict in {Verdict.BAD, Verdict.TOO_LARGE}:
+            others = [name for name in columns if name != column]
+            if finding.verdict is Verdict.BAD:
+                others.sort(key=lambda name: name not in good)
+            for count in range(1, len(others) + 1):
+                yield spliced(columns, [column, *others[:count]])
+
+
+def _with_cures(findings: Sequence[Finding], cures: Sequence[Finding]) -> list[Finding]:
+    """Every column, with what helps it; of splices the shortest that does, and those before it."""
+    shown: list[Finding] = []
+    for finding in findings:
+        (column,) = finding.candidate.columns
+        own = [each for each in cures if each.candidate.columns[0] == column]
+        helps = [each for each in own if each.verdict in {Verdict.GOOD, Verdict.FAIR}]
+        if not helps:
+            shown.append(finding)
+            continue
+        shown.append(_remedied(finding, helps[0]))
+        shown += own[: own.index(helps[0]) + 1]
+    return shown
+
+
+def _remedied(finding: Finding, cure: Finding) -> Finding:
+    how = "hash it" if cure.candidate.kind is CandidateKind.HASHED else "splice it"
+    remedy = f"{how}: {cure.candidate.name} is {cure.verdict.value}"
+    return Finding(finding.candidate, finding.verdict, finding.reason, finding.measures, remedy)
