@@ -68,6 +68,8 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("faults", "--every", "1")),  # 12
         Step("trust.py", ("damage",), ("--each", 100)),  # 3
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
+        Step("hostile.py", ("attacks",)),  # 0.2
+        Step("hostile.py", ("bombs",)),  # 0.1
     ),
 )
 

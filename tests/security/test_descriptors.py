@@ -5,8 +5,6 @@ import os
 import resource
 import select
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,6 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from widerow.testing.http import Sender, Wire
+from widerow.testing.process import WiderowProcess
 from widerow.testing.requests import create_table, put_row
 
 pytestmark = pytest.mark.skipif(
@@ -27,45 +26,12 @@ SENDER: Final = Sender()
 PUT: Final = put_row("T").SerializeToString()
 
 
-class Confined:
-    """`widerow serve` with few descriptors."""
-
-    def __init__(self, directory: Path) -> None:
-        program = Path(sys.executable).with_name("widerow")
-        self.log = (directory / "log").open("w+")
-        self.process = subprocess.Popen(  # noqa: S603  # our own program
-            [
-                "/bin/sh",
-                "-c",
-                f'ulimit -n {LIMIT} && exec "$0" "$@"',
-                str(program),
-                *("serve", "--port", "0", "--path", str(directory / "data")),
-            ],
-            stdout=subprocess.PIPE,
-            stderr=self.log,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        ready = self.process.stdout.readline()
-        self.endpoint = ready.partition("endpoint=")[2].partition(" ")[0]
-
-    def end(self) -> int:
-        self.process.terminate()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.log.close()
-        return self.process.wait(timeout=40)
-
-    def said(self) -> str:
-        return Path(self.log.name).read_text()
-
-
 @pytest.fixture
-def confined(tmp_path: Path) -> Iterator[Confined]:
-    server = Confined(tmp_path)
-    yield server
-    server.process.kill()
-    server.end()
+def confined(tmp_path: Path) -> Iterator[WiderowProcess]:
+    """A server that may open few files."""
+    launcher = ("/bin/sh", "-c", f'ulimit -n {LIMIT} && exec "$0" "$@"')
+    with WiderowProcess("--path", str(tmp_path / "data"), launcher=launcher) as server:
+        yield server
 
 
 def open_many(endpoint: str) -> list[socket.socket]:
@@ -81,7 +47,7 @@ def open_many(endpoint: str) -> list[socket.socket]:
     return many
 
 
-def test_five_hundred_connections_cost_the_store_nothing(confined: Confined) -> None:
+def test_five_hundred_connections_cost_the_store_nothing(confined: WiderowProcess) -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > FLOOD + 50
     with Wire(confined.endpoint) as first:
         create = create_table("T").SerializeToString()
@@ -91,7 +57,7 @@ def test_five_hundred_connections_cost_the_store_nothing(confined: Confined) -> 
         # Those who are in are served, and the store takes writes.
         for _ in range(20):
             assert first.ask(SENDER.request("PutRow", PUT)).status == 200
-        used = len(os.listdir(f"/proc/{confined.process.pid}/fd"))  # noqa: PTH208  # names only
+        used = len(os.listdir(f"/proc/{confined.pid}/fd"))  # noqa: PTH208  # names only
         assert used <= LIMIT
         for each in many:
             each.close()
@@ -102,15 +68,15 @@ def test_five_hundred_connections_cost_the_store_nothing(confined: Confined) -> 
                     break
                 assert answer.status == 503
         assert first.ask(SENDER.request("PutRow", PUT)).status == 200
-    said = confined.said()
+    said = confined.written()
     assert "few open files are allowed, so few connections open_files=64 connections=16" in said
     assert "no more writes" not in said
     assert "Traceback" not in said
-    assert confined.end() == 0
+    assert confined.stop() == 0
 
 
-def test_no_core_file_is_written(confined: Confined) -> None:
+def test_no_core_file_is_written(confined: WiderowProcess) -> None:
     # What the process holds in memory, secrets first, stays there.
-    limits = Path(f"/proc/{confined.process.pid}/limits").read_text()
+    limits = Path(f"/proc/{confined.pid}/limits").read_text()
     (line,) = [each for each in limits.splitlines() if each.startswith("Max core file size")]
     assert line.split()[4] == "0"

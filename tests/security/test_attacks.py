@@ -1,0 +1,104 @@
+"""Every attack of the table, against a server as it is started for real (`tools/hostile.py`).
+
+Several hundred requests by people without the secret, or with a key to something else. None may be
+accepted, none may find a defect, and no secret may show anywhere.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+import hostile
+from hostile import CANARY, OWNER, Attack, Report, Victim
+from widerow.testing.requests import BODIES
+
+READ: Final = {"ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"}
+WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"}
+MANAGE: Final = {
+    *("CreateTable", "UpdateTable", "DeleteTable"),
+    *("AddDefinedColumn", "DeleteDefinedColumn"),
+}
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Iterator[Victim]:
+    started = Victim(tmp_path)
+    started.start()
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    victim = Victim(tmp_path_factory.mktemp("victim"))
+    victim.start()
+    try:
+        return hostile.run(victim, list(hostile.attacks()))
+    finally:
+        victim.stop()
+
+
+def test_no_attack_is_accepted_and_none_finds_a_defect(report: Report) -> None:
+    assert report.attacks >= 1000
+    assert len(report.families) >= 15
+    assert report.accepted == []
+    assert report.defects == []
+    assert report.refused == report.attacks
+
+
+def test_the_victims_data_is_as_before(report: Report) -> None:
+    assert report.changed == 0
+
+
+def test_no_secret_shows_anywhere(report: Report) -> None:
+    # logs at their most talkative, answers, metrics, the engine's own log, a backup
+    assert report.secrets == 0
+
+
+def test_everyone_may_do_what_the_table_says_and_nothing_else(report: Report) -> None:
+    allowed: dict[str, set[str]] = {"read": set(), "write": set(), "manage": set()}
+    for action, key, may in hostile.matrix():
+        if may:
+            allowed[key].add(action)
+    assert allowed == {"read": READ, "write": WRITE, "manage": MANAGE}
+    assert report.locked_out == 0  # the others were among the attacks
+
+
+# --- what would be found -------------------------------------------------------------------------
+
+
+def test_an_accepted_attack_is_reported(victim: Victim) -> None:
+    body = BODIES["PutRow"](hostile.TABLE)
+    report = hostile.run(victim, [Attack("control", "signed", OWNER.request("PutRow", body))])
+    assert report.accepted == ["control: signed"]
+    assert report.changed == 1
+    assert report.violations == 2
+
+
+def test_an_answer_to_what_was_smuggled_in_is_reported(victim: Victim) -> None:
+    refused = OWNER.request("GetRow", b"\xff")  # a frame that is sound: what follows is answered
+    behind = OWNER.request("ListTable")
+    report = hostile.run(victim, [Attack("control", "behind", refused + behind)])
+    assert report.accepted == ["control: behind"]
+
+
+@pytest.mark.parametrize("form", [CANARY, CANARY.encode().hex()])
+def test_a_secret_that_shows_is_reported(victim: Victim, form: str) -> None:
+    report = hostile.run(victim, [Attack("control", "told", OWNER.request(form))])
+    assert report.secrets > 0  # the answer names the action that does not exist
+
+
+# --- bombs ---------------------------------------------------------------------------------------
+
+
+def test_ten_gigabytes_cost_a_tenth_of_a_second_and_64_mb_at_most(victim: Victim) -> None:
+    if not Path("/proc/self/schedstat").exists():
+        pytest.skip("needs /proc to see what a process costs")
+    costs = {name: hostile.cost_of(victim, request) for name, request in hostile.bombs()}
+    assert {name for name, cost in costs.items() if "5 MB" in name and cost.status == 400}
+    for name, cost in costs.items():
+        assert cost.status in {400, 413}, name
+        assert cost.peak_mb <= hostile.BOMB_MB, name
+        assert cost.cpu_ms <= hostile.BOMB_CPU_MS, name
