@@ -5,6 +5,7 @@
     python tools/trust.py control --disk ext4        # planted defects, each must be caught
     python tools/trust.py damage --each 40           # spoil file after file, read everything
     python tools/trust.py faults --every 1           # the n-th write, sync, ... fails (strace)
+    python tools/trust.py full --cycles 10           # the disk fills up, and gets room again (root)
 
 `python tools/trust.py kill --help` says what a suite takes. The exit code is 1 if anything was
 lost, resurrected, torn or otherwise wrong, or a planted defect went unseen. What this machine
@@ -23,9 +24,10 @@ from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from crash import faults
+from crash import faults, full
 from crash.damage import Report, damages, make_template, try_damage
 from crash.disks import why_not
+from crash.ledger import Violation
 from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
 from evidence import record, record_skipped
 
@@ -46,8 +48,8 @@ def _progress(what: str, total: int) -> Iterator[Tell]:
         yield lambda done: progress.update(task, completed=done)
 
 
-def _show(outcome: Outcome) -> None:
-    for violation in outcome.violations[:20]:
+def _show(violations: Sequence[Violation]) -> None:
+    for violation in violations[:20]:
         print(f"{violation.kind} {violation.key} {violation.told}", file=sys.stderr)
 
 
@@ -167,8 +169,32 @@ def _faults(options: argparse.Namespace) -> int:
     return int(bool(report.wrong))
 
 
+def _full(options: argparse.Namespace) -> int:
+    reason = why_not("ext4")
+    if reason:
+        record_skipped("disk full and back", reason)
+        return 0
+    begun = time.monotonic()
+    with (
+        TemporaryDirectory(prefix="widerow-full-") as directory,
+        _progress("times full", options.cycles) as tell,
+    ):
+        outcome = full.run_full(Path(directory), options.cycles, seed=options.seed, tell=tell)
+    _show(outcome.violations)
+    record(
+        "disk full and back",
+        volume=outcome.cycles,
+        unit="times full",
+        violations=len(outcome.violations),
+        seconds=time.monotonic() - begun,
+        seed=options.seed,
+        facts=outcome.facts,
+    )
+    return int(bool(outcome.violations))
+
+
 def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) -> int:
-    _show(outcome)
+    _show(outcome.violations)
     record(
         check,
         volume=outcome.cuts,
@@ -199,11 +225,13 @@ def _parser() -> argparse.ArgumentParser:
     failing = suites.add_parser("faults", help="the n-th call of a kind fails (strace)")
     failing.set_defaults(run=_faults)
     failing.add_argument("--every", type=int, default=9, help="only every so many (%(default)s)")
-    for suite in (kill, power):
+    filling = suites.add_parser("full", help="the disk fills up, and gets room again (root)")
+    filling.set_defaults(run=_full)
+    for suite in (kill, power, filling):
         suite.add_argument("--cycles", type=int, default=20, help="how many (%(default)s)")
     for suite in (power, control):
         suite.add_argument("--disk", choices=("ext4", "xfs"), default="ext4")
-    for suite in (kill, power, control, damage):
+    for suite in (kill, power, control, damage, filling):
         suite.add_argument("--seed", type=int, default=1)
     return parser
 

@@ -152,7 +152,8 @@ class Ledger:
         """No answer, one that came too late, or one that says that nobody knows."""
         for change in self._open.pop(sequence):
             row = self._row(change.key)
-            row.possible += [_after(state, sequence, change) for state in row.possible]
+            happened = [_after(state, sequence, change) for state in row.possible]
+            row.possible += [state for state in happened if state not in row.possible]
         self.indeterminate += 1
         self._write("open", sequence)
 
@@ -162,18 +163,21 @@ class Ledger:
         if row is not None:
             row.seen = max(row.seen, sequence)
 
-    def verify(self, found: Mapping[Key, Mapping[str, tuple[int, Value]]]) -> Iterable[Violation]:
+    def verify(
+        self, found: Mapping[Key, Mapping[str, tuple[int, Value]]], *, settle: bool = True
+    ) -> Iterable[Violation]:
         """Compare with what a read of everything found: for each row its columns with versions.
 
-        What was open is settled by it: from now on the row is what was found.
+        What was open is settled by it: from now on the row is what was found. Not so with `settle`
+        false: before the store was opened again, a change that is open may still appear.
         """
         for key in self._rows.keys() | found.keys():
-            violation = self.verify_row(key, found.get(key))
+            violation = self.verify_row(key, found.get(key), settle=settle)
             if violation is not None:
                 yield violation
 
     def verify_row(
-        self, key: Key, found: Mapping[str, tuple[int, Value]] | None
+        self, key: Key, found: Mapping[str, tuple[int, Value]] | None, *, settle: bool = True
     ) -> Violation | None:
         """As `verify`, one row."""
         row = self._row(key)
@@ -191,7 +195,8 @@ class Ledger:
         fitting = [state for state in row.possible if state.columns == columns]
         if not fitting:
             return self._judge(key, row, columns)
-        row.possible = fitting[-1:]
+        if settle:
+            row.possible = fitting[-1:]
         if columns and COUNTER not in columns and max(columns.values()) < row.seen:
             return Violation("lost", key, f"a reader had seen change {row.seen}, now {columns}")
         return None
