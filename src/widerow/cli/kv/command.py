@@ -1,0 +1,158 @@
+"""What a command is: a name, flags, and a function; and how words become its arguments (cli §1)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from widerow.cli.kv.faults import ArgumentFault, UsageFault
+from widerow.cli.kv.session import Session
+
+__all__ = ["Arguments", "Command", "Entry", "Flag", "Group", "matching", "missing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """A flag, typed exactly; with `value` it takes a word, which usages show as `<value>`."""
+
+    name: str
+    value: str = ""
+    required: bool = False
+    repeated: bool = False
+
+    @property
+    def shown(self) -> str:
+        """As usages show it."""
+        text = f"{self.name} <{self.value}>" if self.value else self.name
+        text = text if self.required else f"[{text}]"
+        return f"{text}…" if self.repeated else text
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What followed the name of a command: its flags with their values, in order, and words."""
+
+    pairs: tuple[tuple[str, str], ...]
+    words: tuple[str, ...] = ()
+
+    def has(self, flag: str) -> bool:
+        """Whether the flag was given."""
+        return any(name == flag for name, _ in self.pairs)
+
+    def get(self, flag: str) -> str | None:
+        """The value of a flag, or None."""
+        return next((value for name, value in self.pairs if name == flag), None)
+
+    def need(self, flag: str) -> str:
+        """The value of a flag that the command requires."""
+        value = self.get(flag)
+        assert value is not None
+        return value
+
+    def all(self, flag: str) -> list[str]:
+        """Every value of a repeated flag, in order."""
+        return [value for name, value in self.pairs if name == flag]
+
+    def number(self, flag: str) -> int | None:
+        """The value of a flag that takes a number from 0 up. Raises `ArgumentFault`."""
+        value = self.get(flag)
+        if value is None:
+            return None
+        if not value.isascii() or not value.isdigit() or len(value) > 18:
+            raise ArgumentFault(value)
+        return int(value)
+
+
+Run = Callable[[Session, Arguments], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command without sub-commands.
+
+    `shortest`: how many characters of the name are enough. `takes`: how many words without a flag
+    it wants at least and at most, named in `words`. `check` refuses arguments before anything is
+    done, `strange` words an unknown flag. `run` does it and answers what is printed, or None.
+    """
+
+    name: str
+    shortest: int
+    description: str
+    run: Run
+    flags: tuple[Flag, ...] = ()
+    takes: tuple[int, int] = (0, 0)
+    words: str = ""
+    check: Callable[[Arguments], None] | None = None
+    strange: str = "Unknown argument"
+
+    def syntax(self, path: str) -> str:
+        """The usage, for a command typed as `path`."""
+        flags = [flag.shown for flag in self.flags]
+        return " ".join(part for part in (path, self.words, *flags) if part)
+
+    @property
+    def own_flags(self) -> Mapping[str, Flag]:
+        """Its flags by name."""
+        return {flag.name: flag for flag in self.flags}
+
+    def parse(self, words: Sequence[str]) -> Arguments:
+        """The arguments. Raises `UsageFault` for words it does not know or that are missing."""
+        flags = self.own_flags
+        pairs: list[tuple[str, str]] = []
+        plain: list[str] = []
+        rest = iter(words)
+        for word in rest:
+            flag = flags.get(word)
+            if flag is not None:
+                pairs.append((word, self._value(flag, pairs, rest)))
+            elif len(plain) < self.takes[1]:
+                plain.append(word)
+            else:
+                raise UsageFault(f"{self.strange}: {word}")
+        if len(plain) < self.takes[0]:
+            raise UsageFault(
+                f"Incorrect number of arguments for command: {self.name}", incomplete=True
+            )
+        given = Arguments(tuple(pairs), tuple(plain))
+        for flag in self.flags:
+            if flag.required and not given.has(flag.name):
+                raise missing(flag.name, self.name)
+        if self.check is not None:
+            self.check(given)
+        return given
+
+    def _value(self, flag: Flag, pairs: Sequence[tuple[str, str]], rest: Iterator[str]) -> str:
+        if not flag.repeated and any(name == flag.name for name, _ in pairs):
+            raise UsageFault(f"Flag {flag.name} is given twice")
+        if not flag.value:
+            return ""
+        value = next(rest, None)
+        if value is None:
+            raise UsageFault(f"Flag {flag.name} requires an argument", incomplete=True)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A command with sub-commands, in alphabetical order."""
+
+    name: str
+    shortest: int
+    description: str
+    commands: tuple[Command, ...] = field(default=())
+
+
+Entry = Command | Group
+
+
+def matching(typed: str, entries: Sequence[Entry]) -> Entry | None:
+    """The first entry in alphabetical order that `typed` is enough of, whatever its case."""
+    wanted = typed.lower()
+    for entry in sorted(entries, key=lambda each: each.name):
+        enough = len(wanted) >= min(entry.shortest, len(entry.name))
+        if enough and entry.name.startswith(wanted):
+            return entry
+    return None
+
+
+def missing(what: str, command: str) -> UsageFault:
+    """A required argument is not there (yet)."""
+    return UsageFault(f"Missing required argument ({what}) for command: {command}", incomplete=True)

@@ -1,0 +1,114 @@
+"""What a command answers when it cannot be done, with its exit code (cli §1).
+
+| class | printed | exit code |
+|---|---|---|
+| `UsageFault` | the message, the usage, what the command does | 64 |
+| `ArgumentFault` | `Invalid argument: …` and the usage | 65 |
+| `CommandFault` | `Error handling command <line>: …` | 1 |
+| `PlanFault` | the vendor's class name, a colon, the text | 1 |
+"""
+
+from typing import ClassVar, Final
+
+__all__ = [
+    "EXIT_ARGUMENT",
+    "EXIT_FAILED",
+    "EXIT_OK",
+    "EXIT_USAGE",
+    "ArgumentFault",
+    "CommandFault",
+    "Fault",
+    "NotFoundFault",
+    "PlanFault",
+    "UnreadableFault",
+    "UsageFault",
+    "usage",
+]
+
+EXIT_OK: Final = 0
+EXIT_FAILED: Final = 1
+EXIT_USAGE: Final = 64
+EXIT_ARGUMENT: Final = 65
+
+
+class Fault(Exception):
+    """A command was not done. `str` is the message without what surrounds it."""
+
+    exit_code: ClassVar[int] = EXIT_FAILED
+
+    def text(self, line: str, syntax: str, description: str) -> str:
+        """What is printed, given the line as typed and the help of its command."""
+        raise NotImplementedError
+
+
+class UsageFault(Fault):
+    """The command was called in a way it cannot be.
+
+    `incomplete`: what is missing may still be typed, so the shell goes on reading (cli §1).
+    """
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, message: str, *, incomplete: bool = False) -> None:
+        """Carry the message."""
+        super().__init__(message)
+        self.incomplete = incomplete
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """The message and the whole help."""
+        return "\n".join((str(self), *usage(syntax, description)))
+
+
+class NotFoundFault(UsageFault):
+    """There is no such command; the message has the list of those that are."""
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """The message alone: it brings its own list."""
+        return str(self)
+
+
+class ArgumentFault(Fault):
+    """An argument has a value that the command cannot take."""
+
+    exit_code = EXIT_ARGUMENT
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """The message and the syntax."""
+        shown = f"Invalid argument: {self}"
+        return f"{shown}\n\tUsage: {syntax}" if syntax else shown
+
+
+class UnreadableFault(Fault):
+    """A file cannot be read or written; the message says which."""
+
+    exit_code = EXIT_ARGUMENT
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """The message alone."""
+        return str(self)
+
+
+class CommandFault(Fault):
+    """The command was understood and failed."""
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """The line as typed and the message."""
+        return f"Error handling command {line}: {self}"
+
+
+class PlanFault(Fault):
+    """A plan was refused; `kind` is the vendor's class name, which scripts look for (cli §4)."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        """Carry both."""
+        super().__init__(message)
+        self.kind = kind
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """As the vendor's server reports it."""
+        return f"oracle.kv.impl.admin.{self.kind}:{self}"
+
+
+def usage(syntax: str, description: str) -> tuple[str, str]:
+    """The two lines of a command's help."""
+    return f"Usage: {syntax}", "\t" + description.replace("\n", "\n\t")
