@@ -67,6 +67,7 @@ TYPE_DEPTH_MAX: Final = 32  # types in types; definitions are walked recursively
 VALUE_DEPTH_MAX: Final = 128  # values in values; they are walked recursively
 TTL_HOURS_MAX: Final = 2**31 - 1  # what four bytes of a row's header hold, from 1970 on
 NUMBER_DIGITS_MAX: Final = 10_000  # a NUMBER; arithmetic on longer ones is an attack
+SCRIPT_DEPTH_MAX: Final = 16  # scripts of the shell that load each other; one may load itself
 
 # --- wire ------------------------------------------------------------------------------------
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (§17)

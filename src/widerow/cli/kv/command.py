@@ -80,7 +80,7 @@ class Command:
     flags: tuple[Flag, ...] = ()
     takes: tuple[int, int] = (0, 0)
     words: str = ""
-    check: Callable[[Arguments], None] | None = None
+    check: Callable[[Session, Arguments], None] | None = None
     strange: str = "Unknown argument"
 
     def syntax(self, path: str) -> str:
@@ -93,7 +93,7 @@ class Command:
         """Its flags by name."""
         return {flag.name: flag for flag in self.flags}
 
-    def parse(self, words: Sequence[str]) -> Arguments:
+    def parse(self, session: Session, words: Sequence[str]) -> Arguments:
         """The arguments. Raises `UsageFault` for words it does not know or that are missing."""
         flags = self.own_flags
         pairs: list[tuple[str, str]] = []
@@ -116,7 +116,7 @@ class Command:
             if flag.required and not given.has(flag.name):
                 raise missing(flag.name, self.name)
         if self.check is not None:
-            self.check(given)
+            self.check(session, given)
         return given
 
     def _value(self, flag: Flag, pairs: Sequence[tuple[str, str]], rest: Iterator[str]) -> str:

@@ -8,7 +8,7 @@
 | `PlanFault` | the vendor's class name, a colon, the text | 1 |
 """
 
-from typing import ClassVar, Final
+from typing import Final
 
 __all__ = [
     "EXIT_ARGUMENT",
@@ -18,8 +18,8 @@ __all__ = [
     "ArgumentFault",
     "CommandFault",
     "Fault",
-    "NotFoundFault",
     "PlanFault",
+    "ScriptFault",
     "UnreadableFault",
     "UsageFault",
     "usage",
@@ -34,7 +34,7 @@ EXIT_ARGUMENT: Final = 65
 class Fault(Exception):
     """A command was not done. `str` is the message without what surrounds it."""
 
-    exit_code: ClassVar[int] = EXIT_FAILED
+    exit_code: int = EXIT_FAILED
 
     def text(self, line: str, syntax: str, description: str) -> str:
         """What is printed, given the line as typed and the help of its command."""
@@ -42,29 +42,23 @@ class Fault(Exception):
 
 
 class UsageFault(Fault):
-    """The command was called in a way it cannot be.
+    """The command was called in a way it cannot be, or there is no such command.
 
     `incomplete`: what is missing may still be typed, so the shell goes on reading (cli §1).
+    `help_text` stands for the help of a command where there is none.
     """
 
     exit_code = EXIT_USAGE
 
-    def __init__(self, message: str, *, incomplete: bool = False) -> None:
+    def __init__(self, message: str, *, incomplete: bool = False, help_text: str = "") -> None:
         """Carry the message."""
         super().__init__(message)
         self.incomplete = incomplete
+        self.help_text = help_text
 
     def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
         """The message and the whole help."""
-        return "\n".join((str(self), *usage(syntax, description)))
-
-
-class NotFoundFault(UsageFault):
-    """There is no such command; the message has the list of those that are."""
-
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """The message alone: it brings its own list."""
-        return str(self)
+        return f"{self}\n{self.help_text or usage(syntax, description)}"
 
 
 class ArgumentFault(Fault):
@@ -79,13 +73,26 @@ class ArgumentFault(Fault):
 
 
 class UnreadableFault(Fault):
-    """A file cannot be read or written; the message says which."""
+    """A file that a command needs cannot be read; the message says which."""
 
     exit_code = EXIT_ARGUMENT
 
     def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
         """The message alone."""
         return str(self)
+
+
+class ScriptFault(Fault):
+    """A command of a script failed, and said so; the script has its exit code."""
+
+    def __init__(self, exit_code: int) -> None:
+        """Carry the exit code."""
+        super().__init__()
+        self.exit_code = exit_code
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # was said
+        """Nothing more."""
+        return ""
 
 
 class CommandFault(Fault):
@@ -109,6 +116,6 @@ class PlanFault(Fault):
         return f"oracle.kv.impl.admin.{self.kind}:{self}"
 
 
-def usage(syntax: str, description: str) -> tuple[str, str]:
-    """The two lines of a command's help."""
-    return f"Usage: {syntax}", "\t" + description.replace("\n", "\n\t")
+def usage(syntax: str, description: str) -> str:
+    """The help of a command: its usage and what it does."""
+    return f"Usage: {syntax}\n\t" + description.replace("\n", "\n\t")

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from widerow.cli.kv.store import Store
 from widerow.clock import Clock
 from widerow.model.typed.table import TypedTable
-from widerow.nosql import Store
 
 if TYPE_CHECKING:
     from widerow.cli.kv.command import Entry
 
 __all__ = ["Mode", "Screen", "Session", "Staged"]
+
+_HEIGHT: Final = 24  # where there is no terminal to ask
 
 
 class Screen(Protocol):
@@ -69,7 +71,6 @@ class Session:
     timing: bool = False
     page: int | None = None
     paging: bool = True
-    json: str = ""
     interactive: bool = False
     finished: bool = False
     depth: int = 0
@@ -90,6 +91,13 @@ class Session:
     def continuation(self) -> str:
         """What is shown before a line that goes on, as wide as the prompt."""
         return "-> ".rjust(len(self.prompt))
+
+    @property
+    def page_height(self) -> int:
+        """How many lines of a result are shown at a time."""
+        if self.page is not None:
+            return self.page
+        return self.screen.height if self.screen is not None else _HEIGHT
 
     def qualified(self, name: str, namespace: str | None = None) -> str:
         """The full name of a table: `[namespace:]name`, in the session's namespace by default."""

@@ -1,0 +1,195 @@
+"""Running one command: which it is, what it answers, what goes wrong (cli §1)."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from widerow.cli.kv.command import Command, Group, matching
+from widerow.cli.kv.faults import (
+    EXIT_OK,
+    CommandFault,
+    Fault,
+    UsageFault,
+    usage,
+)
+from widerow.cli.kv.help import HELP, HELP_WORDS, command_list, group_usage
+from widerow.cli.kv.session import Mode, Session
+from widerow.cli.kv.wording import worded
+from widerow.cli.kv.words import split_words
+from widerow.errors import WiderowError
+from widerow.model.typed.json_rows import dumps
+
+__all__ = ["execute", "execute_words", "incomplete"]
+
+_SWITCHES: Final = ("-verbose", "-json", "-json-v1")
+_SUCCEEDED, _FAILED = 5000, 5100  # return codes of reports
+# The names of a report's members, as the vendor has them now and had them before.
+_MEMBERS: Final = {
+    "-json": ("operation", "returnCode", "description", "returnValue"),
+    "-json-v1": ("operation", "return_code", "description", "return_value"),
+}
+
+
+class _Found(NamedTuple):
+    """A command, as it is called and with its arguments still as words."""
+
+    command: Command
+    path: str
+    words: list[str]
+
+    @property
+    def syntax(self) -> str:
+        """Its usage."""
+        return self.command.syntax(self.path)
+
+
+def incomplete(session: Session, line: str) -> bool:
+    """Whether `line` lacks an argument that may still follow. Does nothing else."""
+    try:
+        found = _find(session, split_words(line))
+        if found is not None and not _asks_help(found):
+            found.command.parse(session, _without_switches(found)[0])
+    except UsageFault as fault:
+        return fault.incomplete
+    except Fault:
+        return False
+    return False
+
+
+def execute(session: Session, line: str) -> int:
+    """Run one command; print what it answers; return its exit code."""
+    return execute_words(session, line, split_words(line))
+
+
+def execute_words(session: Session, line: str, words: Sequence[str]) -> int:
+    """The same for words that were taken apart already; `line` is shown and remembered."""
+    session.history.append(line)
+    started = session.clock.monotonic_ns()
+    timed = session.timing
+    code = _execute(session, line, words)
+    if timed:
+        seconds, rest = divmod(session.clock.monotonic_ns() - started, 1_000_000_000)
+        session.write(f"\nTime: {seconds}sec {rest // 1_000_000}ms")
+    return code
+
+
+def _execute(session: Session, line: str, words: Sequence[str]) -> int:
+    mode = session.mode
+    try:
+        found = _find(session, words)
+    except Fault as fault:
+        session.write(fault.text(line, "", ""))
+        return fault.exit_code
+    if found is None:
+        return EXIT_OK
+    if _asks_help(found):
+        session.write(usage(found.syntax, found.command.description))
+        return EXIT_OK
+    kept, switches = _without_switches(found)
+    verbose, session.verbose = session.verbose, session.verbose or "-verbose" in switches
+    session.value = None
+    code, text = _guarded(line, found, lambda: _run(session, found.command, kept))
+    if "-verbose" in switches:
+        session.verbose = verbose
+    members = next((_MEMBERS[name] for name in switches if name in _MEMBERS), None)
+    if members is not None:
+        text = _report(found.path, members, code, text, session.value)
+    if text:
+        session.write(text)
+    return code or _afterwards(session, mode, found, line)
+
+
+def _run(session: Session, command: Command, words: Sequence[str]) -> str | None:
+    return command.run(session, command.parse(session, words))
+
+
+def _guarded(line: str, found: _Found, act: Callable[[], str | None]) -> tuple[int, str | None]:
+    """What `act` answers, or what is printed instead, and the exit code."""
+    fault: Fault
+    try:
+        return EXIT_OK, act()
+    except Fault as error:
+        fault = error
+    except WiderowError as error:
+        fault = CommandFault(worded(error))
+    except OSError as error:
+        fault = CommandFault(f"{error.strerror or error}: {error.filename or found.path}")
+    return fault.exit_code, fault.text(line, found.syntax, found.command.description)
+
+
+def _afterwards(session: Session, mode: Mode, found: _Found, line: str) -> int:
+    """What the mode has to say once a command of it was done (the whole definition, cli §3)."""
+    check = mode.after
+    if check is None or found.command is HELP:
+        return EXIT_OK
+
+    def act() -> None:
+        check(mode)
+
+    code, text = _guarded(line, found, act)
+    if text is not None:
+        session.write(text)
+    return code
+
+
+def _find(session: Session, words: Sequence[str]) -> _Found | None:
+    """The command that `words` begin with; None where there are none. Raises `UsageFault`."""
+    if not words:
+        return None
+    mode = session.mode
+    name = "help" if words[0] == "?" else words[0]
+    entry = matching(name, mode.commands)
+    if entry is None:
+        if mode.level is None:
+            listed = command_list(mode.commands)
+            raise UsageFault(f"Could not find command: {words[0]}", help_text=listed)
+        commands = [each for each in mode.commands if isinstance(each, Command)]
+        raise UsageFault(
+            f"Could not find  subcommand: {words[0]}", help_text=group_usage("", commands)
+        )
+    if isinstance(entry, Command):
+        return _Found(entry, entry.name, list(words[1:]))
+    return _find_in(entry, words)
+
+
+def _find_in(group: Group, words: Sequence[str]) -> _Found:
+    shown = group_usage(group.name, group.commands, group.description)
+    if len(words) == 1:
+        message = f"Incorrect number of arguments for command: {group.name}"
+        raise UsageFault(message, incomplete=True, help_text=shown)
+    if words[1] in HELP_WORDS:
+        return _Found(HELP, "help", [group.name, *words[2:3]])
+    command = matching(words[1], group.commands)
+    if not isinstance(command, Command):
+        raise UsageFault(f"Could not find {group.name} subcommand: {words[1]}", help_text=shown)
+    return _Found(command, f"{group.name} {command.name}", list(words[2:]))
+
+
+def _asks_help(found: _Found) -> bool:
+    return found.command is not HELP and found.words[:1] != [] and found.words[0] in HELP_WORDS
+
+
+def _without_switches(found: _Found) -> tuple[list[str], list[str]]:
+    """The words of a command without those that every command takes, and those taken out."""
+    own = {flag.name for flag in found.command.flags}
+    taken = [word for word in found.words if word in _SWITCHES and word not in own]
+    return [word for word in found.words if word not in taken], taken
+
+
+def _report(
+    operation: str,
+    members: tuple[str, ...],
+    code: int,
+    text: str | None,
+    value: Any,  # noqa: ANN401  # what the command answers with
+) -> str:
+    """The answer of a command as a JSON document."""
+    succeeded = code == EXIT_OK
+    answer = value if value is not None else (text or "").strip("\n") or None
+    described = "Operation ends successfully" if succeeded else (text or "")
+    values = (
+        operation,
+        _SUCCEEDED if succeeded else _FAILED,
+        described,
+        answer if succeeded else None,
+    )
+    return dumps(dict(zip(members, values, strict=True)), pretty=True)

@@ -1,0 +1,59 @@
+"""What `help` shows: the commands, the sub-commands of one, the usage of one (cli §1)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from widerow.cli.kv.command import Arguments, Command, Entry, Group, matching
+from widerow.cli.kv.faults import UsageFault, usage
+from widerow.cli.kv.session import Session
+
+__all__ = ["HELP", "HELP_WORDS", "command_list", "group_usage"]
+
+HELP_WORDS: Final = frozenset(("-help", "--help", "help", "?"))
+
+
+def command_list(entries: Sequence[Entry]) -> str:
+    """The names of all commands, one a line."""
+    names = sorted(entry.name for entry in entries)
+    return "\n\t".join(("Commands:", *names))
+
+
+def group_usage(name: str, commands: Sequence[Command], description: str = "") -> str:
+    """The usage of a command with sub-commands."""
+    names = " |\n\t".join(sorted(command.name for command in commands))
+    lines = f"Usage: {name} {names}".replace("Usage:  ", "Usage: ")
+    return f"{description}\n{lines}" if description else lines
+
+
+def _help(session: Session, given: Arguments) -> str:
+    entries = session.mode.commands
+    if not given.words:
+        if session.mode.level is not None:
+            return group_usage("", _commands(entries))
+        return f"{command_list(entries)}\nhelp <command> says more of one."
+    entry = matching(given.words[0], entries)
+    if isinstance(entry, Group) and len(given.words) > 1:
+        command = matching(given.words[1], entry.commands)
+        if isinstance(command, Command):
+            return usage(command.syntax(f"{entry.name} {command.name}"), command.description)
+        entry = None
+    if entry is None:
+        asked = " ".join(given.words)
+        raise UsageFault(f"Could not find command: {asked}", help_text=command_list(entries))
+    if isinstance(entry, Group):
+        return group_usage(entry.name, entry.commands, entry.description)
+    return usage(entry.syntax(entry.name), entry.description)
+
+
+def _commands(entries: Sequence[Entry]) -> list[Command]:
+    return [entry for entry in entries if isinstance(entry, Command)]
+
+
+HELP: Final = Command(
+    name="help",
+    shortest=1,
+    description="Says which commands there are, or what one of them does.",
+    run=_help,
+    takes=(0, 2),
+    words="[command [sub-command]]",
+)

@@ -1,0 +1,1 @@
+"""Commands about the shell itself (cli §6)."""

@@ -1,0 +1,78 @@
+"""`widerow kv`: open the store, then one command, a script, or a conversation (cli §1)."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from widerow.cli.kv.dispatch import execute_words
+from widerow.cli.kv.faults import EXIT_FAILED, EXIT_OK
+from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
+from widerow.cli.kv.script import run_lines
+from widerow.cli.kv.session import Mode, Session
+from widerow.cli.kv.store import Store
+from widerow.cli.kv.target import NO_SERVER, open_target
+from widerow.cli.kv.top import COMMANDS
+from widerow.errors import WiderowError
+from widerow.server.system import SystemClock
+
+__all__ = ["new_session", "run_shell"]
+
+PROMPT: Final = "kv"
+
+
+def run_shell(path: str | None, endpoint: str | None, words: Sequence[str]) -> int:
+    """Run `words` as one command, or what standard input has, and return the exit code."""
+    if endpoint is not None:
+        sys.stderr.write(f"widerow kv: {NO_SERVER}\n")
+        return EXIT_FAILED
+    try:
+        store = _opened(path or "widerow-data")
+    except WiderowError as error:
+        sys.stderr.write(f"widerow kv: {error}\n")
+        return EXIT_FAILED
+    session = new_session(store)
+    try:
+        return _run(session, words)
+    finally:
+        session.store.close()
+
+
+def new_session(store: Store) -> Session:
+    """A shell on an open store, whose answers go to standard output."""
+    return Session(
+        store=store,
+        clock=SystemClock(),
+        write=_print,
+        modes=[Mode(PROMPT, COMMANDS)],
+        reopen=open_target,
+    )
+
+
+def _opened(path: str) -> Store:
+    new = not Path(path).exists()
+    store = open_target(path)
+    if new:
+        sys.stderr.write(f"widerow kv: made a new store in {path}\n")
+    return store
+
+
+def _run(session: Session, words: Sequence[str]) -> int:
+    if len(words) == 1:
+        return run_lines(session, words, stop=True)
+    if words:
+        return execute_words(session, " ".join(words), words)
+    if not sys.stdin.isatty():
+        return run_lines(session, sys.stdin, stop=False)
+    session.screen = Terminal()
+    save = prepare_terminal(session)
+    try:
+        converse(session, input)
+    finally:
+        save()
+    return EXIT_OK
+
+
+def _print(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

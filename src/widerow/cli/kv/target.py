@@ -1,0 +1,25 @@
+"""Which store a shell works on: a directory, opened at once or not at all."""
+
+from typing import Final
+
+from widerow import nosql
+from widerow.cli.kv.store import Store
+from widerow.errors import StoreLocked
+
+__all__ = ["NO_SERVER", "open_target"]
+
+NO_SERVER: Final = (
+    "widerow serves no NoSQL protocol over the network yet, so the shell cannot work through a "
+    "server. Stop the server and use: widerow kv --path DIR"
+)
+
+
+def open_target(path: str) -> Store:
+    """The store in a directory. Raises: `StoreLocked`, at once, if another process has it open."""
+    try:
+        return nosql.open(path)
+    except StoreLocked as error:
+        raise StoreLocked(
+            f"{error}. The shell has a store to itself: if a server (widerow serve) or another "
+            "shell holds this one, stop it first; nothing was opened or changed"
+        ) from error

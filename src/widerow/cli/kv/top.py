@@ -1,0 +1,30 @@
+"""The commands that are understood outside build mode (cli §7), one line each."""
+
+from typing import Final
+
+from widerow.cli.kv.command import Entry
+from widerow.cli.kv.help import HELP
+from widerow.cli.kv.settings.connect import CONNECT
+from widerow.cli.kv.settings.exit import EXIT, QUIT
+from widerow.cli.kv.settings.history import HISTORY
+from widerow.cli.kv.settings.load import LOAD
+from widerow.cli.kv.settings.namespace import NAMESPACE
+from widerow.cli.kv.settings.page import PAGE
+from widerow.cli.kv.settings.switch import TIMER, VERBOSE
+from widerow.cli.kv.tables.commands import TABLE
+
+__all__ = ["COMMANDS"]
+
+COMMANDS: Final[tuple[Entry, ...]] = (
+    CONNECT,
+    EXIT,
+    HELP,
+    HISTORY,
+    LOAD,
+    NAMESPACE,
+    PAGE,
+    QUIT,
+    TABLE,
+    TIMER,
+    VERBOSE,
+)
