@@ -18,6 +18,7 @@ __all__ = [
     "ArgumentFault",
     "CommandFault",
     "Fault",
+    "PlainFault",
     "PlanFault",
     "ScriptFault",
     "UnreadableFault",
@@ -101,6 +102,14 @@ class CommandFault(Fault):
     def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
         """The line as typed and the message."""
         return f"Error handling command {line}: {self}"
+
+
+class PlainFault(Fault):
+    """The command failed, and the message says so in its own words."""
+
+    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
+        """The message alone."""
+        return str(self)
 
 
 class PlanFault(Fault):

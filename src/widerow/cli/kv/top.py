@@ -4,6 +4,7 @@ from typing import Final
 
 from widerow.cli.kv.command import Entry
 from widerow.cli.kv.help import HELP
+from widerow.cli.kv.plans.commands import PLAN
 from widerow.cli.kv.settings.connect import CONNECT
 from widerow.cli.kv.settings.exit import EXIT, QUIT
 from widerow.cli.kv.settings.history import HISTORY
@@ -11,6 +12,7 @@ from widerow.cli.kv.settings.load import LOAD
 from widerow.cli.kv.settings.namespace import NAMESPACE
 from widerow.cli.kv.settings.page import PAGE
 from widerow.cli.kv.settings.switch import TIMER, VERBOSE
+from widerow.cli.kv.show.commands import SHOW
 from widerow.cli.kv.tables.commands import TABLE
 
 __all__ = ["COMMANDS"]
@@ -23,7 +25,9 @@ COMMANDS: Final[tuple[Entry, ...]] = (
     LOAD,
     NAMESPACE,
     PAGE,
+    PLAN,
     QUIT,
+    SHOW,
     TABLE,
     TIMER,
     VERBOSE,

@@ -1,0 +1,1 @@
+"""`show …`: what the store has (cli §4, §5)."""
