@@ -67,6 +67,7 @@ TYPE_DEPTH_MAX: Final = 32  # types in types; definitions are walked recursively
 VALUE_DEPTH_MAX: Final = 128  # values in values; they are walked recursively
 TTL_HOURS_MAX: Final = 2**31 - 1  # what four bytes of a row's header hold, from 1970 on
 NUMBER_DIGITS_MAX: Final = 10_000  # a NUMBER; arithmetic on longer ones is an attack
+PLANS_KEPT_MAX: Final = 1000  # of a store's plans; older ones have done their work
 SCRIPT_DEPTH_MAX: Final = 16  # scripts of the shell that load each other; one may load itself
 
 # --- wire ------------------------------------------------------------------------------------

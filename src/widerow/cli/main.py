@@ -63,6 +63,18 @@ _COMPAT_EXAMPLES: Final = """Examples:
 
 `widerow compat --json`
 """
+_KV_EXAMPLES: Final = """Examples:
+
+`widerow kv --path ./products` — a conversation; `help` lists the commands
+
+`widerow kv --path ./products show tables` — one command
+
+`widerow kv --path ./products load -file create-tables.kv` — a script, until a command fails
+
+`widerow kv --path ./products < create-tables.kv` — a script, to its end
+
+Exit codes: 0 done, 1 the command failed, 64 wrong usage, 65 wrong argument or unreadable file.
+"""
 _CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
 _STORE_SETTINGS: Final = ("path", "store", "cache_mb")
 _METAVARS: Final = {
@@ -196,6 +208,41 @@ def compat(
     from widerow.cli.compat import show_compatibility  # noqa: PLC0415  # only this command
 
     show_compatibility(as_json=as_json, supported=supported)
+
+
+@app.command(
+    epilog=_KV_EXAMPLES,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)
+def kv(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[COMMAND]...", help="One command of the shell.", show_default=False
+        ),
+    ] = None,
+    *,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="The store, which no server may have open; widerow-data if left out.",
+            show_default=False,
+        ),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="A server to work through. Not possible yet: no server speaks a NoSQL protocol.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Work on typed tables (Oracle NoSQL's model) with the commands of its admin shell."""
+    from widerow.cli.kv.start import run_shell  # noqa: PLC0415  # only this command
+
+    raise typer.Exit(run_shell(path, endpoint, words or ()))
 
 
 def main() -> None:

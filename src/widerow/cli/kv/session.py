@@ -1,10 +1,10 @@
 """What the shell remembers between two commands."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from widerow.cli.kv.store import Store
+from widerow.nosql import Store
 from widerow.clock import Clock
 from widerow.model.typed.table import TypedTable
 
@@ -71,7 +71,6 @@ class Session:
     timing: bool = False
     page: int | None = None
     paging: bool = True
-    interactive: bool = False
     finished: bool = False
     depth: int = 0
     value: Any = None
@@ -103,3 +102,16 @@ class Session:
         """The full name of a table: `[namespace:]name`, in the session's namespace by default."""
         space = self.namespace if namespace is None else namespace
         return name if ":" in name or not space else f"{space}:{name}"
+
+    def show(self, lines: Iterable[str]) -> int:
+        """Print many lines, a page at a time where someone watches; how many were printed."""
+        height = self.page_height if self.screen is not None and self.paging else 0
+        count = 0
+        for line in lines:
+            if self.screen is not None and height and count and count % height == 0:
+                first = count - height + 1
+                if not self.screen.more(f"--More--({first}~{count})"):
+                    break
+            self.write(line)
+            count += 1
+        return count

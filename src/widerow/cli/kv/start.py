@@ -10,7 +10,7 @@ from widerow.cli.kv.faults import EXIT_FAILED, EXIT_OK
 from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
 from widerow.cli.kv.script import run_lines
 from widerow.cli.kv.session import Mode, Session
-from widerow.cli.kv.store import Store
+from widerow.nosql import Store
 from widerow.cli.kv.target import NO_SERVER, open_target
 from widerow.cli.kv.top import COMMANDS
 from widerow.errors import WiderowError
@@ -59,7 +59,7 @@ def _opened(path: str) -> Store:
 
 def _run(session: Session, words: Sequence[str]) -> int:
     if len(words) == 1:
-        return run_lines(session, words, stop=True)
+        return run_lines(session, words, stop=False)
     if words:
         return execute_words(session, " ".join(words), words)
     if not sys.stdin.isatty():

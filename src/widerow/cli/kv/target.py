@@ -3,7 +3,7 @@
 from typing import Final
 
 from widerow import nosql
-from widerow.cli.kv.store import Store
+from widerow.nosql import Store
 from widerow.errors import StoreLocked
 
 __all__ = ["NO_SERVER", "open_target"]

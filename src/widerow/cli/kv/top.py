@@ -3,8 +3,12 @@
 from typing import Final
 
 from widerow.cli.kv.command import Entry
+from widerow.cli.kv.data.aggregate import AGGREGATE
+from widerow.cli.kv.data.delete import DELETE
+from widerow.cli.kv.data.get import GET
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.plans.commands import PLAN
+from widerow.cli.kv.put.table import PUT
 from widerow.cli.kv.settings.connect import CONNECT
 from widerow.cli.kv.settings.exit import EXIT, QUIT
 from widerow.cli.kv.settings.history import HISTORY
@@ -18,14 +22,18 @@ from widerow.cli.kv.tables.commands import TABLE
 __all__ = ["COMMANDS"]
 
 COMMANDS: Final[tuple[Entry, ...]] = (
+    AGGREGATE,
     CONNECT,
+    DELETE,
     EXIT,
+    GET,
     HELP,
     HISTORY,
     LOAD,
     NAMESPACE,
     PAGE,
     PLAN,
+    PUT,
     QUIT,
     SHOW,
     TABLE,

@@ -5,7 +5,7 @@ from enum import Enum
 
 from widerow.model.typed.table import Index, TypedTable
 
-__all__ = ["Plan", "PlanKind", "PlanState"]
+__all__ = ["TablePlan", "PlanKind", "PlanState"]
 
 
 class PlanKind(Enum):
@@ -33,7 +33,7 @@ class PlanState(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TablePlan:
     """One plan. Times are microseconds since 1970, 0 where it has not come to that.
 
     `table` is the full name of the table it is about. `definition` is what ADD_TABLE and

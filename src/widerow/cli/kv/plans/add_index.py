@@ -5,7 +5,7 @@ from typing import Final
 from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.plans.run import PLAN_FLAGS, begin
 from widerow.cli.kv.session import Session
-from widerow.model.typed.plans import Plan, PlanKind
+from widerow.model.typed.plans import TablePlan, PlanKind
 from widerow.model.typed.table import Index, IndexField
 
 __all__ = ["ADD_INDEX"]
@@ -18,7 +18,7 @@ def _add_index(session: Session, given: Arguments) -> str:
         tuple(IndexField(path) for path in given.all("-field")),
         comment=given.get("-desc"),
     )
-    return begin(session, given, Plan(0, PlanKind.ADD_INDEX, table, index=index))
+    return begin(session, given, TablePlan(0, PlanKind.ADD_INDEX, table, index=index))
 
 
 ADD_INDEX: Final = Command(

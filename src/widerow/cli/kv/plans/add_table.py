@@ -6,7 +6,7 @@ from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.plans.run import PLAN_FLAGS, begin
 from widerow.cli.kv.session import Session
-from widerow.model.typed.plans import Plan, PlanKind
+from widerow.model.typed.plans import TablePlan, PlanKind
 
 __all__ = ["ADD_TABLE"]
 
@@ -19,7 +19,7 @@ def _add_table(session: Session, given: Arguments) -> str:
             f"table {name} is not yet built, please run the 'table create' command to build it "
             "first."
         )
-    plan = Plan(0, PlanKind.ADD_TABLE, name, definition=staged.table)
+    plan = TablePlan(0, PlanKind.ADD_TABLE, name, definition=staged.table)
     return begin(session, given, plan, lambda: session.staged.pop(name))
 
 

@@ -5,7 +5,7 @@ from typing import Final
 from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.plans.run import PLAN_FLAGS, begin
 from widerow.cli.kv.session import Session
-from widerow.model.typed.plans import Plan, PlanKind
+from widerow.model.typed.plans import TablePlan, PlanKind
 from widerow.model.typed.table import Index
 
 __all__ = ["REMOVE_INDEX"]
@@ -14,7 +14,7 @@ __all__ = ["REMOVE_INDEX"]
 def _remove_index(session: Session, given: Arguments) -> str:
     table = session.qualified(given.need("-table"), given.get("-namespace"))
     index = Index(given.need("-name"), ())
-    return begin(session, given, Plan(0, PlanKind.REMOVE_INDEX, table, index=index))
+    return begin(session, given, TablePlan(0, PlanKind.REMOVE_INDEX, table, index=index))
 
 
 REMOVE_INDEX: Final = Command(

@@ -6,7 +6,7 @@ from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.plans.run import PLAN_FLAGS, begin
 from widerow.cli.kv.session import Session
-from widerow.model.typed.plans import Plan, PlanKind
+from widerow.model.typed.plans import TablePlan, PlanKind
 
 __all__ = ["REMOVE_TABLE"]
 
@@ -18,7 +18,7 @@ def _check(_: Session, given: Arguments) -> None:
 
 def _remove_table(session: Session, given: Arguments) -> str:
     name = session.qualified(given.need("-name"), given.get("-namespace"))
-    return begin(session, given, Plan(0, PlanKind.REMOVE_TABLE, name))
+    return begin(session, given, TablePlan(0, PlanKind.REMOVE_TABLE, name))
 
 
 REMOVE_TABLE: Final = Command(

@@ -10,7 +10,7 @@ from widerow.cli.kv.plans.refusals import refusal
 from widerow.cli.kv.plans.work import WORK
 from widerow.cli.kv.session import Session
 from widerow.errors import WiderowError
-from widerow.model.typed.plans import Plan, PlanState
+from widerow.model.typed.plans import TablePlan, PlanState
 
 __all__ = ["PLAN_FLAGS", "begin", "chosen", "ended", "resume"]
 
@@ -34,7 +34,7 @@ _ENDS: Final = {
 def begin(
     session: Session,
     given: Arguments,
-    plan: Plan,
+    plan: TablePlan,
     created: Callable[[], object] = lambda: None,
 ) -> str:
     """Make a plan of `plan`, which has no number yet, and run it unless told not to.
@@ -57,14 +57,14 @@ def begin(
     return _executed(session, plan, wait=given.has("-wait"))
 
 
-def resume(session: Session, plan: Plan, *, wait: bool) -> str:
+def resume(session: Session, plan: TablePlan, *, wait: bool) -> str:
     """Run a plan that was made before, or was cut off. Raises `CommandFault` if it has ended."""
     if plan.state in (PlanState.SUCCEEDED, PlanState.CANCELED):
         raise CommandFault(f"Plan {plan.id} is {plan.state.value} and cannot be executed again")
     return _executed(session, plan, wait=wait)
 
 
-def ended(plan: Plan) -> str:
+def ended(plan: TablePlan) -> str:
     """What -wait and `plan wait` say of a plan. Raises `PlainFault` unless it succeeded."""
     text = _ENDS[plan.state].format(id=plan.id)
     if plan.state is not PlanState.SUCCEEDED:
@@ -72,7 +72,7 @@ def ended(plan: Plan) -> str:
     return text
 
 
-def chosen(session: Session, given: Arguments) -> Plan:
+def chosen(session: Session, given: Arguments) -> TablePlan:
     """The plan that -id or -last names. Raises `CommandFault` if there is none."""
     plans = session.store.plans()
     number = given.number("-id")
@@ -86,7 +86,7 @@ def chosen(session: Session, given: Arguments) -> Plan:
     return plan
 
 
-def _executed(session: Session, plan: Plan, *, wait: bool) -> str:
+def _executed(session: Session, plan: TablePlan, *, wait: bool) -> str:
     if wait:
         session.write(f"Executed plan {plan.id}, waiting for completion...")
     plan = _run(session, plan)
@@ -99,7 +99,7 @@ def _executed(session: Session, plan: Plan, *, wait: bool) -> str:
     )
 
 
-def _run(session: Session, plan: Plan) -> Plan:
+def _run(session: Session, plan: TablePlan) -> TablePlan:
     """Run it. What is noted before makes a process that dies in between leave it interrupted."""
     running = replace(
         plan,

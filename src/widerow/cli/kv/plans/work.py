@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 from widerow.cli.kv.plans.refusals import no_table
 from widerow.cli.kv.session import Session
-from widerow.cli.kv.store import Table
+from widerow.nosql import Table
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.names import folded
-from widerow.model.typed.plans import Plan, PlanKind
+from widerow.model.typed.plans import TablePlan, PlanKind
 from widerow.model.typed.rules import TypedRule
 
 __all__ = ["WORK", "Work"]
@@ -17,66 +17,66 @@ __all__ = ["WORK", "Work"]
 class Work(NamedTuple):
     """`check` raises what the store would; `run` makes the change."""
 
-    check: Callable[[Session, Plan], None]
-    run: Callable[[Session, Plan], None]
+    check: Callable[[Session, TablePlan], None]
+    run: Callable[[Session, TablePlan], None]
 
 
-def _table(session: Session, plan: Plan) -> Table:
+def _table(session: Session, plan: TablePlan) -> Table:
     table = session.store.find_table(plan.table)
     if table is None:
         raise no_table(plan.table)
     return table
 
 
-def _check_add(session: Session, plan: Plan) -> None:
+def _check_add(session: Session, plan: TablePlan) -> None:
     if session.store.find_table(plan.table) is not None:
         raise Conflict(TypedRule.TABLE_EXISTS, table=plan.table)
 
 
-def _add(session: Session, plan: Plan) -> None:
+def _add(session: Session, plan: TablePlan) -> None:
     assert plan.definition is not None
     session.store.create_table(plan.definition)
 
 
-def _check_evolve(session: Session, plan: Plan) -> None:
+def _check_evolve(session: Session, plan: TablePlan) -> None:
     _table(session, plan)
 
 
-def _evolve(session: Session, plan: Plan) -> None:
+def _evolve(session: Session, plan: TablePlan) -> None:
     assert plan.definition is not None
     session.store.alter_table(plan.definition)
 
 
-def _check_remove(session: Session, plan: Plan) -> None:
+def _check_remove(session: Session, plan: TablePlan) -> None:
     parent = folded(_table(session, plan).definition.qualified) + "."
     held = (folded(table.definition.qualified) for table in session.store.tables())
     if any(name.startswith(parent) for name in held):
         raise InvalidRequest(TypedRule.PARENT_HAS_CHILDREN, table=plan.table)
 
 
-def _remove(session: Session, plan: Plan) -> None:
+def _remove(session: Session, plan: TablePlan) -> None:
     session.store.drop_table(plan.table)
 
 
-def _check_add_index(session: Session, plan: Plan) -> None:
+def _check_add_index(session: Session, plan: TablePlan) -> None:
     assert plan.index is not None
     table = _table(session, plan).definition
     if table.index(plan.index.name) is not None:
         raise Conflict(TypedRule.INDEX_EXISTS, index=plan.index.name, table=plan.table)
 
 
-def _add_index(session: Session, plan: Plan) -> None:
+def _add_index(session: Session, plan: TablePlan) -> None:
     assert plan.index is not None
     session.store.create_index(plan.table, plan.index)
 
 
-def _check_remove_index(session: Session, plan: Plan) -> None:
+def _check_remove_index(session: Session, plan: TablePlan) -> None:
     assert plan.index is not None
     if _table(session, plan).definition.index(plan.index.name) is None:
         raise NotFound(TypedRule.INDEX_MISSING, index=plan.index.name, table=plan.table)
 
 
-def _remove_index(session: Session, plan: Plan) -> None:
+def _remove_index(session: Session, plan: TablePlan) -> None:
     assert plan.index is not None
     session.store.drop_index(plan.table, plan.index.name)
 

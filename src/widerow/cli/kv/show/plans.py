@@ -8,7 +8,7 @@ from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.plans.choose import CHOICE
 from widerow.cli.kv.plans.run import chosen
 from widerow.cli.kv.session import Session
-from widerow.model.typed.plans import Plan
+from widerow.model.typed.plans import TablePlan
 
 __all__ = ["PLANS"]
 
@@ -21,13 +21,15 @@ def _check(_: Session, given: Arguments) -> None:
 def _plans(session: Session, given: Arguments) -> str | None:
     if given.pairs:
         return _one(chosen(session, given))
-    lines = [
-        f"  {plan.id:>4} {plan.shown_name:<40} {plan.state.value}" for plan in session.store.plans()
+    plans = session.store.plans()
+    session.value = [
+        {"id": plan.id, "name": plan.shown_name, "state": plan.state.value} for plan in plans
     ]
+    lines = [f"  {plan.id:>4} {plan.shown_name:<40} {plan.state.value}" for plan in plans]
     return "\n".join(lines) or "There are no plans."
 
 
-def _one(plan: Plan) -> str:
+def _one(plan: TablePlan) -> str:
     facts = (
         ("State", plan.state.value),
         ("Table", plan.table),

@@ -32,6 +32,7 @@ def _tables(session: Session, given: Arguments) -> str:
         shown = [table for table in shown if _depth(table) < level]
     if not shown:
         return "No table found."
+    session.value = [table.qualified for table in shown]
     title = (
         "Tables in all namespaces: " if namespace is None else f"Tables in namespace: {namespace}"
     )

@@ -1,0 +1,139 @@
+"""`aggregate table`: count rows, add columns up, take their average (cli §6)."""
+
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any, Final
+
+from widerow.cli.kv.command import Arguments, Command, Flag, Group, missing
+from widerow.cli.kv.data.selection import FIELD_FLAGS, check_fields, select
+from widerow.cli.kv.data.values import table_of
+from widerow.cli.kv.faults import CommandFault
+from widerow.cli.kv.progress import counting
+from widerow.cli.kv.session import Session
+from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.model.typed.json_rows import dumps
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import TypedTable
+from widerow.model.typed.types import Field, Kind
+from widerow.nosql import Row
+
+__all__ = ["AGGREGATE"]
+
+_NUMERIC: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.NUMBER))
+_EVERY: Final = 1000  # rows between two showings of the counter
+
+
+def _check(_: Session, given: Arguments) -> None:
+    check_fields("table", given)
+    if not any(given.has(flag) for flag in ("-count", "-sum", "-avg")):
+        raise missing("-count | -sum | -avg", "table")
+
+
+class _Column:
+    """One column that is added up; NULLs do not count."""
+
+    def __init__(self, field: Field) -> None:
+        """Nothing yet."""
+        self.field = field
+        self.count = 0
+        self.sum: Any = Decimal(0) if field.type.kind is Kind.NUMBER else 0
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it can be added up."""
+        return self.field.type.kind in _NUMERIC
+
+    def add(self, row: Row) -> None:
+        """Take the value of one more row."""
+        if not self.numeric:
+            return
+        value = row[self.field.name]
+        if value is not None:
+            self.count += 1
+            self.sum += value
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether the sum is no number of its type any more."""
+        if isinstance(self.sum, int):
+            return not INT64_MIN <= self.sum <= INT64_MAX
+        return isinstance(self.sum, float) and self.sum in (float("inf"), float("-inf"))
+
+    def sum_text(self) -> str:
+        """The line under `Sum:`."""
+        return self._line(lambda: dumps(self.sum))
+
+    def average_text(self) -> str:
+        """The line under `Average:`."""
+        return self._line(lambda: f"{self.sum / self.count:.2f}".removesuffix(".00"))
+
+    def _line(self, number: Callable[[], str]) -> str:
+        name = self.field.name
+        if self.overflowed:
+            return f"\t{name}: numeric overflow"
+        if not self.numeric or not self.count:
+            return f"\t{name}: No numerical value"
+        return f"\t{name}({self.count} {'value' if self.count == 1 else 'values'}): {number()}"
+
+
+def _aggregate(session: Session, given: Arguments) -> str:
+    table = table_of(session, given.need("-name"))
+    selection = select(session, table, given)
+    sums = _columns(table.definition, given.get("-sum"))
+    averages = _columns(table.definition, given.get("-avg"))
+    with counting(session, "rows read") as told:
+        count = _read(selection.rows(), (*sums, *averages), told)
+    parts: list[str] = []
+    if given.has("-count"):
+        parts.append(f"Row count: {count}")
+    if sums:
+        parts += ["Sum:", *(column.sum_text() for column in sums)]
+    if averages:
+        parts += ["Average:", *(column.average_text() for column in averages)]
+    session.value = parts
+    return "\n".join(parts)
+
+
+def _read(rows: Iterable[Row], columns: Iterable[_Column], told: Callable[[int], None]) -> int:
+    count = 0
+    every = tuple(columns)
+    for row in rows:
+        count += 1
+        for column in every:
+            column.add(row)
+        if count % _EVERY == 0:
+            told(count)
+    return count
+
+
+def _columns(definition: TypedTable, names: str | None) -> list[_Column]:
+    if names is None:
+        return []
+    columns: list[_Column] = []
+    for name in names.split(","):
+        field = definition.field(name.strip())
+        if field is None:
+            raise CommandFault(TypedRule.NO_FIELD.value.format(field=name.strip()))
+        columns.append(_Column(field))
+    return columns
+
+
+_TABLE: Final = Command(
+    name="table",
+    shortest=3,
+    description=(
+        "Counts rows (-count), adds columns up (-sum) or takes their average (-avg), of all rows\n"
+        "or of those whose keys begin with the given columns."
+    ),
+    run=_aggregate,
+    flags=(
+        Flag("-name", "table-name", required=True),
+        Flag("-count"),
+        Flag("-sum", "column[,column…]"),
+        Flag("-avg", "column[,column…]"),
+        *FIELD_FLAGS,
+        Flag("-json", "key"),
+    ),
+    check=_check,
+)
+AGGREGATE: Final = Group("aggregate", 3, "Counts and adds up.", (_TABLE,))

@@ -1,0 +1,85 @@
+"""Plans as records of the store: JSON, one a plan, and only the latest (docs/formats/catalog.md).
+
+01 "plan/" number in eight bytes
+"""
+
+import json
+from typing import Any, Final
+
+from widerow.engine.typed.record import decode_typed_table, encode_typed_table
+from widerow.errors import StoreDamaged
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import SPACE_STORE
+from widerow.limits import PLANS_KEPT_MAX
+from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
+from widerow.model.typed.table import Index, IndexField
+from widerow.model.typed.types import Kind
+from widerow.storage.interface import Snapshot, Transaction, Write
+
+__all__ = ["PLAN_PREFIX", "plan_write", "read_plans"]
+
+PLAN_PREFIX: Final = SPACE_STORE + b"plan/"
+_FORMAT: Final = 1
+_PLAIN: Final = (
+    *("id", "table", "name", "attempts"),
+    *("created_us", "started_us", "ended_us", "error"),
+)
+
+
+def plan_write(plan: TablePlan) -> Write[None]:
+    """The write that keeps a plan as it is now, and forgets the one that is too old for that."""
+
+    def body(txn: Transaction) -> None:
+        txn.put(_key(plan.id), _encode(plan))
+        if plan.id > PLANS_KEPT_MAX:
+            txn.delete_range(PLAN_PREFIX, _key(plan.id - PLANS_KEPT_MAX + 1))
+
+    return Write((SPACE_STORE,), body)
+
+
+def read_plans(snapshot: Snapshot) -> list[TablePlan]:
+    """The plans that are kept, by their numbers. Raises `StoreDamaged`."""
+    return [_decode(record) for _, record in snapshot.scan(PLAN_PREFIX, after_prefix(PLAN_PREFIX))]
+
+
+def _key(number: int) -> bytes:
+    return PLAN_PREFIX + number.to_bytes(8, "big")
+
+
+def _encode(plan: TablePlan) -> bytes:
+    record: dict[str, Any] = {name: getattr(plan, name) for name in _PLAIN}
+    record |= {"format": _FORMAT, "kind": plan.kind.name, "state": plan.state.name}
+    if plan.definition is not None:
+        record["definition"] = encode_typed_table(plan.definition).decode()
+    if plan.index is not None:
+        record["index"] = {
+            "name": plan.index.name,
+            "comment": plan.index.comment,
+            "fields": [
+                [field.path, field.type.value if field.type else None]
+                for field in plan.index.fields
+            ],
+        }
+    return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _decode(data: bytes) -> TablePlan:
+    try:
+        record = json.loads(data)
+        if record["format"] != _FORMAT:
+            raise StoreDamaged(f"plan record of an unknown format: {data[:200]!r}")
+        definition, index = record.get("definition"), record.get("index")
+        return TablePlan(
+            **{name: record[name] for name in _PLAIN},
+            kind=PlanKind[record["kind"]],
+            state=PlanState[record["state"]],
+            definition=None if definition is None else decode_typed_table(definition.encode()),
+            index=None if index is None else _read_index(index),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamaged(f"plan record is not readable: {data[:200]!r}") from error
+
+
+def _read_index(record: dict[str, Any]) -> Index:
+    fields = [IndexField(path, Kind(kind) if kind else None) for path, kind in record["fields"]]
+    return Index(record["name"], tuple(fields), comment=record["comment"])
