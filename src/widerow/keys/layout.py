@@ -27,6 +27,7 @@ __all__ = [
     "DROPPED_MARK",
     "NAMESPACE_MARK",
     "PLAN_ID_KEY",
+    "PLAN_PREFIX",
     "ROW_PREFIX_BYTES",
     "SPACE_CATALOG",
     "SPACE_INDEXES",
@@ -62,6 +63,7 @@ SPACE_INDEXES: Final = b"\x14"
 STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
 TABLE_ID_KEY: Final = SPACE_STORE + b"table-id"
 PLAN_ID_KEY: Final = SPACE_STORE + b"plan-id"
+PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # and the plan's number in eight bytes
 
 SEGMENT_MARK: Final = b"\x01"
 SEGMENT_END: Final = b"\x02"

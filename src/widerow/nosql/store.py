@@ -11,9 +11,11 @@ from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import Conflict, StorageFailure, StoreLocked
 from widerow.limits import GROUP_BYTES_MAX, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
+from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.nosql.committer import Committer
@@ -253,6 +255,15 @@ class Store:
     def next_plan_id(self) -> int:
         """A number that counts up for as long as the store lives, from 1 on."""
         return self.commit(self.engine.next_plan_id)
+
+    def save_plan(self, plan: TablePlan) -> None:
+        """Keep a plan of an administrator, or how far it is now."""
+        write = plan_write(plan)
+        self.commit(lambda: Plan((write,), _first_error))
+
+    def plans(self) -> list[TablePlan]:
+        """The latest plans, in the order of their numbers. Raises `StoreDamaged`."""
+        return read_plans(self._bytes.snapshot())
 
     def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
         """Plan, commit and finish; planned again where the table changed in between.

@@ -33,8 +33,10 @@ ERRORS = [
     ),
     (
         "table evolve -name nosuch",
-        "Error handling command table evolve -name nosuch: "
-        "Table: nosuch does not exist in TableMetadata[0 tables]\n",
+        (
+            "Error handling command table evolve -name nosuch: "
+            "Table: nosuch does not exist in TableMetadata[0 tables]\n"
+        ),
         1,
     ),
     (
@@ -44,10 +46,12 @@ ERRORS = [
     ),
     (
         "plan remove-table -nosuch",
-        "Invalid argument: -nosuch\n"
-        "Usage: plan remove-table -name <table-name> [-namespace <namespace>] [-keep-data] "
-        "[-plan-name <name>] [-wait] [-noexecute] [-force]\n"
-        "\tRemoves a table, its indexes and its rows.\n",
+        (
+            "Invalid argument: -nosuch\n"
+            "Usage: plan remove-table -name <table-name> [-namespace <namespace>] [-keep-data] "
+            "[-plan-name <name>] [-wait] [-noexecute] [-force]\n"
+            "\tRemoves a table, its indexes and its rows.\n"
+        ),
         64,
     ),
     (
@@ -128,24 +132,30 @@ def test_scripts_from_standard_input_go_on_after_errors(shell: "Shell") -> None:
 REPORTS = [
     (
         "table list -json",
-        '{\n  "operation" : "table list",\n  "returnCode" : 5000,\n'
-        '  "description" : "Operation ends successfully",\n'
-        '  "returnValue" : "No tables available."\n}\n',
+        (
+            '{\n  "operation" : "table list",\n  "returnCode" : 5000,\n'
+            '  "description" : "Operation ends successfully",\n'
+            '  "returnValue" : "No tables available."\n}\n'
+        ),
         0,
     ),
     (
         "table list -json-v1",
-        '{\n  "operation" : "table list",\n  "return_code" : 5000,\n'
-        '  "description" : "Operation ends successfully",\n'
-        '  "return_value" : "No tables available."\n}\n',
+        (
+            '{\n  "operation" : "table list",\n  "return_code" : 5000,\n'
+            '  "description" : "Operation ends successfully",\n'
+            '  "return_value" : "No tables available."\n}\n'
+        ),
         0,
     ),
     (
         "plan remove-table -name t7 -json",
-        '{\n  "operation" : "plan remove-table",\n  "returnCode" : 5100,\n'
-        '  "description" : "oracle.kv.impl.admin.IllegalCommandException:'
-        'Could not find table: t7",\n'
-        '  "returnValue" : null\n}\n',
+        (
+            '{\n  "operation" : "plan remove-table",\n  "returnCode" : 5100,\n'
+            '  "description" : "oracle.kv.impl.admin.IllegalCommandException:'
+            'Could not find table: t7",\n'
+            '  "returnValue" : null\n}\n'
+        ),
         1,
     ),
 ]

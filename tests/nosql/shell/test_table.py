@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from widerow.cli.kv.dispatch import execute
+
 if TYPE_CHECKING:
     from tests.nosql.shell.conftest import Shell
 
@@ -33,9 +35,6 @@ def test_names_are_checked_at_once(shell: "Shell", line: str, message: str) -> N
 
 def test_create_begins_build_mode_without_a_word(shell: "Shell") -> None:
     shell.session.store.create_namespace("ns")
-    # the mode ends with the script: one line at a time, as a person types
-    from widerow.cli.kv.dispatch import execute  # noqa: PLC0415
-
     assert execute(shell.session, "table create -name ns:users") == 0
     assert shell.session.prompt == "ns:users-> "
     assert shell.session.continuation == "        -> "
@@ -45,8 +44,6 @@ def test_create_begins_build_mode_without_a_word(shell: "Shell") -> None:
 
 
 def test_evolve_shows_the_short_name(shell: "Shell") -> None:
-    from widerow.cli.kv.dispatch import execute  # noqa: PLC0415
-
     shell.rows()
     shell.said.clear()
     assert execute(shell.session, "table evolve -name MYPRODUCTS.parts") == 0
@@ -96,7 +93,9 @@ def test_create_does_not_ask_whether_the_table_exists(shell: "Shell") -> None:  
     shell.products()
     assert shell.run(BUILD.format("myProducts")) == ("Table myProducts built.\n", 0)
     assert shell.run("plan add-table -name myProducts") == (
-        "oracle.kv.impl.admin.TableAlreadyExistsException:"
-        "Table myProducts already exists (25.3.21)\n",
+        (
+            "oracle.kv.impl.admin.TableAlreadyExistsException:"
+            "Table myProducts already exists (25.3.21)\n"
+        ),
         1,
     )

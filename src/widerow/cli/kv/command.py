@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from widerow.cli.kv.faults import ArgumentFault, UsageFault
 from widerow.cli.kv.session import Session
 
-__all__ = ["Arguments", "Command", "Entry", "Flag", "Group", "matching", "missing"]
+__all__ = ["Arguments", "Command", "Entry", "Flag", "Group", "matching", "missing", "understood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +151,11 @@ def matching(typed: str, entries: Sequence[Entry]) -> Entry | None:
         if enough and entry.name.startswith(wanted):
             return entry
     return None
+
+
+def understood(session: Session) -> list[Entry]:
+    """The commands of the innermost mode."""
+    return [each for each in session.mode.commands if isinstance(each, (Command, Group))]
 
 
 def missing(what: str, command: str) -> UsageFault:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from widerow.cli.kv.command import Command, Group, matching
+from widerow.cli.kv.command import Command, Group, matching, understood
 from widerow.cli.kv.session import Session
 from widerow.cli.kv.words import split_words
 
@@ -23,7 +23,7 @@ def completions(session: Session, line: str) -> list[str]:
 
 
 def _candidates(session: Session, words: list[str]) -> Iterable[str]:
-    entries = session.mode.commands
+    entries = understood(session)
     if not words:
         return [entry.name for entry in entries]
     entry = matching(words[0], entries)

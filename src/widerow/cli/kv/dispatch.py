@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from widerow.cli.kv.command import Command, Group, matching
+from widerow.cli.kv.command import Command, Group, matching, understood
 from widerow.cli.kv.faults import (
     EXIT_OK,
     CommandFault,
@@ -137,12 +137,12 @@ def _find(session: Session, words: Sequence[str]) -> _Found | None:
         return None
     mode = session.mode
     name = "help" if words[0] == "?" else words[0]
-    entry = matching(name, mode.commands)
+    entry = matching(name, understood(session))
     if entry is None:
         if mode.level is None:
-            listed = command_list(mode.commands)
+            listed = command_list(understood(session))
             raise UsageFault(f"Could not find command: {words[0]}", help_text=listed)
-        commands = [each for each in mode.commands if isinstance(each, Command)]
+        commands = [each for each in understood(session) if isinstance(each, Command)]
         raise UsageFault(
             f"Could not find  subcommand: {words[0]}", help_text=group_usage("", commands)
         )

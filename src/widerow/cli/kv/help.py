@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Entry, Group, matching
+from widerow.cli.kv.command import Arguments, Command, Entry, Group, matching, understood
 from widerow.cli.kv.faults import UsageFault, usage
 from widerow.cli.kv.session import Session
 
@@ -26,7 +26,7 @@ def group_usage(name: str, commands: Sequence[Command], description: str = "") -
 
 
 def _help(session: Session, given: Arguments) -> str:
-    entries = session.mode.commands
+    entries = understood(session)
     if not given.words:
         if session.mode.level is not None:
             return group_usage("", _commands(entries))

@@ -66,7 +66,7 @@ def prepare_terminal(session: Session) -> Callable[[], None]:
         import readline  # noqa: PLC0415  # only for a person; not on every platform
     except ImportError:
         return _nothing
-    file = history_file()
+    file = _history_file()
     with suppress(OSError):
         readline.read_history_file(file)
     readline.set_history_length(_HISTORY_LINES)
@@ -89,7 +89,7 @@ def prepare_terminal(session: Session) -> Callable[[], None]:
     return save
 
 
-def history_file() -> Path:
+def _history_file() -> Path:
     """Where the lines of earlier shells are kept: under XDG_STATE_HOME."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "widerow" / "kv-history"

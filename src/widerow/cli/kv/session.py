@@ -2,18 +2,24 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-from widerow.nosql import Store
 from widerow.clock import Clock
 from widerow.model.typed.table import TypedTable
+from widerow.nosql import Store
 
-if TYPE_CHECKING:
-    from widerow.cli.kv.command import Entry
-
-__all__ = ["Mode", "Screen", "Session", "Staged"]
+__all__ = ["Mode", "Named", "Screen", "Session", "Staged"]
 
 _HEIGHT: Final = 24  # where there is no terminal to ask
+
+
+class Named(Protocol):
+    """A command, of which this module knows no more (`command.understood` gives it whole)."""
+
+    @property
+    def name(self) -> str:
+        """What is typed for it."""
+        ...
 
 
 class Screen(Protocol):
@@ -38,7 +44,7 @@ class Mode:
     """
 
     prompt: str
-    commands: Sequence["Entry"]
+    commands: Sequence[Named]
     level: Any = None
     after: Callable[["Mode"], None] | None = None
 

@@ -10,10 +10,10 @@ from widerow.cli.kv.faults import EXIT_FAILED, EXIT_OK
 from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
 from widerow.cli.kv.script import run_lines
 from widerow.cli.kv.session import Mode, Session
-from widerow.nosql import Store
 from widerow.cli.kv.target import NO_SERVER, open_target
 from widerow.cli.kv.top import COMMANDS
 from widerow.errors import WiderowError
+from widerow.nosql import Store
 from widerow.server.system import SystemClock
 
 __all__ = ["new_session", "run_shell"]

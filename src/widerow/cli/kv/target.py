@@ -3,8 +3,8 @@
 from typing import Final
 
 from widerow import nosql
-from widerow.nosql import Store
 from widerow.errors import StoreLocked
+from widerow.nosql import Store
 
 __all__ = ["NO_SERVER", "open_target"]
 

@@ -9,16 +9,15 @@ from typing import Any, Final
 from widerow.engine.typed.record import decode_typed_table, encode_typed_table
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import SPACE_STORE
+from widerow.keys.layout import PLAN_PREFIX, SPACE_STORE
 from widerow.limits import PLANS_KEPT_MAX
 from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
 from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import Kind
 from widerow.storage.interface import Snapshot, Transaction, Write
 
-__all__ = ["PLAN_PREFIX", "plan_write", "read_plans"]
+__all__ = ["plan_write", "read_plans"]
 
-PLAN_PREFIX: Final = SPACE_STORE + b"plan/"
 _FORMAT: Final = 1
 _PLAIN: Final = (
     *("id", "table", "name", "attempts"),

@@ -5,7 +5,7 @@ from enum import Enum
 
 from widerow.model.typed.table import Index, TypedTable
 
-__all__ = ["TablePlan", "PlanKind", "PlanState"]
+__all__ = ["PlanKind", "PlanState", "TablePlan"]
 
 
 class PlanKind(Enum):

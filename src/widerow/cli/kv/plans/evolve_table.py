@@ -6,7 +6,7 @@ from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.plans.run import PLAN_FLAGS, begin
 from widerow.cli.kv.session import Session
-from widerow.model.typed.plans import TablePlan, PlanKind
+from widerow.model.typed.plans import PlanKind, TablePlan
 
 __all__ = ["EVOLVE_TABLE"]
 

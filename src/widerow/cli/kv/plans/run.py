@@ -10,9 +10,9 @@ from widerow.cli.kv.plans.refusals import refusal
 from widerow.cli.kv.plans.work import WORK
 from widerow.cli.kv.session import Session
 from widerow.errors import WiderowError
-from widerow.model.typed.plans import TablePlan, PlanState
+from widerow.model.typed.plans import PlanState, TablePlan
 
-__all__ = ["PLAN_FLAGS", "begin", "chosen", "ended", "resume"]
+__all__ = ["PLAN_FLAGS", "begin", "chosen", "ended", "held_plans", "resume"]
 
 # What every plan takes (cli §4). -force changes nothing about tables, there as here.
 PLAN_FLAGS: Final = (
@@ -74,7 +74,7 @@ def ended(plan: TablePlan) -> str:
 
 def chosen(session: Session, given: Arguments) -> TablePlan:
     """The plan that -id or -last names. Raises `CommandFault` if there is none."""
-    plans = session.store.plans()
+    plans = held_plans(session)
     number = given.number("-id")
     if number is None:
         if not plans:
@@ -84,6 +84,14 @@ def chosen(session: Session, given: Arguments) -> TablePlan:
     if plan is None:
         raise CommandFault(f"Plan id {number} does not exist")
     return plan
+
+
+def held_plans(session: Session) -> list[TablePlan]:
+    """The plans of the store. One that was cut off with its process is interrupted."""
+    return [
+        replace(plan, state=PlanState.INTERRUPTED) if plan.state is PlanState.RUNNING else plan
+        for plan in session.store.plans()
+    ]
 
 
 def _executed(session: Session, plan: TablePlan, *, wait: bool) -> str:

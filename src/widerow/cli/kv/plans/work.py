@@ -5,11 +5,11 @@ from typing import Final, NamedTuple
 
 from widerow.cli.kv.plans.refusals import no_table
 from widerow.cli.kv.session import Session
-from widerow.nosql import Table
-from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.errors import Conflict, InvalidRequest
 from widerow.model.typed.names import folded
-from widerow.model.typed.plans import TablePlan, PlanKind
+from widerow.model.typed.plans import PlanKind, TablePlan
 from widerow.model.typed.rules import TypedRule
+from widerow.nosql import Table
 
 __all__ = ["WORK", "Work"]
 
@@ -58,33 +58,8 @@ def _remove(session: Session, plan: TablePlan) -> None:
     session.store.drop_table(plan.table)
 
 
-def _check_add_index(session: Session, plan: TablePlan) -> None:
-    assert plan.index is not None
-    table = _table(session, plan).definition
-    if table.index(plan.index.name) is not None:
-        raise Conflict(TypedRule.INDEX_EXISTS, index=plan.index.name, table=plan.table)
-
-
-def _add_index(session: Session, plan: TablePlan) -> None:
-    assert plan.index is not None
-    session.store.create_index(plan.table, plan.index)
-
-
-def _check_remove_index(session: Session, plan: TablePlan) -> None:
-    assert plan.index is not None
-    if _table(session, plan).definition.index(plan.index.name) is None:
-        raise NotFound(TypedRule.INDEX_MISSING, index=plan.index.name, table=plan.table)
-
-
-def _remove_index(session: Session, plan: TablePlan) -> None:
-    assert plan.index is not None
-    session.store.drop_index(plan.table, plan.index.name)
-
-
 WORK: Final[Mapping[PlanKind, Work]] = {
     PlanKind.ADD_TABLE: Work(_check_add, _add),
     PlanKind.EVOLVE_TABLE: Work(_check_evolve, _evolve),
     PlanKind.REMOVE_TABLE: Work(_check_remove, _remove),
-    PlanKind.ADD_INDEX: Work(_check_add_index, _add_index),
-    PlanKind.REMOVE_INDEX: Work(_check_remove_index, _remove_index),
 }

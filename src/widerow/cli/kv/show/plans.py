@@ -6,7 +6,7 @@ from typing import Final
 from widerow.cli.kv.command import Arguments, Command
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.plans.choose import CHOICE
-from widerow.cli.kv.plans.run import chosen
+from widerow.cli.kv.plans.run import chosen, held_plans
 from widerow.cli.kv.session import Session
 from widerow.model.typed.plans import TablePlan
 
@@ -21,7 +21,7 @@ def _check(_: Session, given: Arguments) -> None:
 def _plans(session: Session, given: Arguments) -> str | None:
     if given.pairs:
         return _one(chosen(session, given))
-    plans = session.store.plans()
+    plans = held_plans(session)
     session.value = [
         {"id": plan.id, "name": plan.shown_name, "state": plan.state.value} for plan in plans
     ]
