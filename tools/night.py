@@ -66,6 +66,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
     ),
     (
         Step("trust.py", ("faults", "--every", "1")),  # 12
+        Step("trust.py", ("restart",), ("--cycles", 50)),  # 4
         Step("trust.py", ("full",), ("--cycles", 20)),  # 1
         Step("trust.py", ("damage",), ("--each", 100)),  # 3
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4

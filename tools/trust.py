@@ -4,6 +4,7 @@
     python tools/trust.py power --disk xfs           # cut the power of a file system (root)
     python tools/trust.py control --disk ext4        # planted defects, each must be caught
     python tools/trust.py damage --each 40           # spoil file after file, read everything
+    python tools/trust.py restart --megabytes 1024   # how long until it is back after a kill
     python tools/trust.py faults --every 1           # the n-th write, sync, ... fails (strace)
     python tools/trust.py full --cycles 10           # the disk fills up, and gets room again (root)
 
@@ -24,7 +25,7 @@ from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from crash import faults, full
+from crash import faults, full, restart
 from crash.damage import Report, damages, make_template, try_damage
 from crash.disks import why_not
 from crash.ledger import Violation
@@ -193,6 +194,39 @@ def _full(options: argparse.Namespace) -> int:
     return int(bool(outcome.violations))
 
 
+def _restart(options: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    with (
+        TemporaryDirectory(prefix="widerow-restart-") as directory,
+        _progress("restarts", options.cycles) as tell,
+    ):
+        outcome = restart.run_restarts(
+            Path(directory) / "store",
+            options.cycles,
+            megabytes=options.megabytes,
+            seed=options.seed,
+            tell=tell,
+        )
+    slow = sum(each > restart.RESTART_SECONDS_MAX for each in outcome.starts)
+    record(
+        f"restart after kill -9, {options.megabytes} MB",
+        volume=len(outcome.starts),
+        unit="restarts",
+        violations=outcome.lost + slow,
+        seconds=time.monotonic() - begun,
+        seed=options.seed,
+        facts={
+            "slower_than_3_s": slow,
+            "lost": outcome.lost,
+            "p50_seconds": round(outcome.p50, 2),
+            "p99_seconds": round(outcome.p99, 2),
+            "files_mb": outcome.megabytes,
+            "logs_mb": outcome.log_megabytes,
+        },
+    )
+    return int(bool(outcome.lost) or outcome.p99 > restart.RESTART_SECONDS_MAX)
+
+
 def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) -> int:
     _show(outcome.violations)
     record(
@@ -227,11 +261,14 @@ def _parser() -> argparse.ArgumentParser:
     failing.add_argument("--every", type=int, default=9, help="only every so many (%(default)s)")
     filling = suites.add_parser("full", help="the disk fills up, and gets room again (root)")
     filling.set_defaults(run=_full)
-    for suite in (kill, power, filling):
+    starting = suites.add_parser("restart", help="how long until it is back after a kill")
+    starting.set_defaults(run=_restart)
+    starting.add_argument("--megabytes", type=int, default=1024, help="of data (%(default)s)")
+    for suite in (kill, power, filling, starting):
         suite.add_argument("--cycles", type=int, default=20, help="how many (%(default)s)")
     for suite in (power, control):
         suite.add_argument("--disk", choices=("ext4", "xfs"), default="ext4")
-    for suite in (kill, power, control, damage, filling):
+    for suite in (kill, power, control, damage, filling, starting):
         suite.add_argument("--seed", type=int, default=1)
     return parser
 

@@ -1,0 +1,15 @@
+"""A server that was killed is back with everything it had acknowledged, after a long log too.
+
+How fast, with 1 GB, `python tools/trust.py restart` measures.
+"""
+
+from pathlib import Path
+
+from crash.restart import run_restarts
+
+
+def test_a_killed_server_comes_back_with_its_log_read_again(tmp_path: Path) -> None:
+    outcome = run_restarts(tmp_path / "store", 2, megabytes=16, seed=1)
+    assert outcome.lost == 0
+    assert len(outcome.starts) == 2
+    assert outcome.log_megabytes > 1
