@@ -229,7 +229,7 @@ def test_json_that_is_no_row_is_refused(
     users: nosql.Table,
     text: str,
     exact: bool,  # noqa: FBT001  # a column of the table
-    words: str,  # a column of the table
+    words: str,
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
         users.row_from_json(text, exact=exact)

@@ -1,0 +1,131 @@
+"""Sequences of operations on one shard key: in order, all or none (model §7)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from widerow import nosql
+from widerow.nosql import InvalidRequest, Operation, OperationFailed, ReturnRow
+
+A1, A2, B1 = {"g": "a", "id": 1}, {"g": "a", "id": 2}, {"g": "b", "id": 1}
+
+
+def test_results_come_in_the_order_of_the_list(
+    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+) -> None:
+    version = users.put({**A1, "name": "old"}).version
+    assert version is not None
+    results = store.execute(
+        [
+            Operation.put_if_version(users, {**A1, "name": "new"}, version),
+            Operation.put_if_present(users, A2),
+            Operation.put_if_absent(orders, {**A1, "no": 1}),
+            Operation.delete(orders, {**A1, "no": 2}),
+            Operation.put(orders, {**A2, "no": 1}, returning=ReturnRow.ALL),
+        ]
+    )
+    assert [result.success for result in results] == [True, False, True, False, True]
+    row = users.get(A1)
+    assert row is not None
+    assert (row["name"], row.version) == ("new", results[0].version)
+    assert len(orders.multi_get({"g": "a"})) == 2
+
+
+FAILING: list[tuple[str, Callable[[nosql.Table, nosql.Version], Operation]]] = [
+    (
+        "PUT_IF_ABSENT",
+        lambda t, _: Operation.put_if_absent(t, A1, abort_if_unsuccessful=True),
+    ),
+    (
+        "PUT_IF_PRESENT",
+        lambda t, _: Operation.put_if_present(t, A2, abort_if_unsuccessful=True),
+    ),
+    (
+        "PUT_IF_VERSION",
+        lambda t, v: Operation.put_if_version(t, A1, v, abort_if_unsuccessful=True),
+    ),
+    ("DELETE", lambda t, _: Operation.delete(t, A2, abort_if_unsuccessful=True)),
+    (
+        "DELETE_IF_VERSION",
+        lambda t, v: Operation.delete_if_version(t, A1, v, abort_if_unsuccessful=True),
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "make"), FAILING)
+def test_an_operation_that_may_not_fail_undoes_the_sequence(
+    store: nosql.Store,
+    users: nosql.Table,
+    orders: nosql.Table,
+    kind: str,
+    make: Callable[[nosql.Table, nosql.Version], Operation],
+) -> None:
+    stale = users.put({**A1, "name": "before"}).version
+    assert stale is not None
+    users.put({**A1, "name": "kept"})
+    with pytest.raises(OperationFailed) as failed:
+        store.execute([Operation.put(orders, {**A1, "no": 1}), make(users, stale)])
+    assert str(failed.value) == f"Failed table operation, type: {kind}, operation index in list: 1"
+    assert (failed.value.index, failed.value.kind.value) == (1, kind)
+    assert not failed.value.result
+    assert orders.multi_get({"g": "a"}) == []
+    row = users.get(A1)
+    assert row is not None
+    assert row["name"] == "kept"
+
+
+def test_later_operations_see_what_earlier_ones_did(store: nosql.Store, users: nosql.Table) -> None:
+    """Not through the same key, which is refused, but through what a deletion leaves."""
+    users.put(A1)
+    results = store.execute([Operation.delete(users, A1), Operation.put_if_absent(users, A2)])
+    assert all(results)
+    assert users.get(A1) is None
+
+
+def test_shard_keys_must_agree(store: nosql.Store, users: nosql.Table) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        store.execute([Operation.put(users, B1), Operation.put(users, A1)])
+    assert str(refused.value) == (
+        'Shard key: {"g":"a"} does not match the shard key of previous rows in the list: {"g":"b"}'
+    )
+    assert list(users.table_iterator()) == []
+
+
+def test_a_key_may_stand_once(store: nosql.Store, users: nosql.Table) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        store.execute([Operation.put(users, A1), Operation.delete(users, A1)])
+    assert str(refused.value) == 'More than one operation has the same Key: {"g":"a","id":1}'
+
+
+def test_an_empty_list_is_refused(store: nosql.Store) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        store.execute([])
+    assert str(refused.value) == "operations must be non-null and non-empty"
+
+
+def test_tables_that_are_not_related_are_refused(store: nosql.Store, users: nosql.Table) -> None:
+    builder = nosql.TableBuilder("other").add_field("g", nosql.STRING).primary_key("g")
+    other = store.create_table(builder.build())
+    with pytest.raises(InvalidRequest) as refused:
+        store.execute([Operation.put(users, A1), Operation.put(other, {"g": "a"})])
+    assert str(refused.value) == (
+        "Operations of one sequence must be on tables of one hierarchy: other is not related to "
+        "users"
+    )
+
+
+def test_a_checked_error_in_the_list_writes_nothing(store: nosql.Store, users: nosql.Table) -> None:
+    with pytest.raises(InvalidRequest):
+        store.execute([Operation.put(users, A1), Operation.put(users, {"g": "a", "id": "x"})])
+    assert list(users.table_iterator()) == []
+
+
+def test_many_writes_each_for_itself(store: nosql.Store, users: nosql.Table) -> None:
+    results = users.put_many({"g": str(i % 7), "id": i} for i in range(3000))
+    assert all(results)
+    assert len({result.version for result in results}) == 3000
+    assert len(list(users.table_iterator())) == 3000
+    mixed = store.write_many(
+        [Operation.delete(users, {"g": "0", "id": 0}), Operation.delete(users, {"g": "0", "id": 1})]
+    )
+    assert [result.success for result in mixed] == [True, False]
