@@ -163,7 +163,7 @@ class TypedCatalog:
 
         def body(txn: Transaction) -> TypedTable:
             before = self.current(form).table
-            after = make(before)
+            after = replace(make(before), revision=before.revision + 1)
             kept = {index.id for index in after.indexes}
             gone[:] = [
                 Leftover(index.id, (index_prefix(index.id),))

@@ -94,13 +94,13 @@ class TypedEngine:
 
         An identity column that got another start begins there.
         """
-        before = form.table
 
         def make(newest: TypedTable) -> TypedTable:
-            if newest != before:
-                raise Conflict(TypedRule.EVOLVE_STALE, table=before.qualified)
+            if newest.revision != changed.revision:
+                raise Conflict(TypedRule.EVOLVE_STALE, table=newest.qualified)
             return changed
 
+        before = form.table
         restart = _start(before) != _start(changed)
         if restart:
             self._generator.restart(before.id)

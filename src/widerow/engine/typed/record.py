@@ -17,7 +17,7 @@ __all__ = ["decode_typed_table", "encode_typed_table"]
 _FORMAT: Final = 1
 _PLAIN: Final = (
     *("name", "namespace", "parent", "parent_key_length", "comment", "next_number", "id"),
-    *("schema", "created_us"),
+    *("schema", "revision", "created_us"),
 )
 _LISTS: Final = ("primary_key", "shard_key", "key_sizes", "path", "parent_lengths")
 

@@ -116,7 +116,8 @@ class TypedTable:
 
     Given by the catalogue: `id` (0: not created yet), `path` (the numbers of the table's ancestors
     from the top one down, and its own), `schema` (raised by each evolution), `layouts` (for each
-    schema so far, the numbers of the fields in the order that rows store them).
+    schema so far, the numbers of the fields in the order that rows store them), `revision` (raised
+    by every change of the definition, of indexes too).
     """
 
     name: str
@@ -136,6 +137,7 @@ class TypedTable:
     parent_lengths: tuple[int, ...] = ()
     schema: int = 1
     layouts: tuple[tuple[int, ...], ...] = ()
+    revision: int = 0
     created_us: int = 0
 
     @property

@@ -1,0 +1,322 @@
+"""Creating, changing and dropping typed tables, namespaces, and opening a store again."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from widerow import nosql
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.errors import StorageFailure, StoreLocked
+from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.schema import KeyColumn
+from widerow.model.values import KeyType
+from widerow.nosql import Conflict, InvalidRequest, NotFound, TableEvolver, WiderowError
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+A1 = {"g": "a", "id": 1}
+
+
+def simple(name: str, **options: Any) -> nosql.TypedTable:  # noqa: ANN401  # the builder's
+    builder = nosql.TableBuilder(name, **options)
+    return builder.add_field("k", nosql.STRING).primary_key("k").build()
+
+
+# --- what there is ---------------------------------------------------------------------------
+
+
+def test_tables_are_found_in_any_case_and_keep_theirs(store: nosql.Store) -> None:  # model §1
+    store.create_table(simple("Users"))
+    assert store.table("uSERS").name == "Users"
+    assert store.find_table("nobody") is None
+    with pytest.raises(Conflict) as refused:
+        store.create_table(simple("users"))
+    assert str(refused.value) == "Table users already exists"
+    assert store.create_table(simple("users"), if_not_exists=True).name == "Users"
+
+
+def test_tables_are_listed_parents_first(store: nosql.Store, lines: nosql.Table) -> None:
+    store.create_namespace("Shop")
+    store.create_table(simple("shop:Stock"))
+    names = [table.name for table in store.tables()]
+    assert names == ["users", "users.orders", "users.orders.lines", "shop:Stock"]
+    assert [table.name for table in store.tables("SHOP")] == ["shop:Stock"]
+    assert [table.name for table in store.tables("")] == names[:3]
+    assert lines.definition.path[0] == store.table("users").definition.id
+
+
+def test_a_dropped_table_is_gone_at_once_and_its_bytes_soon(
+    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+) -> None:
+    users.put(A1)
+    orders.put({**A1, "no": 1})
+    store.drop_table("users.orders")
+    with pytest.raises(NotFound) as gone:
+        orders.get({**A1, "no": 1})
+    assert str(gone.value) == "Table does not exist: users.orders"
+    assert users.get(A1) is not None
+    while store.engine.catalog.leftovers():
+        assert store.housekeep()
+    assert users.get(A1) is not None
+    again = nosql.TableBuilder("orders", parent=users.definition)
+    made = store.create_table(again.add_field("no", nosql.LONG).primary_key("no").build())
+    assert list(made.table_iterator()) == []
+
+
+def test_a_hierarchy_dropped_from_below_leaves_nothing(
+    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+) -> None:
+    for number in range(1200):
+        orders.put({"g": str(number % 3), "id": number, "no": number})
+    users.put(A1)
+    assert store.drop_table("users.orders")
+    assert store.drop_table("users")
+    assert not store.drop_table("users", if_exists=True)
+    while store.housekeep():
+        pass
+    left = list(store.engine.store.snapshot().scan(b"\x10", b"\x15"))
+    assert left == []
+    assert store.engine.catalog.leftovers() == []
+
+
+REFUSED: list[tuple[str, Callable[[nosql.Store, nosql.Table], object], type[Exception], str]] = [
+    (
+        "drop of a parent",
+        lambda s, _: s.drop_table("users"),
+        InvalidRequest,
+        "Cannot remove table users, it is still referenced by child tables",
+    ),
+    (
+        "drop of nothing",
+        lambda s, _: s.drop_table("nosuch"),
+        NotFound,
+        "Table does not exist: nosuch",
+    ),
+    (
+        "table of nothing",
+        lambda s, _: s.table("nosuch"),
+        NotFound,
+        "Table does not exist: nosuch",
+    ),
+    (
+        "namespace that is not there",
+        lambda s, _: s.create_table(simple("ns:t")),
+        NotFound,
+        "Namespace does not exist: ns",
+    ),
+    (
+        "namespace twice",
+        lambda s, _: (s.create_namespace("ns"), s.create_namespace("NS")),
+        Conflict,
+        "Namespace NS already exists",
+    ),
+    (
+        "drop of a namespace in use",
+        lambda s, _: (
+            s.create_namespace("ns"),
+            s.create_table(simple("ns:t")),
+            s.drop_namespace("ns"),
+        ),
+        Conflict,
+        "Cannot drop namespace ns, it is not empty",
+    ),
+    (
+        "drop of no namespace",
+        lambda s, _: s.drop_namespace("ns"),
+        NotFound,
+        "Namespace does not exist: ns",
+    ),
+    # model §12
+    (
+        "column that exists",
+        lambda _, t: TableEvolver(t.definition).add_field("NAME", nosql.LONG),
+        InvalidRequest,
+        "Cannot add field, NAME, it already exists",
+    ),
+    (
+        "column that does not",
+        lambda _, t: TableEvolver(t.definition).remove_field("nosuch"),
+        InvalidRequest,
+        "Field does not exist: nosuch",
+    ),
+    (
+        "key column",
+        lambda _, t: TableEvolver(t.definition).remove_field("id"),
+        InvalidRequest,
+        "Cannot remove a primary key field: id",
+    ),
+    (
+        "not null without default",
+        lambda _, t: TableEvolver(t.definition).add_field("z", nosql.LONG, nullable=False),
+        InvalidRequest,
+        "Non-nullable field without a default value.  Field = z",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "text"), [pytest.param(a, k, t, id=n) for n, a, k, t in REFUSED]
+)
+def test_what_breaks_a_rule_is_refused(
+    store: nosql.Store,
+    users: nosql.Table,
+    orders: nosql.Table,
+    act: Callable[[nosql.Store, nosql.Table], object],
+    kind: type[Exception],
+    text: str,
+) -> None:
+    assert orders.definition.parent == "users"
+    with pytest.raises(kind) as refused:
+        act(store, users)
+    assert isinstance(refused.value, WiderowError)
+    assert str(refused.value) == text
+
+
+def test_a_parent_that_is_not_there(store: nosql.Store, users: nosql.Table) -> None:  # model §10
+    builder = nosql.TableBuilder("kid", parent=users.definition)
+    kid = builder.add_field("k", nosql.STRING).primary_key("k").build()
+    store.drop_table("users")
+    with pytest.raises(NotFound) as refused:
+        store.create_table(kid)
+    assert str(refused.value) == "Parent table does not exist (users) in table path users.kid"
+
+
+def test_an_indexed_column_stays(store: nosql.Store, users: nosql.Table) -> None:  # model §12
+    held = nosql.Index("i", (nosql.IndexField("doc.a"), nosql.IndexField("name")), id=99)
+    indexed = replace(users.definition, indexes=(held,))
+    for path in ("name", "doc"):
+        with pytest.raises(InvalidRequest) as refused:
+            TableEvolver(indexed).remove_field(path)
+        assert str(refused.value) == "Evolution cannot remove indexed fields"
+    assert TableEvolver(indexed).remove_field("n").build().field("n") is None
+    assert store.table("users").definition.indexes == ()
+
+
+# --- evolution (model §12) -------------------------------------------------------------------
+
+
+def test_rows_of_a_former_schema_show_new_columns_with_their_default(
+    store: nosql.Store, users: nosql.Table
+) -> None:
+    users.put({**A1, "name": "old"})
+    evolver = TableEvolver(users.definition).add_field("score", nosql.LONG, default=7)
+    evolver.add_field("plain", nosql.STRING).remove_field("n")
+    store.alter_table(evolver.build())
+    row = users.get(A1)
+    assert row is not None
+    assert (row["name"], row["score"], row["plain"]) == ("old", 7, None)
+    assert "n" not in row
+    with pytest.raises(InvalidRequest):
+        users.put({**A1, "n": 1})
+    users.put({**A1, "score": 1})
+    row = users.get(A1)
+    assert row is not None
+    assert (row["score"], list(row)[-2:]) == (1, ["score", "plain"])
+
+
+def test_a_column_added_under_a_former_name_starts_empty(
+    store: nosql.Store, users: nosql.Table
+) -> None:
+    users.put({**A1, "name": "old"})
+    store.alter_table(TableEvolver(users.definition).remove_field("name").build())
+    store.alter_table(TableEvolver(users.definition).add_field("name", nosql.LONG).build())
+    row = users.get(A1)
+    assert row is not None
+    assert row["name"] is None
+
+
+def test_fields_of_records_come_and_go(store: nosql.Store) -> None:
+    street = nosql.record_of(nosql.Field("street", nosql.STRING), nosql.Field("no", nosql.LONG))
+    builder = nosql.TableBuilder("t").add_field("k", nosql.LONG).add_field("home", street)
+    builder.add_field("all", nosql.array_of(street)).add_field("by", nosql.map_of(street))
+    table = store.create_table(builder.primary_key("k").build())
+    home = {"street": "x", "no": 1}
+    table.put({"k": 1, "home": home, "all": [home], "by": {"m": home}})
+    evolver = TableEvolver(table.definition).add_field("home.zip", nosql.STRING, default="?")
+    evolver.remove_field("all[].no").add_field("by.values().zip", nosql.LONG)
+    store.alter_table(evolver.build())
+    row = table.get({"k": 1})
+    assert row is not None
+    assert row["home"] == {"street": "x", "no": 1, "zip": "?"}
+    assert row["all"] == [{"street": "x"}]
+    assert row["by"] == {"m": {"street": "x", "no": 1, "zip": None}}
+
+
+def test_a_change_of_an_outdated_definition_is_refused(
+    store: nosql.Store, users: nosql.Table
+) -> None:
+    mine = TableEvolver(users.definition).add_field("mine", nosql.LONG)
+    store.alter_table(TableEvolver(users.definition).add_field("theirs", nosql.LONG).build())
+    with pytest.raises(Conflict):
+        store.alter_table(mine.build())
+    assert users.definition.field("mine") is None
+
+
+# --- a directory -----------------------------------------------------------------------------
+
+
+def test_everything_is_there_after_opening_again(tmp_path: Path) -> None:
+    with nosql.open(tmp_path / "s") as store:
+        store.create_namespace("Ns")
+        table = store.create_table(simple("ns:t"))
+        version = table.put({"k": "x"}).version
+        assert [store.next_plan_id(), store.next_plan_id()] == [1, 2]
+    with nosql.open(str(tmp_path / "s")) as store:
+        assert store.namespaces() == ["Ns"]
+        row = store.table("NS:T").get({"k": "x"})
+        assert row is not None
+        assert row.version == version
+        assert store.next_plan_id() == 3
+        assert store.table("ns:t").put({"k": "x"}).version != version
+    with pytest.raises(StorageFailure):
+        table.get({"k": "x"})
+
+
+def test_a_directory_that_is_open_elsewhere_is_refused(tmp_path: Path) -> None:
+    with nosql.open(tmp_path), pytest.raises(StoreLocked) as refused:
+        nosql.open(tmp_path)
+    assert "A widerow server or another program has" in str(refused.value)
+    with nosql.open(tmp_path):
+        pass
+
+
+def test_both_models_share_one_store() -> None:
+    clock = FakeClock()
+    with open_store("memory:") as opened:
+        typed = nosql.Store(opened, clock, FakeEntropy())
+        table = typed.create_table(simple("t"))
+        other = Engine(opened, clock, FakeEntropy(1))
+        key = (KeyColumn("pk", KeyType.STRING),)
+        options = OptionsChange(time_to_live=-1, max_versions=1)
+        request = CreateTable("t", key, (), ThroughputChange(0, 0), options)
+        other.run(other.create_table("i", request))
+        table.put({"k": "x"})
+        assert check_store(opened) == []
+        assert other.list_tables("i") == ("t",)
+        assert len({table.definition.id, other.describe_table("i", "t").id}) == 2
+
+
+def test_threads_share_a_store(store: nosql.Store, users: nosql.Table) -> None:
+    failures: list[BaseException] = []
+
+    def work(g: str) -> None:
+        try:
+            for number in range(100):
+                assert users.put({"g": g, "id": number})
+                assert len(users.multi_get({"g": g})) == number + 1
+        except BaseException as error:  # noqa: BLE001  # told below
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(list(users.table_iterator())) == 400
+    assert store.engine.store.statistics()["writes"] >= 400
