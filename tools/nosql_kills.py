@@ -1,0 +1,207 @@
+"""Sequences of typed tables killed at random moments: all or nothing, and nothing told is lost.
+
+    python tools/nosql_kills.py --kills 200           # the recorded run, and its control
+
+A child process writes rounds into one shard: a sequence that puts every row of the shard with the
+round's number and, in odd rounds, a child row behind each; every third round a multi_delete of all
+of them. It is killed (SIGKILL) at a random moment, the store is opened, and the shard must show one
+whole round, not older than the last one that the child was told is durable. The control makes the
+same changes as single puts and deletes, and must be caught between two rounds.
+"""
+
+import argparse
+import hashlib
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evidence import record
+from widerow import nosql
+from widerow.engine.check import check_store
+
+__all__ = ["Outcome", "kill_many", "main"]
+
+ROWS: Final = 8
+READY_SECONDS_MAX: Final = 30.0
+LIFE_SECONDS_MAX: Final = 0.15  # after the child's first round; a round takes about a millisecond
+KEY: Final = {"g": "shard"}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run of kills showed."""
+
+    kills: int = 0
+    rounds: int = 0
+    torn: int = 0
+    lost: int = 0
+    damaged: int = 0
+    seconds: float = 0.0
+
+
+def _tables(store: nosql.Store) -> tuple[nosql.Table, nosql.Table]:
+    parent = nosql.TableBuilder("t").add_field("g", nosql.STRING).add_field("id", nosql.INTEGER)
+    parent.add_field("round", nosql.LONG).primary_key("g", "id").shard_key("g")
+    table = store.create_table(parent.build(), if_not_exists=True)
+    child = nosql.TableBuilder("kid", parent=table.definition).add_field("n", nosql.INTEGER)
+    child.add_field("round", nosql.LONG).primary_key("n")
+    return table, store.create_table(child.build(), if_not_exists=True)
+
+
+def _operations(table: nosql.Table, kid: nosql.Table, number: int) -> list[nosql.Operation]:
+    """One round: every row, and behind each a child row or none."""
+    operations: list[nosql.Operation] = []
+    for row in range(ROWS):
+        key = {**KEY, "id": row}
+        operations.append(nosql.Operation.put(table, {**key, "round": number}))
+        below = {**key, "n": 1}
+        if number % 2:
+            operations.append(nosql.Operation.put(kid, {**below, "round": number}))
+        else:
+            operations.append(nosql.Operation.delete(kid, below))
+    return operations
+
+
+def _last_round(table: nosql.Table) -> int:
+    return max((row["round"] for row in table.multi_get(KEY)), default=0)
+
+
+def _work(directory: Path, first: int, *, control: bool) -> None:
+    """The child: rounds without end, each told on stdout when it is durable."""
+    with nosql.open(directory, housekeeping=False) as store:
+        table, kid = _tables(store)
+        number = max(first, _last_round(table) + 1)
+        while True:
+            _change(store, table, kid, number, control=control)
+            print(number, flush=True)
+            number += 1
+
+
+def _change(
+    store: nosql.Store, table: nosql.Table, kid: nosql.Table, number: int, *, control: bool
+) -> None:
+    if number % 3 == 0:
+        if not control:
+            table.multi_delete(KEY, children=[kid])
+            return
+        for row in table.multi_get(KEY, children=[kid]):
+            (kid if row.table.parent else table).delete(row)
+        return
+    operations = _operations(table, kid, number)
+    if not control:
+        store.execute(operations)
+        return
+    for operation in operations:
+        store.write(operation)
+
+
+def _shown(directory: Path) -> tuple[list[tuple[int, int]], bool]:
+    """(row, round) of every row and child row of the shard, and whether the store is clean."""
+    with nosql.open(directory, housekeeping=False) as store:
+        table, kid = _tables(store)
+        rows = table.multi_get(KEY, children=[kid])
+        found = [(row["id"] * 2 + bool(row.table.parent), row["round"]) for row in rows]
+        return found, not check_store(store.engine.store)
+
+
+def _is_whole(found: list[tuple[int, int]]) -> bool:
+    rounds = {number for _, number in found}
+    if not found:
+        return True
+    if len(rounds) > 1:
+        return False
+    number = rounds.pop()
+    step = 1 if number % 2 else 2
+    return [place for place, _ in found] == list(range(0, 2 * ROWS, step))
+
+
+def _fraction(seed: int, kill: int) -> float:
+    digest = hashlib.sha256(f"{seed}:{kill}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") / 2**32
+
+
+def _live_and_die(directory: Path, first: int, seconds: float, *, control: bool) -> int:
+    """Start a child, let it live, kill it; the last round that it was told is durable."""
+    flags = ["--control"] if control else []
+    command = [sys.executable, __file__, "--child", str(directory), "--first", str(first), *flags]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603  # our own program
+    assert child.stdout is not None
+    with child.stdout as said:
+        try:
+            if not select.select([said], [], [], READY_SECONDS_MAX)[0]:
+                raise RuntimeError("the child did not begin")
+            time.sleep(seconds)
+        finally:
+            child.kill()
+            child.wait()
+        lines = said.read().splitlines(keepends=True)
+    return max((int(line) for line in lines if line.endswith(b"\n")), default=0)
+
+
+def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
+    """Kill a child so many times over one store, and look at the shard after each."""
+    outcome = Outcome()
+    began = time.monotonic()
+    acknowledged = 0
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name) / "store"
+        for kill in range(kills):
+            seconds = LIFE_SECONDS_MAX * _fraction(seed, kill)
+            told = _live_and_die(directory, acknowledged + 1, seconds, control=control)
+            found, clean = _shown(directory)
+            newest = max((number for _, number in found), default=0)
+            outcome.kills += 1
+            outcome.rounds += told - acknowledged
+            outcome.torn += not _is_whole(found)
+            outcome.lost += bool(found) and newest < told
+            outcome.lost += not found and told % 3 != 0 and (told + 1) % 3 != 0
+            outcome.damaged += not clean
+            acknowledged = max(told, newest)
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def main() -> int:
+    """Run both, record both; 1 if a sequence was torn, lost, or the control was not caught."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--controls", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", type=Path)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--control", action="store_true")
+    given = parser.parse_args()
+    if given.child is not None:
+        _work(given.child, given.first, control=given.control)
+    real = kill_many(given.kills, given.seed)
+    violations = real.torn + real.lost + real.damaged
+    record(
+        "typed sequences: kill -9",
+        volume=real.kills,
+        unit="kills",
+        violations=violations,
+        seconds=real.seconds,
+        seed=given.seed,
+        facts={"rounds": real.rounds, "torn": real.torn, "lost": real.lost},
+    )
+    control = kill_many(given.controls, given.seed, control=True)
+    missed = int(control.torn == 0)
+    record(
+        "control: typed changes without a sequence",
+        volume=control.kills,
+        unit="kills",
+        violations=missed,
+        seconds=control.seconds,
+        seed=given.seed,
+        facts={"torn": control.torn},
+    )
+    return int(violations + missed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
