@@ -80,6 +80,8 @@ class Committer:
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stopped = False
+        self._held: _Waiting | None = None  # taken from the queue, for the next group
+        self._ended = False  # the end mark was read
         self._lock = threading.Lock()  # nothing gets behind the end mark
 
     def start(self) -> None:
@@ -111,6 +113,17 @@ class Committer:
             raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
+    def step(self) -> bool:
+        """Commit one group on the caller's thread; False if nothing waits.
+
+        For those who decide themselves when a group is run (a simulation). Not after `start`.
+        """
+        assert self._thread is None, "the writer thread runs the groups"
+        try:
+            return self._turn(self._queue.get_nowait)
+        except Empty:
+            return False
+
     def report(self, error: StorageFailure) -> None:
         """The store refused a write, here or elsewhere (the engine reserves numbers by itself)."""
         if self._failed is not None:
@@ -140,14 +153,19 @@ class Committer:
     # --- the writer's thread -----------------------------------------------------------------
 
     def _run(self) -> None:
-        held: _Waiting | None = None
-        ended = False
-        while not ended or held is not None:
-            first = held if held is not None else self._queue.get()
-            if first is _END:
-                return
-            group, held, ended = self._drain(first, ended=ended)
-            self._commit(group)
+        while self._turn(self._queue.get):
+            pass
+
+    def _turn(self, next_waiting: "Callable[[], _Waiting | None]") -> bool:
+        """Commit one group; False after the last one."""
+        first = self._held
+        if first is None and not self._ended:
+            first = next_waiting()
+        if first is _END:
+            return False
+        group, self._held, self._ended = self._drain(first, ended=self._ended)
+        self._commit(group)
+        return True
 
     def _drain(
         self, first: _Waiting, *, ended: bool

@@ -37,7 +37,7 @@ from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet, run_bodies
 from widerow.testing.faults import FaultPlan
 
-__all__ = ["Keep", "LossyDisk", "LossyStore"]
+__all__ = ["CAPACITY_BYTES_DEFAULT", "Keep", "LossyDisk", "LossyStore"]
 
 T = TypeVar("T")
 
@@ -423,9 +423,12 @@ class LossyStore(Store):
     # --- the rest ----------------------------------------------------------------------------
 
     def statistics(self) -> dict[str, int]:
-        """`groups`, `writes`, `syncs`, `bytes` written, and torn tails `repaired`."""
+        """`groups`, `writes`, `syncs`, `bytes` written, torn tails `repaired`.
+
+        And `number`, of the last group in the log since it was first begun.
+        """
         self.snapshot()  # raises where the store is closed
-        return dict(self._counts)
+        return {**self._counts, "number": self._number}
 
     @property
     def writable(self) -> bool:

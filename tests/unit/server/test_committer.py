@@ -334,6 +334,22 @@ def _refuse(_: Sequence[Outcome[Any]]) -> bytes:
     raise Conflict(Rule.CONDITION_FAILED)
 
 
+def test_without_a_thread_groups_run_when_they_are_asked_for() -> None:
+    ended: list[object] = []
+    with open_store("memory:") as store:
+        committer = Committer(store, SystemClock(), Metrics())
+        assert not committer.step()
+        for value in (b"1", b"2"):
+            committer.submit(put(value), lambda answer, _: ended.append(answer))
+        committer.submit(put(b"3", alone=True), lambda answer, _: ended.append(answer))
+        assert ended == []
+        assert committer.step()
+        assert ended == [b"1", b"2"]
+        assert committer.step()
+        assert ended == [b"1", b"2", b"3"]
+        assert not committer.step()
+
+
 def test_commits_are_counted(world: World) -> None:
     world.release(2)
     world.hold()

@@ -1,0 +1,236 @@
+"""What the clients of a simulation ask for, and what the model says must come of it.
+
+Two tables: `plain` keeps two versions for ever, `brief` one for two seconds. In `plain`, the
+partition `bank` holds accounts between which atomic batches move amounts, so that their sum stays
+what it is; everything else is put, updated, deleted, counted and read by everyone.
+"""
+
+from random import Random  # noqa: TID251  # seeded: a run must repeat
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.errors import Conflict, InvalidRequest
+from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.filter import Comparator, Comparison
+from widerow.model.requests import BatchWrite, RowOutcome, RowWritten, TableWrite
+from widerow.model.row import ReturnContent, ReturnType, RowChange
+from widerow.model.values import KeyInput, KeyType
+from widerow.testing.answers import decode_row, plain
+from widerow.testing.changes import create, delete, delete_all, increment, put, put_cells, update
+from widerow.testing.model import ModelRefusal, ModelRow, ModelTable
+
+__all__ = [
+    "BANK",
+    "BRIEF",
+    "INSTANCE",
+    "PLAIN",
+    "REFUSALS",
+    "Key",
+    "Models",
+    "RowEnd",
+    "Script",
+    "WriteAsk",
+    "copied",
+    "make_tables",
+    "named",
+    "new_models",
+]
+
+INSTANCE: Final = "sim"
+PLAIN: Final = "plain"
+BRIEF: Final = "brief"
+BANK: Final = "bank"
+BRIEF_SECONDS: Final = 2
+
+_VALUE, _COUNTER = "x", "c"
+_ROWS: Final = 4  # of each partition: few, so that requests meet
+_RETURN_COUNTER: Final = ReturnContent(ReturnType.AFTER_MODIFY, (_COUNTER,))
+
+Key = tuple[str, int]
+Models = dict[str, ModelTable]
+
+
+class RowEnd(NamedTuple):
+    """How one row of a write ended: refused or not, and the counter that it returned."""
+
+    refused: bool
+    counter: object = None
+
+
+def new_models() -> Models:
+    """Both tables, empty."""
+    return {PLAIN: ModelTable(-1, 2), BRIEF: ModelTable(BRIEF_SECONDS, 1)}
+
+
+def copied(models: Models) -> Models:
+    """Models that may be changed without changing these."""
+    return {
+        name: ModelTable(
+            table.time_to_live,
+            table.max_versions,
+            {key: ModelRow(dict(row.columns), row.server) for key, row in table.rows.items()},
+        )
+        for name, table in models.items()
+    }
+
+
+def named(key: Key) -> dict[str, KeyInput]:
+    """A key with the names of its columns."""
+    return {"k": key[0], "n": key[1]}
+
+
+def make_tables(engine: Engine) -> None:
+    """Create both."""
+    schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
+    engine.run(engine.create_table(INSTANCE, create(PLAIN, schema, max_versions=2)))
+    brief = create(BRIEF, schema, time_to_live=BRIEF_SECONDS)
+    engine.run(engine.create_table(INSTANCE, brief))
+
+
+class WriteAsk(NamedTuple):
+    """A write: one change, or a batch of them."""
+
+    table: str
+    changes: tuple[tuple[Key, RowChange], ...]
+    batch: bool = False
+    atomic: bool = False
+
+    def plan(self, engine: Engine) -> Plan[Any]:
+        """The engine's plan for it."""
+        if not self.batch:
+            return engine.write_row(INSTANCE, self.changes[0][1])
+        changes = tuple(change for _, change in self.changes)
+        request = BatchWrite((TableWrite(self.table, changes),), self.atomic)
+        return engine.batch_write_row(INSTANCE, request)
+
+    def apply(self, models: Models, now_ms: int) -> list[RowEnd]:
+        """Make it in the models; how each row must end."""
+        table = models[self.table]
+        former = dict(table.rows)
+        ends = [_apply(table, key, change, now_ms) for key, change in self.changes]
+        if self.atomic and any(end.refused for end in ends):
+            table.rows = former
+            return [RowEnd(refused=True)] * len(ends)
+        return ends
+
+    def ends(self, answer: RowWritten | list[list[RowOutcome]] | None) -> list[RowEnd]:
+        """How each row ended, by the engine's answer; None where it was refused as a whole."""
+        if answer is None:
+            return [RowEnd(refused=True)] * len(self.changes)
+        if isinstance(answer, RowWritten):
+            return [_end(answer)]
+        return [_end(outcome.written) for outcome in answer[0]]
+
+    def __str__(self) -> str:
+        """For traces."""
+        rows = " ".join(
+            f"{change.modification.name}{key}{[cell[:4] for cell in change.cells]}"
+            f"{change.condition if change.condition is not UNCONDITIONAL else ''}"
+            for key, change in self.changes
+        )
+        return f"{self.table} {'atomic ' * self.atomic}{rows}"
+
+
+def _end(written: RowWritten | None) -> RowEnd:
+    if written is None:
+        return RowEnd(refused=True)
+    columns = plain(decode_row(written.row)) or {}
+    return RowEnd(refused=False, counter=columns.get(_COUNTER))
+
+
+def _apply(table: ModelTable, key: Key, change: RowChange, now_ms: int) -> RowEnd:
+    try:
+        table.change(key, change, now_ms)
+    except ModelRefusal:
+        return RowEnd(refused=True)
+    if change.returns.type is not ReturnType.AFTER_MODIFY:
+        return RowEnd(refused=False)
+    column = table.rows[key].columns[_COUNTER]
+    return RowEnd(refused=False, counter=column[max(column)])
+
+
+REFUSALS: Final = (Conflict, InvalidRequest)
+"""What a write of these clients may be refused with; anything else is a failure."""
+
+
+class Script:
+    """What clients think of, from a seed."""
+
+    def __init__(self, random: Random) -> None:
+        """Draw from `random`."""
+        self._random = random
+        self._written = 0
+
+    def key(self, table: str) -> Key:
+        """Some row of a table, accounts excepted."""
+        partition = "t" if table == BRIEF else self._random.choice("ab")
+        return partition, self._random.randrange(_ROWS)
+
+    def table(self) -> str:
+        """Most of the time the one that keeps things."""
+        return self._random.choices((PLAIN, BRIEF), (4, 1))[0]
+
+    def write(self, models: Models) -> WriteAsk:
+        """Any write. `models` are what the client may have read before."""
+        kinds = (self._single, self._batch, self._transfer)
+        return self._random.choices(kinds, (7, 1, 2))[0](models)
+
+    def _single(self, models: Models) -> WriteAsk:
+        table = self.table()
+        key = self.key(table)
+        return WriteAsk(
+            table, ((key, self._change(table, key, self._condition(models, table, key))),)
+        )
+
+    def _batch(self, models: Models) -> WriteAsk:
+        table = self.table()
+        partition = self.key(table)[0]
+        rows = self._random.sample(range(_ROWS), self._random.randint(2, _ROWS))
+        changes = []
+        for key in ((partition, row) for row in rows):
+            condition = self._condition(models, table, key)
+            changes.append((key, self._change(table, key, condition)))
+        return WriteAsk(table, tuple(changes), batch=True, atomic=self._random.random() < 0.5)
+
+    def _transfer(self, _: Models) -> WriteAsk:
+        """Move an amount between two accounts."""
+        payer, payee = self._random.sample(range(_ROWS), 2)
+        amount = self._random.randint(1, 100)
+        changes = tuple(
+            ((BANK, row), self._count((BANK, row), PLAIN, by, UNCONDITIONAL))
+            for row, by in ((payer, -amount), (payee, amount))
+        )
+        return WriteAsk(PLAIN, changes, batch=True, atomic=True)
+
+    def _condition(self, models: Models, table: str, key: Key) -> Condition:
+        """None at all, one on the row, or one on the value that was there a moment ago."""
+        kind = self._random.randrange(6)
+        if kind == 0:
+            return Condition(self._random.choice(list(RowExpectation)))
+        if kind == 1:
+            row = models[table].rows.get(key, ModelRow())
+            column = row.columns.get(_VALUE)
+            value = column[max(column)] if column else "never written"
+            return Condition(
+                columns=Comparison(_VALUE, Comparator.EQUAL, value, pass_if_missing=False)
+            )
+        return UNCONDITIONAL
+
+    def _change(self, table: str, key: Key, condition: Condition) -> RowChange:
+        kind = self._random.randrange(8)
+        if kind == 0:
+            return delete(table, named(key), condition)
+        if kind <= 2:
+            return self._count(key, table, self._random.randint(1, 9), condition)
+        if kind == 3:
+            return update(table, named(key), [delete_all(_VALUE)], condition)
+        self._written += 1
+        columns = {_VALUE: f"{self._written}:{key[0]}{key[1]}"}
+        if kind == 4:
+            return update(table, named(key), put_cells(columns), condition)
+        return put(table, named(key), columns, condition)
+
+    def _count(self, key: Key, table: str, by: int, condition: Condition) -> RowChange:
+        cells = [increment(_COUNTER, by)]
+        return update(table, named(key), cells, condition, _RETURN_COUNTER)

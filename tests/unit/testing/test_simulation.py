@@ -1,0 +1,156 @@
+"""The simulation: it repeats, it finds nothing in the product, and it finds what is planted."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from widerow.errors import StoreDamaged
+from widerow.server.committer import Committed, Committer
+from widerow.storage.interface import Outcome, Write
+from widerow.testing import simulation
+from widerow.testing.lossy import LossyDisk, LossyStore
+from widerow.testing.simulation import SOMETIMES, Violation, World, main, missing, simulate
+
+SEEDS_EACH = 100
+CONTROL_SEEDS = 30  # a planted defect is seen by then
+
+
+@pytest.mark.parametrize("first", [1, 1 + SEEDS_EACH, 1 + 2 * SEEDS_EACH])
+def test_every_seed_holds_and_everything_that_should_happen_does(first: int) -> None:
+    lives = [simulate(seed) for seed in range(first, first + SEEDS_EACH)]
+    assert [(life.seed, life.violation) for life in lives if life.violation] == []
+    assert missing(lives) == []
+    assert sum(life.operations for life in lives) >= 200 * SEEDS_EACH
+    assert sum(life.crashes for life in lives) >= 10 * SEEDS_EACH
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
+def test_the_same_seed_is_the_same_run(seed: int) -> None:
+    first, second = simulate(seed), simulate(seed)
+    assert first == second
+    assert first.trace != simulate(seed + 1).trace
+
+
+def test_a_run_repeats_in_another_process() -> None:
+    # Nothing hangs on the order of sets, which differs from process to process.
+    code = "from widerow.testing.simulation import simulate; print(simulate(9).trace)"
+    traces = {
+        subprocess.run(  # noqa: S603  # this interpreter
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert traces == {simulate(9).trace + "\n"}
+
+
+def test_the_command_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--seeds", "2", "--steps", "50"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    told = json.loads(line)
+    assert (told["check"], told["volume"], told["violations"]) == ("simulation", 2, 0)
+    assert set(told["sometimes"]) == set(SOMETIMES)
+
+
+def test_the_command_fails_for_a_violation_and_says_how_to_see_it_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(seed: int, _: int, *, tell: object) -> simulation.Life:
+        assert tell is None
+        return simulation.Life(seed, violation="it did not hold")
+
+    monkeypatch.setattr(simulation, "simulate", failing)
+    assert main(["--seed", "7"]) == 1
+    said = capsys.readouterr()
+    assert json.loads(said.out)["violations"] == 1
+    assert "python -m widerow.testing.simulation --seed 7 --steps 800 --trace" in said.err
+
+
+def test_the_command_fails_where_nothing_was_looked_at(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["--seeds", "100", "--steps", "1"]) == 1
+    assert "never seen: " in capsys.readouterr().err
+
+
+# --- controls: each must be caught ---------------------------------------------------------------
+
+
+class NoSync(LossyDisk):
+    """A disk below a store that never syncs."""
+
+    def sync(self, name: str) -> None:
+        assert name in self.names()
+
+
+class SyncsAgain(LossyDisk):
+    """A disk below a store that repeats a failed sync."""
+
+    def sync(self, name: str) -> None:
+        try:
+            super().sync(name)
+        except OSError:
+            super().sync(name)
+
+
+class ShowsEarly(LossyStore):
+    """Shows a group, and then makes it safe."""
+
+    def transact_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        if self.writable:
+            self._shown.transact_group(writes)
+        return super().transact_group(writes)
+
+
+class ForgetsLast(LossyStore):
+    """Leaves out the last body of every larger group."""
+
+    def transact_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        if len(writes) < 3:
+            return super().transact_group(writes)
+        kept = super().transact_group(writes[:-1])
+        return [*kept, Outcome(kept[-1].result, kept[-1].error)]
+
+
+DEFECTS: list[tuple[Callable[[LossyDisk], LossyStore], type[LossyDisk]]] = [
+    (LossyStore, NoSync),
+    (LossyStore, SyncsAgain),
+    (ShowsEarly, LossyDisk),
+    (ForgetsLast, LossyDisk),
+]
+
+
+def caught(seed: int, opener: Callable[[LossyDisk], LossyStore], disk: LossyDisk) -> bool:
+    try:
+        World(seed, open_store=opener, disk=disk).live(400)
+    except (Violation, StoreDamaged):
+        return True
+    return False
+
+
+@pytest.mark.parametrize(("opener", "disk"), DEFECTS)
+def test_a_careless_store_is_caught(
+    opener: Callable[[LossyDisk], LossyStore], disk: type[LossyDisk]
+) -> None:
+    assert any(caught(seed, opener, disk()) for seed in range(CONTROL_SEEDS))
+
+
+def test_a_committer_that_swaps_answers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    def swapped(self: Committer, group: list[Any], ends: list[Committed]) -> None:
+        right = list(ends)
+        if len(right) > 1:
+            first, second = right[:2]
+            right[:2] = [first._replace(answer=second.answer), second._replace(answer=first.answer)]
+        tell(self, group, right)
+
+    tell = Committer._tell
+    monkeypatch.setattr(Committer, "_tell", swapped)
+    assert any(caught(seed, LossyStore, LossyDisk()) for seed in range(CONTROL_SEEDS))

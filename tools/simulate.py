@@ -1,0 +1,56 @@
+"""Seeds of the simulation, recorded (`evidence.py`).
+
+    python tools/simulate.py --seeds 10000
+
+`python -m widerow.testing.simulation` is the same for one's own use; it also tells a seed's run
+step by step.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from rich.progress import track
+
+from evidence import record
+from widerow.testing.simulation import simulate, summary
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Seeds of the simulation, recorded.")
+    parser.add_argument("--seeds", type=int, default=300, help="how many (%(default)s)")
+    parser.add_argument("--first", type=int, default=1, help="the first of them (%(default)s)")
+    options = parser.parse_args(arguments)
+    begun = time.monotonic()
+    seeds = range(options.first, options.first + options.seeds)
+    shown = track(seeds, "seeds", disable=not sys.stdout.isatty())
+    lives = [simulate(seed) for seed in shown]
+    for life in lives:
+        if life.violation:
+            print(f"seed {life.seed}: {life.violation}", file=sys.stderr)
+    told = summary(lives, time.monotonic() - begun)
+    # Something that should have happened and never did is a violation too: nothing was tested.
+    record(
+        "simulation",
+        volume=len(lives),
+        unit="seeds",
+        violations=told["violations"] + len(told["never_seen"]),
+        seconds=told["seconds"],
+        seed=told["seed"],
+        facts={
+            "operations": told["operations"],
+            "acks": told["acks"],
+            "indeterminate": told["indeterminate"],
+            "crashes": told["crashes"],
+            "rarest_seen": min(told["sometimes"].values()),
+        },
+    )
+    return int(bool(told["violations"] or told["never_seen"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
