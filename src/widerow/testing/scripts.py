@@ -125,11 +125,15 @@ class WriteAsk(NamedTuple):
     def __str__(self) -> str:
         """For traces."""
         rows = " ".join(
-            f"{change.modification.name}{key}{[cell[:4] for cell in change.cells]}"
+            f"{change.modification.name}{key}{_cells(change)}"
             f"{change.condition if change.condition is not UNCONDITIONAL else ''}"
             for key, change in self.changes
         )
         return f"{self.table} {'atomic ' * self.atomic}{rows}"
+
+
+def _cells(change: RowChange) -> str:
+    return " ".join(f"{cell.operation.name} {cell.name} {cell.body!r}" for cell in change.cells)
 
 
 def _end(written: RowWritten | None) -> RowEnd:
