@@ -6,6 +6,7 @@ call: never hang, never answer with success and lose the change. After an error 
 does not know it must take no more writes, unless the disk was merely full.
 """
 
+import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ __all__ = [
     "CALLS",
     "ERRORS",
     "Call",
+    "Load",
     "Report",
     "calls_until_untouched",
     "make_base",
@@ -37,11 +39,24 @@ CALLS: Final = (
 )
 ERRORS: Final = ("EIO", "ENOSPC", "EDQUOT", "EMFILE")
 
-_REQUESTS: Final = 25  # of each client
 _MEMTABLE_KB: Final = 64
 _NUMBERS: Final = 80  # files that the engine makes in such a run
 _SECONDS_MAX: Final = 30.0  # from the first request to the end of the last
 _FULL: Final = frozenset(("ENOSPC",))
+_COMMIT_FAILED: Final = re.compile(r"(?:write|fdatasync)\(\d+<[^>]*\.log>.*\(INJECTED\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What is asked of the server, and which server; `logs_only` leaves all other files alone."""
+
+    clients: int = 2
+    requests: int = 25
+    variant: str = ""
+    logs_only: bool = False
+
+
+_USUAL: Final = Load()
 
 
 class Call(NamedTuple):
@@ -107,12 +122,12 @@ def calls_until_untouched(
         number += step
 
 
-def try_fault(base: Path, directory: Path, call: Call, report: Report) -> bool:
+def try_fault(base: Path, directory: Path, call: Call, report: Report, load: Load = _USUAL) -> bool:
     """One run. False if there was no such call; what was wrong is in the report."""
     place = directory / "store"
     copy_store(base, place)
     try:
-        return _Run(place, directory, call, report).go()
+        return _Run(place, directory, call, report, load).go()
     finally:
         shutil.rmtree(place)
         for file in directory.glob("*.ledger"):
@@ -120,19 +135,25 @@ def try_fault(base: Path, directory: Path, call: Call, report: Report) -> bool:
 
 
 class _Run:
-    def __init__(self, place: Path, directory: Path, call: Call, report: Report) -> None:
+    def __init__(
+        self, place: Path, directory: Path, call: Call, report: Report, load: Load
+    ) -> None:
+        self._load = load
         self._place = place
         self._trace = directory / "trace"
         self._call = call
         self._report = report
-        self._crew = Crew(directory, call.number, size=2)
-        self._before = len(report.wrong)
+        self._crew = Crew(directory, call.number, size=load.clients)
 
     def go(self) -> bool:
         """Start, write, stop, compare."""
         self._trace.unlink(missing_ok=True)
         refused = self._serve()
-        struck = "(INJECTED)" in self._trace.read_text(encoding="utf-8")
+        trace = self._trace.read_text(encoding="utf-8")
+        struck = "(INJECTED)" in trace
+        told = self._crew.codes or self._crew.totals["indeterminate"]
+        if _COMMIT_FAILED.search(trace) and not told and not refused:
+            self._wrong("a commit failed and nobody was told")
         self._compare()
         self._crew.close()
         report = self._report
@@ -142,7 +163,7 @@ class _Run:
         report.sites.add((self._call.name, self._call.number))
         if refused:
             report.refused += 1
-        elif self._crew.codes or self._crew.totals["indeterminate"]:
+        elif told:
             report.errors += 1
         else:
             report.unaffected += 1
@@ -152,8 +173,12 @@ class _Run:
         """Write through a server whose call fails; whether it refused to start."""
         name, error, number = self._call
         inject = f"inject={name}:error={error}:when={number}"
-        launcher = ("strace", "-D", "-f", "-qq", "-o", str(self._trace), *self._paths())
-        environment = {"PYTHONPATH": str(VARIANTS), "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB)}
+        launcher = ("strace", "-D", "-f", "-qq", "-y", "-o", str(self._trace), *self._paths())
+        environment = {
+            "PYTHONPATH": str(VARIANTS),
+            "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB),
+            "CRASH_VARIANT": self._load.variant,
+        }
         process = WiderowProcess(
             *("--path", str(self._place), "--log-level", "critical"),
             launcher=(*launcher, "-e", f"trace={name}", "-e", inject),
@@ -167,7 +192,7 @@ class _Run:
             return True
         begun = time.monotonic()
         try:
-            self._crew.work(process.endpoint, Mark(strict=False), 0, _REQUESTS)()
+            self._crew.work(process.endpoint, Mark(strict=False), 0, self._load.requests)()
             self._probe(process.endpoint)
         finally:
             if time.monotonic() - begun > _SECONDS_MAX:
@@ -183,9 +208,11 @@ class _Run:
 
     def _paths(self) -> list[str]:
         """The files of the store, those that it has and those that it may make."""
-        names = ["", "CURRENT", "IDENTITY", "LOCK", "LOG", "widerow-synced"]
-        for number in range(_NUMBERS):
-            names += (f"{number:06d}.{suffix}" for suffix in ("log", "sst", "dbtmp"))
+        names = [f"{number:06d}.log" for number in range(_NUMBERS)]
+        if not self._load.logs_only:
+            names += ("", "CURRENT", "IDENTITY", "LOCK", "LOG", "widerow-synced")
+        for number in range(0 if self._load.logs_only else _NUMBERS):
+            names += (f"{number:06d}.{suffix}" for suffix in ("sst", "dbtmp"))
             names += (f"{kind}-{number:06d}" for kind in ("MANIFEST", "OPTIONS"))
         return [word for name in names for word in ("-P", str(self._place / name).rstrip("/"))]
 

@@ -6,6 +6,7 @@ CRASH_VARIANT   a defect that the run must catch
     sync-off             the log is not synced
     reply-before-sync    the sync is made up to 50 ms later, by another thread
     reply-before-write   the write is made later, by another thread
+    sync-error-ignored   a sync that failed is taken for one that did not
 CRASH_POINT     POINT:N, the process kills itself when it comes to that point for the n-th time
     open, write-before, sync-before, sync-after, reply-before, catalog-before, flush, compaction
 CRASH_MEMTABLE_KB   memtables so small that flushes and compactions go on all the time
@@ -16,6 +17,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -55,6 +57,10 @@ def _variant(name: str, real: Steps) -> Steps:
     def write(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
         _Later().ask(lambda: real.write(engine, batch, options))
 
+    def careless(engine: Rdict) -> None:
+        with suppress(Exception):
+            real.sync(engine)
+
     variants = {
         "": real,
         "sync-off": replace(real, sync=lambda _: None),
@@ -62,6 +68,7 @@ def _variant(name: str, real: Steps) -> Steps:
             real, sync=lambda engine: later.ask(lambda: real.sync(engine))
         ),
         "reply-before-write": replace(real, write=write),
+        "sync-error-ignored": replace(real, sync=careless),
     }
     return variants[name]
 
