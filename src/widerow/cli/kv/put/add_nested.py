@@ -23,7 +23,7 @@ def _command(kind: Kind) -> Command:
         def give(value: Any) -> None:  # noqa: ANN401  # a value of that type
             outer.add(name, value)
 
-        level = inner_level(wanted, give)
+        level = inner_level(wanted, name or word, give)
         session.modes.append(Mode(name or word, session.mode.commands, level))
 
     return Command(

@@ -10,10 +10,9 @@ from widerow.cli.kv.put.add_nested import ADD_ARRAY_VALUE, ADD_MAP_VALUE, ADD_RE
 from widerow.cli.kv.put.add_value import ADD_VALUE
 from widerow.cli.kv.put.file import put_file
 from widerow.cli.kv.put.finish import CANCEL, EXIT, SHOW
-from widerow.cli.kv.put.levels import NamedLevel
+from widerow.cli.kv.put.levels import NamedLevel, named
 from widerow.cli.kv.put.write import Condition, put_row
 from widerow.cli.kv.session import Mode, Session
-from widerow.model.typed.types import FieldType
 from widerow.nosql import Table
 
 __all__ = ["PUT"]
@@ -55,14 +54,10 @@ def _put(session: Session, given: Arguments) -> str | None:
 def _row_level(table: Table, condition: Condition) -> NamedLevel:
     definition = table.definition
 
-    def type_of(name: str) -> FieldType | None:
-        field = definition.field(name)
-        return None if field is None else field.type
-
     def done(_: Session, values: dict[str, Any]) -> str:
         return put_row(table, values, condition)
 
-    return NamedLevel(type_of, done)
+    return NamedLevel(lambda name: named(definition.field(name)), done)
 
 
 _TABLE: Final = Command(

@@ -1,0 +1,65 @@
+"""The scripts of the key design page, one line a command, and what they print (cli §1)."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.nosql.shell.conftest import Shell
+
+EMPTY = "table create -name t{0}\nadd-field -type LONG -name a\nprimary-key -field a\nexit\n"
+
+
+def test_the_first_script_prints_exactly_this(shell: "Shell", scripts: Path) -> None:
+    for number in range(17):  # so that the next plan is the 18th
+        shell.run(EMPTY.format(number) + f"plan add-table -name t{number} -noexecute")
+    assert shell.run(f"load -file {scripts}/products.kv") == (
+        (
+            "Table myProducts built.\n"
+            "Executed plan 18, waiting for completion...\n"
+            "Plan 18 ended successfully\n"
+            "\n"
+        ),
+        0,
+    )
+    definition = shell.session.store.table("myProducts").definition
+    assert definition.primary_key == definition.shard_key == ("productName",)
+    assert definition.fields[3].type.symbols == ("small", "medium", "blue")
+
+
+def test_a_key_of_three_columns(shell: "Shell", scripts: Path) -> None:
+    assert shell.run(f"load -file {scripts}/products-by-class.kv")[1] == 0
+    definition = shell.session.store.table("myProducts").definition
+    assert definition.primary_key == ("productName", "productType", "productClass")
+    row = '{"productName":"a","productType":"b","productClass":"c"}'
+    assert shell.run(f"put table -name myProducts -json '{row}'")[1] == 0
+    get = "get table -name myProducts -keyonly"
+    valid = (
+        "-field productName -value a",
+        "-field productName -value a -field productType -value b",
+    )
+    for flags in valid:
+        assert shell.run(f"{get} {flags}") == (f"\n{row}\n\n1 row returned\n", 0)
+    # a partial key begins with the first column and leaves no gap
+    line = f"{get} -field productType -value b -field productClass -value c"
+    assert shell.run(line) == (
+        f"Error handling command {line}: A required field is missing from the Primary Key\n",
+        1,
+    )
+
+
+def test_a_shard_key_of_two_columns(shell: "Shell", scripts: Path) -> None:
+    assert shell.run(f"load -file {scripts}/products-by-shard.kv")[1] == 0
+    definition = shell.session.store.table("myProducts").definition
+    assert definition.shard_key == ("productType", "productName")
+
+
+def test_a_shard_key_that_is_no_prefix_is_refused(shell: "Shell", scripts: Path) -> None:
+    assert shell.run(f"load -file {scripts}/refused-shard-key.kv") == (
+        (
+            "Error handling command exit: Shard key must be a subset of the primary key\n"
+            'Script error in line "exit", ending execution\n'
+        ),
+        1,
+    )
+    assert shell.session.store.tables() == []
+    assert shell.session.prompt == "kv-> "
