@@ -70,6 +70,12 @@ NUMBER_DIGITS_MAX: Final = 10_000  # a NUMBER; arithmetic on longer ones is an a
 PLANS_KEPT_MAX: Final = 1000  # of a store's plans; older ones have done their work
 SCRIPT_DEPTH_MAX: Final = 16  # scripts of the shell that load each other; one may load itself
 
+INDEX_FIELDS_MAX: Final = 16  # paths of one index; each costs every write of a row
+INDEX_KEYS_PER_ROW_MAX: Final = 10_000  # of one index; one write makes them all
+DDL_CHARACTERS_MAX: Final = 256 * 1024  # a thousand columns with comments; parsing takes seconds
+DDL_DEPTH_MAX: Final = 64  # parentheses in parentheses; types end at half of it
+DDL_LIST_MAX: Final = 1000  # columns, key columns, record fields of one statement
+
 # --- wire ------------------------------------------------------------------------------------
 BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (§17)
 HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB

@@ -168,6 +168,57 @@ class TypedRule(AnyRule):
     TTL_UNIT = "Invalid TTL Unit: {unit} in {text}"
     TTL_TOO_LONG = "A time to live of {text} is longer than {limit} hours"
 
+    # Definition statements (ddl §1)
+    DDL_FAULT = "Error: at ({line}, {column}) {text}"
+    DDL_CREATING = "Error: Error found when creating the table: {text}"
+    DDL_FAILED = "Error: User error in query: {statement} failed for {what}: {text}"
+    DDL_IDENTIFIER = "Identifiers must start with a letter: {name}"
+    DDL_LENGTH = "The statement has {size} characters, a statement holds at most {limit}"
+    DDL_DEPTH = "Parentheses are nested deeper than {limit}"
+    DDL_LIST = "A list has more than {limit} members"
+    DDL_NUMBER = "The number is out of any type's range: {text}"
+    DDL_REPEATED = "{what} is given twice"
+    DDL_TIMESTAMP = (
+        "In DDL statements there is no default precision for the Timestamp type. "
+        "The precision must be explicitly specified."
+    )
+    DDL_ENUM = "Invalid ENUM type '{type}': {text}"
+    DDL_PRIMARY_KEY = "Table definition must contain a single primary key definition"
+    DDL_MODIFY = "MODIFY {type} is not supported at this time"
+    DDL_INDEX_TYPE = "A path inside JSON cannot be indexed as {type}"
+    DDL_TABLE_NOT_FOUND = "Table not found: {table}"
+    DDL_UNSUPPORTED = "{what} is not supported by widerow"
+
+    # Secondary indexes (model §11)
+    INDEX_FIELD = "Invalid index field definition : {path}\n{text}"
+    INDEX_NO_FIELD = "There is no field named {field}"
+    INDEX_PATH = "The path cannot be read at: {rest}"
+    INDEX_MAP = (
+        "Can not index a map as a whole; use .values() to index the elements of the map or .keys() "
+        "to index the keys of the map"
+    )
+    INDEX_ARRAY = "Can not index an array as a whole; use [] to index the elements of the array"
+    INDEX_RECORD = "Can not index a record as a whole; name one of its fields"
+    INDEX_STEP = "{step} does not apply to a field of type {type}"
+    INDEX_KIND = "Field type cannot be part of an index: {type}"
+    INDEX_JSON_TYPE = "Must specify data type for JSON index field."
+    INDEX_TYPE_OUTSIDE_JSON = "Only a path inside JSON takes a data type."
+    INDEX_MULTIKEY = "An index can hold the elements of one array or map only"
+    INDEX_DUPLICATE = "Index already contains the field: {path}"
+    INDEX_EMPTY = "An index needs at least one field"
+    INDEX_FIELDS = "An index has at most {limit} fields"
+    INDEX_VALUE = "Cannot index the value {value} at {path} of index {index} as {type}"
+    INDEX_VALUE_COMPLEX = "Cannot index an object or an array at {path} of index {index}"
+    INDEX_KEY_LENGTH = "Index key length:{size} exceeds maximum key permissible length:{limit}"
+    INDEX_KEYS_PER_ROW = "Number of index keys per row exceeds the limit: {limit}"
+    INDEX_NOT_UNIQUE = (
+        "Index {index} was declared WITH UNIQUE KEYS PER ROW, and a row has one index key twice"
+    )
+    INDEX_NOT_READY = "Index {index} of table {table} is still being built"
+    INDEX_CHILDREN = "Child table returns are not supported for index scan operations"
+    INDEX_KEY_GAP = "A required field is missing from the Index Key"
+    INDEX_RANGE_NOT_KEY = "Field does not exist in index: {field}"
+
     # What the store underneath cannot do
     ACROSS_SHARDS = (
         "The store underneath has no transactions across shards, "

@@ -1,0 +1,201 @@
+"""Statements from their text: words, then an LALR(1) grammar (grammar.lark), then values.
+
+The parser keeps a stack of its own and makes values as it goes, so neither depth nor length of a
+statement costs Python's stack. What the grammar refuses is told as the vendor's tools tell it,
+with line and column (ddl §1).
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, cast
+
+from lark import Lark, Token, UnexpectedInput, UnexpectedToken
+from lark.lexer import Lexer
+
+from widerow.errors import InvalidRequest, Unsupported
+from widerow.model.typed.rules import TypedRule
+from widerow.nosql.ddl.build import StatementBuilder
+from widerow.nosql.ddl.faults import ModelError, failed_at, fault
+from widerow.nosql.ddl.lexis import Word, cut
+from widerow.nosql.ddl.statements import Position, Statement
+
+__all__ = ["parse"]
+
+
+def parse(statement: str) -> Statement:
+    """What a statement says. Cost: linear in it.
+
+    Raises: `InvalidRequest` with the vendor's text for what is no statement, `Unsupported` for one
+    that widerow does not offer.
+    """
+    _refuse_statement(statement)
+    words = cut(statement)
+    _refuse_clauses(words)
+    try:
+        # The text goes in as words; lark hands it to the lexer as it is.
+        return cast("Statement", _parser().parse(cast("str", words)))
+    except UnexpectedToken as error:
+        raise _syntax(words, error) from None
+    except UnexpectedInput as error:  # pragma: no cover  # the lexer above raises none
+        raise fault(Position(), str(error)) from error
+
+
+class _Words(Lexer):
+    """Hands the words of `cut` to the parser."""
+
+    def __init__(self, _: object) -> None:
+        """The grammar's settings say nothing to it."""
+
+    __future_interface__ = True  # lark: `lex` takes the states
+
+    def lex(self, lexer_state: Any, parser_state: Any) -> Iterator[Token]:  # noqa: ANN401, ARG002  # lark's own signature
+        """The words as tokens."""
+        for index, word in enumerate(lexer_state.text):
+            line, column = word.position
+            yield Token(word.type, word.text, index, line, column)
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("widerow.nosql.ddl").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer=_Words, transformer=StatementBuilder())
+
+
+# --- what widerow does not offer -----------------------------------------------------------------
+
+# By first words; the longest match counts.
+_STATEMENTS: Final = (
+    *(("SELECT",), ("INSERT",), ("UPSERT",), ("UPDATE",), ("DELETE",), ("DECLARE",)),
+    *(("CREATE", "USER"), ("ALTER", "USER"), ("DROP", "USER"), ("CREATE", "ROLE")),
+    *(("DROP", "ROLE"), ("GRANT",), ("REVOKE",), ("CREATE", "REGION"), ("DROP", "REGION")),
+    *(("SHOW", "USER"), ("SHOW", "USERS"), ("SHOW", "ROLE"), ("SHOW", "ROLES")),
+    *(("SHOW", "REGIONS"), ("SET", "LOCAL"), ("CREATE", "FULLTEXT")),
+)
+# Anywhere outside parentheses.
+_CLAUSES: Final = (
+    *(("IN", "REGIONS"), ("ADD", "REGIONS"), ("DROP", "REGIONS"), ("WITH", "SCHEMA")),
+    *(("FREEZE", "SCHEMA"), ("UNFREEZE", "SCHEMA"), ("AS", "JSON", "COLLECTION")),
+    *(("ENABLE", "BEFORE"), ("DISABLE", "BEFORE")),
+)
+
+
+def _refuse_statement(statement: str) -> None:
+    """Before anything else is looked at: queries have words that definitions do not."""
+    types = statement[:_LEADING_CHARACTERS].upper().split()[:4]
+    leading = tuple(types[:1] + types[3:] if types[1:3] == ["AS", "JSON"] else types)
+    for known in _STATEMENTS:
+        if leading[: len(known)] == known:
+            raise _unsupported(" ".join(known), Position())
+
+
+def _refuse_clauses(words: Sequence[Word]) -> None:
+    types = [word.text.upper() for word in words]
+    depth = 0
+    for index, word in enumerate(words):
+        depth += {"LPAR": 1, "RPAR": -1}.get(word.type, 0)
+        if types[index : index + 2] == ["AS", "MR_COUNTER"]:
+            raise _unsupported("MR_COUNTER", word.position)
+        if depth == 0 and index > 0 and types[index] in _CLAUSE_WORDS:
+            for clause in _CLAUSES:
+                if tuple(types[index : index + len(clause)]) == clause:
+                    raise _unsupported(" ".join(clause), word.position)
+
+
+_LEADING_CHARACTERS: Final = 1000  # of a statement that are looked at for its kind
+_CLAUSE_WORDS: Final = frozenset(clause[0] for clause in _CLAUSES)
+
+
+def _unsupported(what: str, position: Position) -> ModelError:
+    return failed_at(position, Unsupported(TypedRule.DDL_UNSUPPORTED, what=what))
+
+
+# --- what is no statement ------------------------------------------------------------------------
+
+_TYPES: Final = frozenset(
+    (
+        *("INTEGER", "LONG", "FLOAT", "DOUBLE", "NUMBER", "STRING", "BOOLEAN", "JSON", "BINARY"),
+        *("TIMESTAMP", "ENUM", "ARRAY", "MAP", "RECORD"),
+    )
+)
+_SHOWN: Final = {
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "COMMA": "','",
+    "DOT": "'.'",
+    "COLON": "':'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "MINUS": "'-'",
+    "SEMICOLON": "';'",
+    "NAME": "ID",
+    "DECIMAL": "FLOAT",
+    "TEXT": "STRING",
+    "$END": "<EOF>",
+}
+_IDENTIFIER_HINT: Final = (
+    "Table, index and unquoted field names may contain only alphanumeric values "
+    'plus the character "_". '
+)
+_RULES: Final = {
+    "CREATE TABLE": "create_table_statement",
+    "ALTER TABLE": "alter_table_statement",
+    "DROP TABLE": "drop_table_statement",
+    "CREATE INDEX": "create_index_statement",
+    "DROP INDEX": "drop_index_statement",
+    "CREATE NAMESPACE": "create_namespace_statement",
+    "DROP NAMESPACE": "drop_namespace_statement",
+    "SHOW": "show_statement",
+    "DESCRIBE": "describe_statement",
+    "DESC": "describe_statement",
+}
+
+
+def _syntax(words: Sequence[Word], error: UnexpectedToken) -> InvalidRequest:
+    """The vendor's words for the first word that no statement goes on with."""
+    token = error.token
+    ended = token.type == "$END"
+    index = len(words) if ended else cast("int", token.start_pos)
+    position = _end(words) if ended else words[index].position
+    if [word.type for word in words[index - 3 : index + 1]] == ["PRIMARY", "KEY", "LPAR", "LPAR"]:
+        return fault(position, "Missing closing ')'")
+    expected = set(error.accepts or error.expected)
+    shown = "<EOF>" if ended else words[index].text[:100]
+    if expected >= _TYPES and "NAME" not in expected and not ended:
+        text = f"no viable alternative at input '{words[index - 1].text[:100]}{shown}'"
+    else:
+        text = f"mismatched input '{shown}' expecting {_listed(expected)}"
+    hint = "" if ended else _hint(words, index, expected)
+    place = f", at line {position.line}:{position.column}"
+    return fault(position, f"{hint}{text}{place}\nrule stack: [{', '.join(_stack(words))}]")
+
+
+def _end(words: Sequence[Word]) -> Position:
+    if not words:
+        return Position()
+    line, column = words[-1].position
+    return Position(line, column + len(words[-1].text))
+
+
+def _listed(expected: set[str]) -> str:
+    if "NAME" in expected:  # every word may be an identifier: naming them all says nothing
+        expected = {name for name in expected if name in _SHOWN}
+    names = sorted(_SHOWN.get(name, name) for name in expected)
+    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+
+
+def _hint(words: Sequence[Word], index: int, expected: set[str]) -> str:
+    """Whether it looks like a name with a character that names may not have."""
+    if "NAME" in expected and words[index].type not in ("LPAR", "RPAR", "COMMA"):
+        return _IDENTIFIER_HINT
+    before = words[index - 1] if index else None
+    touches = before is not None and before.position == words[index].position._replace(
+        column=words[index].position.column - len(before.text)
+    )
+    return _IDENTIFIER_HINT if touches and words[index].type in ("MINUS", "DECIMAL") else ""
+
+
+def _stack(words: Sequence[Word]) -> list[str]:
+    leading = [word.type for word in words[:2]]
+    rule = _RULES.get(" ".join(leading)) or _RULES.get(leading[0] if leading else "")
+    return ["parse", "statement"] if rule is None else ["parse", "statement", rule]

@@ -1,0 +1,270 @@
+"""Definition statements as values: what was written, with nothing looked up (ddl §1).
+
+Types, identities and index paths are already checked as far as they can be by themselves. Where a
+statement gives a position (line from 1, column from 0), it is for messages and not compared.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+from widerow.model.typed.table import IndexField, TimeToLive
+from widerow.model.typed.types import FieldType, Identity
+
+__all__ = [
+    "AddField",
+    "AlterTable",
+    "Alteration",
+    "ColumnDefinition",
+    "CreateIndex",
+    "CreateNamespace",
+    "CreateTable",
+    "DescribeIndex",
+    "DescribeTable",
+    "DropField",
+    "DropIdentity",
+    "DropIndex",
+    "DropNamespace",
+    "DropTable",
+    "KeyColumn",
+    "Literal",
+    "LiteralKind",
+    "ModifyField",
+    "Position",
+    "PrimaryKey",
+    "SetTtl",
+    "ShowIndexes",
+    "ShowNamespaces",
+    "ShowTable",
+    "ShowTables",
+    "Statement",
+]
+
+
+class Position(NamedTuple):
+    """Where something begins: line from 1, column from 0."""
+
+    line: int = 1
+    column: int = 0
+
+
+class LiteralKind(Enum):
+    """How a default value was written."""
+
+    NUMBER = "NUMBER"
+    STRING = "STRING"
+    BOOLEAN = "BOOLEAN"
+    NAME = "NAME"
+
+
+class Literal(NamedTuple):
+    """A default value: its text without quotes, escapes resolved."""
+
+    kind: LiteralKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    """A column of CREATE TABLE, or the field that ALTER TABLE adds under a path."""
+
+    name: str
+    type: FieldType
+    nullable: bool = True
+    default: Literal | None = None
+    identity: Identity | None = None
+    uuid_generated: bool = False
+    comment: str | None = None
+    position: Position = field(default=Position(), compare=False)
+
+
+class KeyColumn(NamedTuple):
+    """A column of the primary key; `size` in bytes where it is constrained."""
+
+    name: str
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PrimaryKey:
+    """The PRIMARY KEY clause; `shard` columns come first, None where SHARD was not written."""
+
+    columns: tuple[KeyColumn, ...]
+    shard: tuple[KeyColumn, ...] | None = None
+    position: Position = field(default=Position(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE TABLE. `keys`: every PRIMARY KEY clause that was written."""
+
+    name: str
+    columns: tuple[ColumnDefinition, ...]
+    keys: tuple[PrimaryKey, ...]
+    if_not_exists: bool = False
+    comment: str | None = None
+    ttl: TimeToLive | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AddField:
+    """ADD of ALTER TABLE; the column's name may be a path."""
+
+    column: ColumnDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class DropField:
+    """DROP of ALTER TABLE."""
+
+    path: str
+    position: Position = field(default=Position(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModifyField:
+    """MODIFY of ALTER TABLE: a generator of values for a column; `type` where one was written."""
+
+    path: str
+    type: FieldType | None = None
+    identity: Identity | None = None
+    uuid_generated: bool = False
+    position: Position = field(default=Position(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DropIdentity:
+    """MODIFY … DROP IDENTITY of ALTER TABLE."""
+
+    path: str
+    position: Position = field(default=Position(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SetTtl:
+    """USING TTL of ALTER TABLE."""
+
+    ttl: TimeToLive
+
+
+Alteration = AddField | DropField | ModifyField | DropIdentity | SetTtl
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """ALTER TABLE; the changes happen together or not at all."""
+
+    name: str
+    changes: tuple[Alteration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """DROP TABLE."""
+
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """CREATE INDEX. Paths are as written; whether they exist is asked of the table."""
+
+    name: str
+    table: str
+    fields: tuple[IndexField, ...]
+    if_not_exists: bool = False
+    with_nulls: bool = True
+    unique_keys_per_row: bool = False
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropIndex:
+    """DROP INDEX."""
+
+    name: str
+    table: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateNamespace:
+    """CREATE NAMESPACE."""
+
+    name: str
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropNamespace:
+    """DROP NAMESPACE; `cascade`: with its tables."""
+
+    name: str
+    if_exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTables:
+    """SHOW TABLES."""
+
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTable:
+    """SHOW TABLE: a table, its ancestors and its children."""
+
+    name: str
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowIndexes:
+    """SHOW INDEXES ON."""
+
+    table: str
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowNamespaces:
+    """SHOW NAMESPACES."""
+
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeTable:
+    """DESCRIBE TABLE; `fields`: only those, all when empty."""
+
+    name: str
+    fields: tuple[str, ...] = ()
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeIndex:
+    """DESCRIBE INDEX."""
+
+    name: str
+    table: str
+    as_json: bool = False
+
+
+Statement = (
+    CreateTable
+    | AlterTable
+    | DropTable
+    | CreateIndex
+    | DropIndex
+    | CreateNamespace
+    | DropNamespace
+    | ShowTables
+    | ShowTable
+    | ShowIndexes
+    | ShowNamespaces
+    | DescribeTable
+    | DescribeIndex
+)
