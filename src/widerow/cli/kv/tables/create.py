@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from widerow.cli.kv.build.commands import CREATE_COMMANDS
-from widerow.cli.kv.build.levels import CreateLevel
+from widerow.cli.kv.building.commands import CREATE_COMMANDS
+from widerow.cli.kv.building.levels import CreateLevel
 from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.session import Mode, Session
 from widerow.cli.kv.tables.metadata import definition

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from widerow.cli.kv.build.commands import EVOLVE_COMMANDS
-from widerow.cli.kv.build.levels import EvolveLevel
+from widerow.cli.kv.building.commands import EVOLVE_COMMANDS
+from widerow.cli.kv.building.levels import EvolveLevel
 from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.session import Mode, Session
 from widerow.cli.kv.tables.metadata import definition

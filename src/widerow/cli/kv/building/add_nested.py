@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from widerow.cli.kv.build.levels import CollectionLevel, Level, RecordLevel, current
+from widerow.cli.kv.building.levels import CollectionLevel, Level, RecordLevel, current
 from widerow.cli.kv.command import Arguments, Command, Flag, missing
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.session import Mode, Session

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from widerow.cli.kv.build.levels import current
+from widerow.cli.kv.building.levels import current
 from widerow.cli.kv.command import Arguments, Command
 from widerow.cli.kv.session import Session
 

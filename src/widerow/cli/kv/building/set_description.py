@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from widerow.cli.kv.build.levels import create_level
+from widerow.cli.kv.building.levels import create_level
 from widerow.cli.kv.command import Arguments, Command, Flag
 from widerow.cli.kv.session import Session
 

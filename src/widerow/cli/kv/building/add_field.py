@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from widerow.cli.kv.build.levels import current
+from widerow.cli.kv.building.levels import current
 from widerow.cli.kv.command import Arguments, Command, Flag, missing
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import Session
