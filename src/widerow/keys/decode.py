@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from widerow.errors import StoreDamaged
 from widerow.model.values import KeyType, KeyValue
 
-__all__ = ["decode_key", "decode_key_value", "unescape"]
+__all__ = ["decode_key", "decode_key_value", "key_value_end", "unescape"]
 
 _SIGN = 1 << 63
 
@@ -37,6 +37,17 @@ def decode_key_value(key: bytes, start: int, kind: KeyType) -> tuple[KeyValue, i
         return data.decode(), end
     except UnicodeDecodeError as error:
         raise StoreDamaged(f"key holds text that is not UTF-8: {key.hex()}") from error
+
+
+def key_value_end(key: bytes, start: int, kind: KeyType) -> int:
+    """Where a value of type `kind` that begins at `start` ends, without decoding it.
+
+    Raises `StoreDamaged`. Inside a value 00 is always followed by FF, so 00 01 ends it.
+    """
+    end = start + 8 if kind is KeyType.INTEGER else key.find(b"\x00\x01", start) + 2
+    if not start + 2 <= end <= len(key):
+        raise StoreDamaged(f"key ends inside a value: {key.hex()}")
+    return end
 
 
 def unescape(key: bytes, start: int) -> tuple[bytes, int]:

@@ -1,0 +1,293 @@
+"""What is known of one table's partitions: counted from its requests, decayed over time.
+
+The server keeps one for each table; a simulation makes its own and feeds it samples under a time
+of its own. Time is in seconds from any origin. Nothing here reads or writes a store.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from widerow.engine.partitions.histogram import Histogram
+from widerow.engine.partitions.history import Interval
+from widerow.engine.partitions.hot_keys import HotKeys
+from widerow.engine.partitions.rules import (
+    Decision,
+    Merge,
+    PartitionFacts,
+    Split,
+    Thresholds,
+    is_cold,
+    is_hot,
+)
+from widerow.engine.partitions.sizes import SizeMap
+
+__all__ = ["END", "HALF_LIFE_SECONDS", "INTERVAL_SECONDS", "INTERVALS_MAX", "TableLoad"]
+
+HALF_LIFE_SECONDS: Final = 20.0  # of every count: what was a minute ago counts an eighth
+TICK_SECONDS: Final = 1.0  # capacity units are counted by the second (semantics §9)
+INTERVAL_SECONDS: Final = 10.0  # of the history
+INTERVALS_MAX: Final = 2160  # six hours of load
+TOP_KEYS: Final = 8
+END: Final = b"\xff" * 2048  # behind every key: where a scan begins that comes from INF_MAX
+
+
+@dataclass(slots=True)
+class _Part:
+    """One partition's counts. `mark`: its largest key at the last tick."""
+
+    start: bytes
+    made: float
+    load: Histogram = field(default_factory=Histogram)
+    fresh: Histogram = field(default_factory=Histogram)
+    hot: HotKeys = field(default_factory=HotKeys)
+    reads: int = 0
+    writes: int = 0
+    past: list[int] = field(default_factory=lambda: [0, 0])  # of the running interval
+    read_rate: float = 0.0
+    write_rate: float = 0.0
+    hot_since: float | None = None
+    cold_since: float | None = None
+    inserted: float = 0.0
+    appended: float = 0.0
+    highest: bytes = b""
+    mark: bytes | None = None
+
+    @property
+    def rate(self) -> float:
+        return self.read_rate + self.write_rate
+
+    def note(self, key: bytes, units: int, rows: int) -> None:
+        """Count load at a key, and whether a new row lies beyond the largest."""
+        self.fresh.add(key, units)
+        self.hot.add(key, units)
+        if rows > 0:
+            self.inserted += rows
+            if key > self.highest:
+                self.highest = key
+            if self.mark is not None and key > self.mark:
+                self.appended += rows
+
+    def tick(self, elapsed: float, factor: float) -> None:
+        """Let `elapsed` seconds pass."""
+        self.read_rate = self.read_rate * factor + self.reads / elapsed * (1 - factor)
+        self.write_rate = self.write_rate * factor + self.writes / elapsed * (1 - factor)
+        self.past[0] += self.reads
+        self.past[1] += self.writes
+        self.reads = self.writes = 0
+        if self.load.total or self.fresh.total:
+            self.load.absorb(self.fresh, factor)
+            self.hot.decay(factor)
+            self.fresh = Histogram()
+        self.inserted *= factor
+        self.appended *= factor
+        self.mark = self.highest or None
+
+    def cut(self, at: bytes, now: float) -> "_Part":
+        """Keep what is below `at` and return the rest, each with its part of the load."""
+        self.load.absorb(self.fresh)
+        self.load, above = self.load.cut(at)
+        hot, hot_above = self.hot.cut(at)
+        whole = self.load.total + above.total
+        share = above.total / whole if whole else 0.5
+        right = _Part(
+            at,
+            now,
+            load=above,
+            hot=hot_above,
+            read_rate=self.read_rate * share,
+            write_rate=self.write_rate * share,
+            hot_since=self.hot_since,
+            highest=self.highest,
+            mark=self.mark,
+        )
+        self.hot, self.fresh, self.made = hot, Histogram(), now
+        self.read_rate *= 1 - share
+        self.write_rate *= 1 - share
+        self.cold_since, self.highest, self.mark = None, b"", None
+        self.inserted = self.appended = 0.0
+        return right
+
+    def join(self, right: "_Part", now: float) -> None:
+        """Take over what the next partition carried."""
+        self.load.absorb(right.load)
+        self.fresh.absorb(right.fresh)
+        self.hot.absorb(right.hot)
+        self.reads += right.reads
+        self.writes += right.writes
+        self.past = [a + b for a, b in zip(self.past, right.past, strict=True)]
+        self.read_rate += right.read_rate
+        self.write_rate += right.write_rate
+        self.inserted += right.inserted
+        self.appended += right.appended
+        self.highest = max(self.highest, right.highest)
+        self.made, self.hot_since, self.mark = now, None, None
+
+
+@dataclass(slots=True)
+class Consumed:
+    """Capacity units since counting began: all, and those above the reserve (semantics §9)."""
+
+    read: int = 0
+    write: int = 0
+    additional_read: float = 0.0
+    additional_write: float = 0.0
+
+
+class TableLoad:
+    """Partitions of one table and what they carry. Not for several threads at once."""
+
+    def __init__(
+        self,
+        bounds: Iterable[bytes] = (),
+        now: float = 0.0,
+        thresholds: Thresholds | None = None,
+        *,
+        origin: float = 0.0,
+        sizes: SizeMap | None = None,
+    ) -> None:
+        """Begin at `now` with partitions between these bounds, which stay for good.
+
+        `origin` + now are seconds since 1970, for the history. `sizes`: what is known of sizes.
+        """
+        self.thresholds = thresholds or Thresholds()
+        self.sizes = sizes or SizeMap()
+        self.consumed = Consumed()
+        self.intervals: deque[Interval] = deque(maxlen=INTERVALS_MAX)
+        self._parts = [_Part(b"", now)]
+        self._bounds: list[bytes] = []
+        self._pinned = frozenset(bounds)
+        self._now = self._interval_start = now
+        self._origin = origin
+        self._spread = Histogram()
+        for bound in self._pinned:
+            self._insert(bound)
+
+    @property
+    def bounds(self) -> tuple[bytes, ...]:
+        """Where partitions meet, ascending."""
+        return tuple(self._bounds)
+
+    @property
+    def rate(self) -> float:
+        """Units a second of the whole table, decayed."""
+        return sum(part.rate for part in self._parts)
+
+    def note(self, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0) -> None:
+        """Count a request under a partition key value. Cost: one to two microseconds.
+
+        `rows` and `size`: by how much the table grew. The empty key and `END` stand for the ends
+        of the table: their load is counted there and says nothing about keys.
+        """
+        part = self._parts[bisect_right(self._bounds, key)]
+        part.reads += reads
+        part.writes += writes
+        if key and key < END:
+            part.note(key, reads + writes, rows)
+        if rows or size:
+            self.sizes.grow(key, rows, size)
+
+    def tick(self, now: float, reserved: tuple[int, int] = (0, 0)) -> bool:
+        """Let time pass up to `now`; whether a second had passed. `reserved`: units a second."""
+        elapsed = now - self._now
+        if elapsed < TICK_SECONDS:
+            return False
+        self._now = now
+        self._consume(elapsed, reserved)
+        factor = 0.5 ** (elapsed / HALF_LIFE_SECONDS)
+        for part in self._parts:
+            self._spread.absorb(part.fresh)
+            part.tick(elapsed, factor)
+        table_rate = self.rate
+        for part in self._parts:
+            hot = is_hot(part.rate, table_rate, len(self._parts), self.thresholds)
+            part.hot_since = (part.hot_since or now) if hot else None
+            cold = is_cold(part.rate, self.thresholds)
+            part.cold_since = now if cold and part.cold_since is None else part.cold_since
+            if not cold:
+                part.cold_since = None
+        if now - self._interval_start >= INTERVAL_SECONDS:
+            self._end_interval(now)
+        return True
+
+    def _consume(self, elapsed: float, reserved: tuple[int, int]) -> None:
+        reads = sum(part.reads for part in self._parts)
+        writes = sum(part.writes for part in self._parts)
+        consumed = self.consumed
+        consumed.read += reads
+        consumed.write += writes
+        consumed.additional_read += max(0.0, reads - reserved[0] * elapsed)
+        consumed.additional_write += max(0.0, writes - reserved[1] * elapsed)
+
+    def _end_interval(self, now: float) -> None:
+        start, self._interval_start = self._interval_start, now
+        spread, self._spread = self._spread, Histogram()
+        busy = tuple((p.start, p.past[0], p.past[1]) for p in self._parts if any(p.past))
+        for part in self._parts:
+            part.past = [0, 0]
+        if busy:
+            wall = round(self._origin + start)
+            self.intervals.append(Interval(wall, round(now - start), busy, spread.bins()))
+
+    def facts(self) -> tuple[PartitionFacts, ...]:
+        """What the rules decide from, partition by partition."""
+        stops = [*self._bounds, None]
+        return tuple(self._facts(part, stop) for part, stop in zip(self._parts, stops, strict=True))
+
+    def _facts(self, part: _Part, stop: bytes | None) -> PartitionFacts:
+        pieces = self.sizes.between(part.start, stop)
+        total = part.load.total
+        single = [(piece.only, piece.size) for piece in pieces if piece.only is not None]
+        return PartitionFacts(
+            start=part.start,
+            stop=stop,
+            size=sum(piece.size for piece in pieces),
+            rows=sum(piece.rows for piece in pieces),
+            read_rate=part.read_rate,
+            write_rate=part.write_rate,
+            hot_seconds=self._since(part.hot_since),
+            cold_seconds=self._since(part.cold_since),
+            age_seconds=self._now - part.made,
+            pinned=part.start in self._pinned,
+            append_share=part.appended / part.inserted if part.inserted >= 1 else 0.0,
+            load=part.load.bins(),
+            sizes=tuple((piece.key, piece.size) for piece in pieces),
+            top=tuple(
+                (key, min(1.0, units / total)) for key, units in part.hot.heaviest(TOP_KEYS)
+            )
+            if total
+            else (),
+            largest=max(single, key=lambda pair: pair[1], default=None),
+        )
+
+    def _since(self, moment: float | None) -> float:
+        return 0.0 if moment is None else self._now - moment
+
+    def apply(self, decision: Decision) -> None:
+        """Make a split or a merge; a report changes nothing."""
+        if isinstance(decision, Split):
+            self._insert(decision.at)
+        elif isinstance(decision, Merge):
+            self._remove(decision.start)
+
+    def follow(self, bounds: Sequence[bytes]) -> None:
+        """Split and merge until partitions meet at these bounds: those of the catalogue."""
+        wanted = set(bounds)
+        for bound in wanted.difference(self._bounds):
+            self._insert(bound)
+        for bound in [bound for bound in self._bounds if bound not in wanted]:
+            self._remove(bound)
+
+    def _insert(self, at: bytes) -> None:
+        index = bisect_left(self._bounds, at)
+        self._bounds.insert(index, at)
+        self._parts.insert(index + 1, self._parts[index].cut(at, self._now))
+        self.sizes.divide(at)
+
+    def _remove(self, bound: bytes) -> None:
+        index = bisect_left(self._bounds, bound)
+        del self._bounds[index]
+        right = self._parts.pop(index + 1)
+        self._parts[index].join(right, self._now)

@@ -1,0 +1,106 @@
+"""Finding out what lies where inside a piece, a few hundred records at a time."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from widerow.engine.partitions.sizes import Piece
+from widerow.keys.decode import key_value_end
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import row_prefix
+from widerow.model.schema import Table
+from widerow.rows.record import RecordKind, header_of
+from widerow.storage.interface import Reader
+
+__all__ = ["Walk", "record_bytes"]
+
+STEP_RECORDS: Final = 500  # read in one step: below a millisecond
+
+
+def record_bytes(key: bytes, record: bytes) -> int:
+    """What a row takes in the store, told by its record; a wide row's header knows its segments."""
+    if record[0] == RecordKind.WIDE:
+        return len(key) + len(record) + header_of(record).data_size
+    return len(key) + len(record)
+
+
+class Walk:
+    """A pass over one piece, cut at partition key values into parts of about `unit` bytes."""
+
+    __slots__ = (
+        "_key",
+        "_key_rows",
+        "_key_size",
+        "_keys",
+        "_position",
+        "_prefix",
+        "_table",
+        "_unit",
+        "found",
+        "start",
+        "stop",
+    )
+
+    def __init__(self, table: Table, start: bytes, stop: bytes | None, unit: int) -> None:
+        """Begin at `start`; `stop` None is the end of the table."""
+        self.start, self.stop = start, stop
+        self.found = [Piece(start, walked=0)]
+        self._table = table
+        self._unit = unit
+        self._prefix = row_prefix(table.id)
+        self._position = self._prefix + start
+        self._key: bytes | None = None
+        self._key_size = self._key_rows = 0  # of the key that passes
+        self._keys = 0  # in the last piece
+
+    def step(self, reader: Reader, records: int = STEP_RECORDS) -> bool:
+        """Read on; whether the piece is at its end. `found` holds the result then."""
+        for count, (key, record) in enumerate(self._rest(reader)):
+            if count >= records and record[0] != RecordKind.SEGMENT:
+                self._position = key
+                return False
+            if record[0] != RecordKind.SEGMENT:
+                self._add(key, record)
+        self._end_key()
+        for piece in self.found:
+            piece.walked = piece.size
+        return True
+
+    def _rest(self, reader: Reader) -> Iterator[tuple[bytes, bytes]]:
+        end = after_prefix(self._prefix) if self.stop is None else self._prefix + self.stop
+        return reader.scan(self._position, end)
+
+    def _add(self, key: bytes, record: bytes) -> None:
+        start = len(self._prefix)
+        kind = self._table.key_columns[0].type
+        partition_key = key[start : key_value_end(key, start, kind)]
+        if partition_key != self._key:
+            self._end_key()
+            self._begin_key(partition_key)
+        size = record_bytes(key, record)
+        last = self.found[-1]
+        last.size += size
+        last.rows += 1
+        self._key_size += size
+        self._key_rows += 1
+
+    def _begin_key(self, key: bytes) -> None:
+        self._key = key
+        if self.found[-1].size >= self._unit // 2:
+            self.found.append(Piece(key, walked=0))
+            self._keys = 0
+        self._keys += 1
+        self._key_size = self._key_rows = 0
+
+    def _end_key(self) -> None:
+        """A key that is large alone gets a piece of its own."""
+        last = self.found[-1]
+        if self._keys == 1:
+            last.only = self._key
+            return
+        last.only = None
+        if self._key is not None and self._key_size >= self._unit // 2:
+            last.size -= self._key_size
+            last.rows -= self._key_rows
+            alone = Piece(self._key, self._key_size, self._key_rows, walked=0, only=self._key)
+            self.found.append(alone)
+            self._keys = 1
