@@ -188,6 +188,11 @@ class Rule(AnyRule):
     RANGE_LIMIT = "Ask for at least one row, or leave the limit out."
     READ_TOKEN = "Send the token exactly as the last response returned it."  # noqa: S105  # a hint
 
+    # Split points (semantics §6)
+    SPLIT_SIZE = "Use a split_size of one or more."
+    SPLIT_SIZE_UNIT = "Use a unit of 1 MiB (1048576 bytes) or more, or leave it out for 100 MB."
+    SPLIT_POINT_LIMIT = "Use a limit of one or more, or leave it out."
+
     # Local transactions (semantics §7)
     TRANSACTION_ID = "Leave the transaction id out: this server begins no transactions."
 
@@ -239,6 +244,10 @@ class Rule(AnyRule):
     TABLE_EXISTS = "Choose another name, or delete the table first."
     TABLE_NOT_FOUND = "Create the table, or check instance and table name (case matters)."
     TABLE_QUOTA = "Delete a table, or raise the quota (max_tables_per_instance)."
+    NOT_ENOUGH_CAPACITY = (
+        "The partition used its part of the table's reserved throughput: spread the keys, reserve "
+        "more, or try again in a second. (The server was started with --enforce-throughput.)"
+    )
     THROUGHPUT_CHANGE_RATE = "Wait two minutes between changes of the reserved throughput."
 
     # Our own capacity

@@ -18,6 +18,7 @@ MAX_VERSION_OFFSET_MAX: Final = INT64_MAX // 1_000_000  # seconds (§1.6)
 THROUGHPUT_CHANGE_SECONDS: Final = 120  # between two changes (§2.4)
 PARTITIONS_MAX: Final = 10  # pre-split of CreateTable (§2.1)
 SPLIT_BYTES_MAX: Final = 64  # one bound of the pre-split (§2.1)
+SPLIT_UNIT_BYTES_MIN: Final = 1024 * 1024  # (§6)
 STREAM_HOURS_MAX: Final = 168  # (§17)
 
 # --- rows ------------------------------------------------------------------------------------
@@ -111,5 +112,6 @@ LENGTHY_RANGE_ROWS: Final = 200  # a page above takes a millisecond to join and 
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up
+BALANCE_SECONDS: Final = 0.25  # between looks at partitions: units are counted by the second
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
 CREDENTIALS_LOOK_SECONDS: Final = 0.5  # between looks at the file: a deleted key ends in a second

@@ -89,6 +89,12 @@ _METAVARS: Final = {
     "column_names": "RULE",
     "cache_mb": "MIB",
     "max_tables_per_instance": "NUMBER",
+    "partition_split_mb": "MIB",
+    "partition_split_units": "NUMBER",
+    "partition_hot_seconds": "SECONDS",
+    "partition_cold_seconds": "SECONDS",
+    "partition_key_mb": "MIB",
+    "partitions_max": "NUMBER",
 }
 
 _Command = Callable[..., None]

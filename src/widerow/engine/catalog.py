@@ -67,6 +67,10 @@ class Catalog:
             raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=table.name)
         return found
 
+    def by_id(self, table_id: int) -> Table | None:
+        """The table of that number, or None if it was dropped."""
+        return self._by_id.get(table_id)
+
     def names(self, instance: str) -> list[str]:
         """The names of an instance's tables, sorted."""
         return sorted(name for owner, name in self._by_name if owner == instance)

@@ -2,29 +2,36 @@
 
 Verified: every record belongs to a table or to a noted drop; keys decode; a row's key section says
 what its key says; headers tell the truth about their cells; checksums are right; cells are in
-order; segments belong to a wide row, lie in order and add up to its header. Typed tables:
+order; segments belong to a wide row, lie in order and add up to its header; the bounds of a table's
+partitions are whole partition keys in order, so that each key lies in exactly one. Typed tables:
 `typed/check.py`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from widerow.engine.catalog import Catalog
+from widerow.engine.partitions.history import decode_interval
+from widerow.engine.partitions.records import decode_counts
 from widerow.engine.stored import check_order, key_section_of, row_cells, segment_cells
 from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.check import check_typed_rows, typed_prefixes
 from widerow.errors import StoreDamaged
-from widerow.keys.decode import decode_key
+from widerow.keys.decode import decode_key, decode_key_value
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
     SPACE_CATALOG,
     SPACE_INDEXES,
     SPACE_ROWS,
     SPACE_SEQUENCES,
+    SPACE_STATISTICS,
     SPACE_STORE,
     SPACE_TYPED_CATALOG,
     row_prefix,
+    statistics_key,
+    statistics_prefix,
 )
 from widerow.limits import INT64_MAX
 from widerow.model.schema import Table
@@ -69,11 +76,13 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
         return [Finding("", SPACE_CATALOG.hex(), str(error))]
     snapshot = store.snapshot()
     findings = list(_unknown_spaces(snapshot))
-    known = [row_prefix(table.id) for table in catalog.tables()]
-    known += [row_prefix(table_id) for table_id in catalog.dropped()]
-    known += typed_prefixes(typed)
-    findings += _orphans(snapshot, sorted(known))
+    numbers = sorted([*(table.id for table in catalog.tables()), *catalog.dropped()])
+    rows = sorted([*map(row_prefix, numbers), *typed_prefixes(typed)])
+    findings += _orphans(snapshot, SPACE_ROWS, rows, "a row")
+    counted = map(statistics_prefix, numbers)
+    findings += _orphans(snapshot, SPACE_STATISTICS, counted, "statistics")
     for table in catalog.tables():
+        findings += _check_partitions(snapshot, table)
         findings += _check_table(snapshot, table, progress)
     findings += [Finding(*found) for found in check_typed_rows(snapshot, typed, progress)]
     return findings
@@ -82,7 +91,7 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
 def _unknown_spaces(snapshot: Snapshot) -> Iterator[Finding]:
     known = (
         *(SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG),
-        *(SPACE_ROWS, SPACE_SEQUENCES, SPACE_INDEXES),
+        *(SPACE_ROWS, SPACE_SEQUENCES, SPACE_INDEXES, SPACE_STATISTICS),
     )
     position = b""
     while True:
@@ -94,13 +103,39 @@ def _unknown_spaces(snapshot: Snapshot) -> Iterator[Finding]:
         position = after_prefix(key[:1])
 
 
-def _orphans(snapshot: Snapshot, known: list[bytes]) -> Iterator[Finding]:
-    position = SPACE_ROWS
-    for prefix in [*known, after_prefix(SPACE_ROWS)]:
+def _orphans(
+    snapshot: Snapshot, space: bytes, known: Iterable[bytes], what: str
+) -> Iterator[Finding]:
+    position = space
+    for prefix in [*known, after_prefix(space)]:
         for key, _ in snapshot.scan(position, prefix):
-            yield Finding("", key.hex(), "a row of a table that the catalogue does not know")
+            yield Finding("", key.hex(), f"{what} of a table that the catalogue does not know")
             break
         position = after_prefix(prefix)
+
+
+def _check_partitions(snapshot: Snapshot, table: Table) -> Iterator[Finding]:
+    """Bounds that are whole keys in order cover the key space without gap or overlap."""
+    name = f"{table.instance}/{table.name}"
+    for before, bound in pairwise((b"", *table.splits)):
+        try:
+            _, end = decode_key_value(bound, 0, table.key_columns[0].type)
+        except StoreDamaged as error:
+            yield Finding(name, bound.hex(), f"a partition's bound is no key: {error}")
+            continue
+        if end != len(bound) or bound <= before:
+            yield Finding(name, bound.hex(), "a partition's bound is out of order")
+    if not set(table.asked) <= set(table.splits):
+        yield Finding(name, "", "a bound that CreateTable asked for is gone")
+    prefix = statistics_prefix(table.id)
+    for key, record in snapshot.scan(prefix, after_prefix(prefix)):
+        try:
+            if key == statistics_key(table.id):
+                decode_counts(record)
+            else:
+                decode_interval(int.from_bytes(key[len(prefix) + 1 :], "big"), record)
+        except StoreDamaged as error:
+            yield Finding(name, key.hex(), str(error))
 
 
 def _check_table(

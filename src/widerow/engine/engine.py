@@ -11,9 +11,13 @@ from typing import TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
-from widerow.engine.capacity import units
+from widerow.engine.capacity import change_bytes, units
 from widerow.engine.catalog import Catalog
 from widerow.engine.expiry import check_versions, live_from
+from widerow.engine.partitions.balance import Partitions
+from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.partitions.table_load import END
+from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
 from widerow.engine.reads import ABSENT, read_record, read_row
@@ -41,7 +45,8 @@ from widerow.engine.tables import (
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
-from widerow.keys.layout import sequence_key
+from widerow.keys.encode import encode_key_value
+from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
 from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
@@ -65,7 +70,7 @@ from widerow.model.requests import (
 from widerow.model.row import Modification, PrimaryKey, RowChange
 from widerow.model.schema import DefinedColumn, Table
 from widerow.model.selection import Resume, Selection
-from widerow.model.values import KeyInput, KeyMarker, KeyValue
+from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
@@ -85,16 +90,25 @@ class Engine:
         *,
         tables_per_instance: int = TABLES_PER_INSTANCE_MAX,
         lenient_column_names: bool = False,
+        thresholds: Thresholds | None = None,
+        enforce_throughput: bool = False,
     ) -> None:
-        """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours."""
+        """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours.
+
+        `thresholds`: what partitions may be. `enforce_throughput`: refuse what is above the
+        reserve.
+        """
         self.store = store
         self._clock = clock
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
         self._names = ColumnNames(lenient=lenient_column_names)
         self.catalog = Catalog(store)
-        self.sweep = Sweep(self.catalog, store, clock)
+        self.partitions = Partitions(self.catalog, store, clock, thresholds)
+        self.sweep = Sweep(self.catalog, store, clock, self.partitions)
+        self.throttle = Throttle(clock) if enforce_throughput else None
         self.typed = TypedEngine(store, self.catalog, clock, entropy)
+        self._note = self.partitions.note_load
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
@@ -205,7 +219,17 @@ class Engine:
         values = _concrete(check_key(table, request.key))
         rule = self._rule(table, request.selection)
         key = row_key(table, values)
-        return read_row(self.store.snapshot(), key, values, rule, request.resume)
+        partition_key = encode_key_value(values[0])
+        if self.throttle is not None:
+            self.throttle.read(table, partition_key)
+        read = read_row(self.store.snapshot(), key, values, rule, request.resume)
+        self._note_read(table, partition_key, read.read_units)
+        return read
+
+    def _note_read(self, table: Table, partition_key: bytes, read_units: int) -> None:
+        self._note(table.id, partition_key, read_units, 0)
+        if self.throttle is not None:
+            self.throttle.charge_read(table, partition_key, read_units)
 
     def batch_get_row(self, instance: str, request: BatchGet) -> list[list[RowOutcome]]:
         """BatchGetRow: one list a table, one outcome a row, in order (semantics §5.5)."""
@@ -236,7 +260,7 @@ class Engine:
         except WiderowError as error:
             return [RowOutcome(error=error)] * len(get.keys)
         rule = self._rule(table, get.selection)
-        found = [_checked(table, key) for key in get.keys]
+        found = [self._admitted(table, _checked(table, key)) for key in get.keys]
         keys = [row_key(table, values) for values in found if isinstance(values, tuple)]
         records = iter(zip(keys, reader.get_many(keys), strict=True))
         outcomes: list[RowOutcome] = []
@@ -246,9 +270,24 @@ class Engine:
                 outcomes.append(RowOutcome(error=values))
                 continue
             key, record = next(records)
-            outcomes.append(_read_in_batch(reader, (key, record), values, rule, resume, room))
+            outcome = _read_in_batch(reader, (key, record), values, rule, resume, room)
+            if outcome.read is not None:
+                self._note_read(table, encode_key_value(values[0]), outcome.read.read_units)
+            outcomes.append(outcome)
             room -= _row_bytes(outcomes[-1])
         return outcomes
+
+    def _admitted(
+        self, table: Table, values: tuple[KeyValue, ...] | WiderowError
+    ) -> tuple[KeyValue, ...] | WiderowError:
+        """The key of a row that may be read, or the error instead."""
+        if self.throttle is None or isinstance(values, WiderowError):
+            return values
+        try:
+            self.throttle.read(table, encode_key_value(values[0]))
+        except WiderowError as error:
+            return error
+        return values
 
     def get_range(self, instance: str, request: GetRange) -> RangePage:
         """GetRange (semantics §5.6)."""
@@ -260,10 +299,16 @@ class Engine:
         if limit is not None and limit <= 0:
             raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
         table = self.catalog.find(instance, request.table)
-        bounds = range_bounds(table, check_key(table, start), check_key(table, end), direction)
+        first = check_key(table, start)
+        bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
         snapshot = self.store.snapshot()
-        return read_range(snapshot, table, bounds, rule, limit, request.resume)
+        partition_key = _position(first[0])
+        if self.throttle is not None:
+            self.throttle.read(table, partition_key)
+        page = read_range(snapshot, table, bounds, rule, limit, request.resume)
+        self._note_read(table, partition_key, page.read_units)
+        return page
 
     # --- writes ------------------------------------------------------------------------------
 
@@ -322,13 +367,19 @@ class Engine:
         def body(txn: Transaction) -> list[RowWritten]:
             return [write.body(txn) for write in writes]
 
+        def settled(rows: list[RowWritten]) -> None:
+            for write, written in zip(writes, rows, strict=True):
+                assert write.settled is not None
+                write.settled(written)
+
         def finish(outcomes: Sequence[Outcome[list[RowWritten]]]) -> list[RowOutcome]:
             result, failed = outcomes[0]
             if failed is None and result is not None:
                 return [RowOutcome(written=written) for written in result]
             return [_row_outcome(Outcome(None, failed))] * len(changes)
 
-        return Plan((Write(writes[0].shards, body),), finish, sum(map(_weight, changes)))
+        write = Write(writes[0].shards, body, settled=settled)
+        return Plan((write,), finish, sum(map(_weight, changes)))
 
     def _row_write(self, table: Table, change: RowChange) -> Write[RowWritten]:
         """The write of one checked change: its shard, and the body that makes it."""
@@ -336,12 +387,35 @@ class Engine:
         partition_key = values[0]
         assert not isinstance(partition_key, KeyMarker)
         shard = shard_of(table, partition_key)
+        settled = partial(self._settled, table.id, shard)
+        if self.throttle is not None:
+            self._admit_write(table, change, values, self.throttle)
         if table.auto_increment is None:
             concrete = _concrete(values)
-            return Write((shard,), partial(self._write_body, table, change, concrete))
+            body = partial(self._write_body, table, change, concrete)
+            return Write((shard,), body, settled=settled)
         _check_auto_increment(table, change, values)
         shards = (shard, sequence_key(table.id, partition_key))
-        return Write(shards, partial(self._numbered_body, table, change, values))
+        numbered = partial(self._numbered_body, table, change, values)
+        return Write(shards, numbered, settled=settled)
+
+    def _settled(self, table_id: int, shard: bytes, written: RowWritten) -> None:
+        """A row is durable: count it for its partition."""
+        reads, writes, _, rows, size = written
+        self._note(table_id, shard[ROW_PREFIX_BYTES:], reads, writes, rows, size)
+
+    def _admit_write(
+        self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle
+    ) -> None:
+        """Take from the reserve what a change will consume, before it waits for its turn."""
+        partition_key = encode_key_value(_concrete(values)[0])
+        key_size = sum(
+            len(column.name.encode()) + (8 if isinstance(value, KeyMarker) else value_bytes(value))
+            for column, value in zip(table.key_columns, values, strict=True)
+        )
+        if change.condition.row is not RowExpectation.IGNORE or change.condition.columns:
+            throttle.read(table, partition_key, units(key_size))
+        throttle.write(table, partition_key, units(key_size + change_bytes(change.cells)))
 
     def _write_body(
         self, table: Table, change: RowChange, values: tuple[KeyValue, ...], txn: Transaction
@@ -365,6 +439,13 @@ class Engine:
             note_value(txn, table, partition_key, number)
         concrete = _concrete((*values[:index], number, *values[index + 1 :]))
         return self._write_body(table, change, concrete, txn)
+
+
+def _position(value: KeyInput) -> bytes:
+    """The partition key value that a range begins with; the ends of the table have one each."""
+    if isinstance(value, KeyMarker):
+        return b"" if value is KeyMarker.INF_MIN else END
+    return encode_key_value(value)
 
 
 def _concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from widerow.clock import Clock
 from widerow.engine.catalog import Catalog
 from widerow.engine.expiry import live_from
+from widerow.engine.partitions.balance import Partitions
 from widerow.engine.plan import Plan, failing
 from widerow.engine.select import live_cells
 from widerow.engine.stored import (
@@ -30,7 +31,7 @@ from widerow.engine.stored import (
 from widerow.errors import NotFound
 from widerow.keys.decode import decode_key_value
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import row_prefix, segment_range
+from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix, segment_range
 from widerow.model.schema import Table
 from widerow.rows.cells import Cell
 from widerow.rows.record import (
@@ -66,12 +67,15 @@ class Reclaimed:
 class Sweep:
     """Where the sweep of each table stands. Used by one caller at a time."""
 
-    def __init__(self, catalog: Catalog, store: Store, clock: Clock) -> None:
-        """Nothing swept yet."""
+    def __init__(
+        self, catalog: Catalog, store: Store, clock: Clock, partitions: Partitions
+    ) -> None:
+        """Nothing swept yet. `partitions` hears by how much tables shrink."""
         self.reclaimed = Reclaimed()
         self._catalog = catalog
         self._store = store
         self._clock = clock
+        self._partitions = partitions
         self._positions: dict[int, bytes] = {}  # table -> where its running pass goes on
         self._rested: dict[int, int] = {}  # table -> when its last pass ended, monotonic
 
@@ -130,10 +134,14 @@ class Sweep:
                 return 0, 0, False  # dropped since: its rows go with it
             return trim_row(txn, key, current, self._clock.now_us() // 1000)
 
-        return Write((key[:end],), body, settled=self._count)
+        shard = key[:end]
+        return Write((shard,), body, settled=partial(self._count, table.id, shard))
 
-    def _count(self, freed: tuple[int, int, bool]) -> None:
+    def _count(self, table_id: int, shard: bytes, freed: tuple[int, int, bool]) -> None:
         cells, size, removed = freed
+        if cells:
+            partition_key = shard[ROW_PREFIX_BYTES:]
+            self._partitions.note_load(table_id, partition_key, 0, 0, -removed, -size)
         self.reclaimed.cells_removed += cells
         self.reclaimed.bytes_reclaimed += size
         self.reclaimed.rows_removed += removed

@@ -44,6 +44,8 @@ def encode_table(table: Table) -> bytes:
         "created_us": table.created_us,
         "splits": [bound.hex() for bound in table.splits],
     }
+    if table.asked != table.splits:
+        record["asked"] = [bound.hex() for bound in table.asked]
     if stream is not None:
         record["stream"] = [
             stream.id,
@@ -93,6 +95,8 @@ def _table(record: dict[str, Json]) -> Table:
     pop = record.pop
     read, write = _items(pop("throughput"))
     increase, decrease = _items(pop("throughput_changed"))
+    splits = _bounds(pop("splits"))
+    asked = pop("asked", None)
     return Table(
         instance=_as(str, pop("instance")),
         name=_as(str, pop("name")),
@@ -112,11 +116,16 @@ def _table(record: dict[str, Json]) -> Table:
             None if decrease is None else _as(int, decrease),
         ),
         created_us=_as(int, pop("created_us")),
-        splits=tuple(bytes.fromhex(_as(str, bound)) for bound in _items(pop("splits"))),
+        splits=splits,
+        asked=splits if asked is None else _bounds(asked),
         stream=_stream(pop("stream", None)),
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
     )
+
+
+def _bounds(value: Json) -> tuple[bytes, ...]:
+    return tuple(bytes.fromhex(_as(str, bound)) for bound in _items(value))
 
 
 def _as(kind: type[T], value: Json) -> T:

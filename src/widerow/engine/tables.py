@@ -190,6 +190,11 @@ def new_table(
     assert options.time_to_live is not None
     assert options.max_versions is not None
     allow = options.allow_update
+    splits = tuple(
+        encode_key_value(begin)
+        for begin, _ in request.partitions[1:]
+        if not isinstance(begin, KeyMarker)
+    )
     offset = options.max_version_offset
     return Table(
         instance=instance,
@@ -206,13 +211,10 @@ def new_table(
         ),
         throughput=ThroughputState(Throughput(asked.read, asked.write), now_us // 1_000_000),
         created_us=now_us,
-        splits=tuple(
-            encode_key_value(begin)
-            for begin, _ in request.partitions[1:]
-            if not isinstance(begin, KeyMarker)
-        ),
+        splits=splits,
         stream=_stream(None, request.stream, now_us, entropy),
         encryption=request.encryption,
+        asked=splits,
     )
 
 

@@ -43,6 +43,7 @@ from widerow.rows.record import (
     encode_wide_root,
     header_of,
     join_row,
+    record_bytes,
     summarize,
 )
 from widerow.storage.interface import Transaction
@@ -80,7 +81,7 @@ def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
     current = _current(txn, write)
     _check_condition(txn, write, current)
     incremented = _MODIFY[write.change.modification](txn, write, current, section)
-    return _answer(write, section, incremented)
+    return _answer(txn, write, current, section, incremented)
 
 
 def _key_section(write: RowWrite) -> KeySection:
@@ -372,14 +373,25 @@ _MODIFY: dict[Modification, _Modify] = {
 # --- the answer --------------------------------------------------------------------------------
 
 
-def _answer(write: RowWrite, section: KeySection, incremented: list[Cell]) -> RowWritten:
+def _answer(
+    txn: Transaction,
+    write: RowWrite,
+    current: _Current,
+    section: KeySection,
+    incremented: list[Cell],
+) -> RowWritten:
+    record, before = txn.get(write.key), current.record
+    rows = (record is not None) - (before is not None)
+    size = 0 if record is None else record_bytes(write.key, record)
+    if before is not None:
+        size -= record_bytes(write.key, before)
     change = write.change
     conditional = change.condition.row is not RowExpectation.IGNORE or change.condition.columns
     reads = units(section.size) if conditional else 0
     writes = units(section.size + change_bytes(change.cells))
     if change.returns.type is ReturnType.NONE:
-        return RowWritten(reads, writes)
+        return RowWritten(reads, writes, b"", rows, size)
     wanted = frozenset(change.returns.columns)
     cells = sorted((c for c in incremented if c.name in wanted), key=_stored_order)
     row = join_row(section.encoded, section.crc, [cell.wire for cell in cells])
-    return RowWritten(reads, writes, row)
+    return RowWritten(reads, writes, row, rows, size)

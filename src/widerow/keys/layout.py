@@ -12,9 +12,11 @@
     11 id                            the next identity value of a typed table
 
     14 id …                          entries of a typed table's index
+    20 id 01                         what is counted of a table: sizes, capacity units
+    20 id 02 time                    its load in some seconds from then on
 
 `id` is the number of the table or index in four bytes, big-endian. Reserved: 12 changes, 13 local
-indexes, 20 statistics. A number once used for something is never used for another thing.
+indexes. A number once used for something is never used for another thing.
 """
 
 from typing import Final
@@ -33,6 +35,7 @@ __all__ = [
     "SPACE_INDEXES",
     "SPACE_ROWS",
     "SPACE_SEQUENCES",
+    "SPACE_STATISTICS",
     "SPACE_STORE",
     "SPACE_TYPED_CATALOG",
     "STORE_FORMAT_KEY",
@@ -42,12 +45,15 @@ __all__ = [
     "dropped_key",
     "dropped_prefix",
     "index_prefix",
+    "load_key",
     "namespace_key",
     "row_prefix",
     "segment_key",
     "segment_range",
     "sequence_key",
     "sequence_prefix",
+    "statistics_key",
+    "statistics_prefix",
     "table_prefixes",
     "typed_catalog_key",
     "typed_dropped_key",
@@ -57,8 +63,10 @@ SPACE_STORE: Final = b"\x01"
 SPACE_CATALOG: Final = b"\x02"
 SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_ROWS: Final = b"\x10"
+ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
 SPACE_SEQUENCES: Final = b"\x11"
 SPACE_INDEXES: Final = b"\x14"
+SPACE_STATISTICS: Final = b"\x20"
 
 STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
 TABLE_ID_KEY: Final = SPACE_STORE + b"table-id"
@@ -67,7 +75,6 @@ PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # and the plan's number in eight by
 
 SEGMENT_MARK: Final = b"\x01"
 SEGMENT_END: Final = b"\x02"
-ROW_PREFIX_BYTES: Final = 5  # space and table number
 
 CHILD_MARK: Final = b"\x02"
 DROPPED_MARK: Final = b"\x00\x02"
@@ -126,7 +133,22 @@ def index_prefix(index_id: int) -> bytes:
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:
     """Every prefix that holds bytes of a table."""
-    return (row_prefix(table_id), sequence_prefix(table_id))
+    return (row_prefix(table_id), sequence_prefix(table_id), statistics_prefix(table_id))
+
+
+def statistics_prefix(table_id: int) -> bytes:
+    """What is counted of a table. Nothing breaks when it is lost."""
+    return SPACE_STATISTICS + table_id.to_bytes(4, "big")
+
+
+def statistics_key(table_id: int) -> bytes:
+    """The record of a table's sizes and capacity units."""
+    return statistics_prefix(table_id) + b"\x01"
+
+
+def load_key(table_id: int, start_s: int) -> bytes:
+    """The record of a table's load from a second since 1970 on; 0 is before all of them."""
+    return statistics_prefix(table_id) + b"\x02" + start_s.to_bytes(8, "big")
 
 
 def segment_key(row_key: bytes, first_column: str) -> bytes:

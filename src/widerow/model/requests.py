@@ -145,11 +145,16 @@ class RowRead(NamedTuple):
 
 
 class RowWritten(NamedTuple):
-    """A row written: capacity units, and the row if the request asked for content."""
+    """A row written: capacity units, and the row if the request asked for content.
+
+    `rows` and `size`: by how much the table grew, in rows and in stored bytes.
+    """
 
     read_units: int
     write_units: int
     row: bytes = b""
+    rows: int = 0
+    size: int = 0
 
 
 class RowOutcome(NamedTuple):

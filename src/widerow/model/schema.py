@@ -90,8 +90,9 @@ class Table:
     """A table as the catalogue knows it. Immutable: a change is a new value with the same `id`.
 
     `id` is never used again after the table is dropped; keys of rows begin with it. `splits` are
-    the encoded partition key bounds of the pre-split, without the infinite ends. `untrimmed`:
-    max_versions was lowered, and rows may still hold more.
+    the encoded partition keys where partitions meet, ascending, without the infinite ends; `asked`
+    are those of the pre-split, which stay for good. `untrimmed`: max_versions was lowered, and rows
+    may still hold more.
     """
 
     instance: str
@@ -106,6 +107,7 @@ class Table:
     stream: Stream | None = None
     encryption: Encryption | None = None
     untrimmed: bool = False
+    asked: tuple[bytes, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     def __post_init__(self) -> None:

@@ -31,6 +31,7 @@ __all__ = [
     "header_of",
     "join_row",
     "join_segments",
+    "record_bytes",
     "summarize",
 ]
 
@@ -95,6 +96,13 @@ def header_of(record: bytes) -> Header:
     if header[0] not in _KINDS or header[1]:
         raise StoreDamaged(f"a record of the unknown kind {header[0]} with flags {header[1]:02x}")
     return header
+
+
+def record_bytes(key: bytes, record: bytes) -> int:
+    """What a row takes in the store, told by its record; a wide row's header knows its segments."""
+    if record[0] == RecordKind.WIDE:
+        return len(key) + len(record) + header_of(record).data_size
+    return len(key) + len(record)
 
 
 def summarize(cells: Sequence[Cell]) -> Summary:

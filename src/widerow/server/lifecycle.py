@@ -12,7 +12,6 @@ is a restart, which is the operator's decision.
 import asyncio
 import logging
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from widerow.clock import Clock, Entropy
@@ -25,6 +24,7 @@ from widerow.limits import (
     HOUSEKEEPING_SECONDS,
 )
 from widerow.server.admission import Admission
+from widerow.server.balance import Balance, commit
 from widerow.server.committer import Committed, Committer, call_each
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
@@ -77,6 +77,7 @@ class Server:
         self._listener: Listener | None = None
         self._credentials: CredentialsFile | None = None
         self._control: Control | None = None
+        self._balance: Balance | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
@@ -102,6 +103,8 @@ class Server:
                 self._entropy,
                 tables_per_instance=self.settings.max_tables_per_instance,
                 lenient_column_names=self.settings.column_names == "lenient",
+                thresholds=self.settings.thresholds,
+                enforce_throughput=self.settings.enforce_throughput,
             )
             await self._listen(engine, store, identity)
             if self._given is None and store.capabilities.checkpoints:
@@ -126,6 +129,9 @@ class Server:
             self._control = None
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.close)
+        if self._balance is not None:
+            await self._balance.finish()
+            self._balance = None
         if self._committer is not None:
             await asyncio.to_thread(self._committer.stop)
         if self._listener is not None:
@@ -196,6 +202,8 @@ class Server:
         self._listener = Listener(dispatcher, self.admission, self._clock)
         self.endpoint = await self._bind(self._listener)
         self._tasks.add(loop.create_task(self._keep_house(engine, committer)))
+        balance = self._balance = Balance(engine, committer)
+        self._tasks.add(loop.create_task(balance.run()))
         if self._credentials is not None:
             self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
 
@@ -232,10 +240,7 @@ class Server:
             plan = engine.housekeeping()
         if plan is None:
             return False
-        if plan.writes:
-            done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            committer.submit(plan, partial(_resolve, done))
-            await done
+        await commit(committer, plan)
         return True
 
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
@@ -258,12 +263,3 @@ class Server:
             self._told_ns = now_ns
             facts["kind"] = type(error).__name__
             _log.warning("the store refuses writes for now", extra={"facts": facts})
-
-
-def _resolve(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:
-    if done.cancelled():
-        return
-    if error is None:
-        done.set_result(None)
-    else:
-        done.set_exception(error)

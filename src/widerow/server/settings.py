@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.engine.partitions.rules import Thresholds
 from widerow.errors import WiderowError
 from widerow.limits import TABLES_PER_INSTANCE_MAX
 from widerow.server.logging import FORMATS, LEVELS
@@ -45,6 +46,25 @@ class Settings:
     cache_mb: int = CACHE_BYTES_DEFAULT // _MEBIBYTE
     max_tables_per_instance: int = TABLES_PER_INSTANCE_MAX
     accept_damaged_store: bool = False
+    partition_split_mb: int = 10 * 1024
+    partition_split_units: int = 1000
+    partition_hot_seconds: int = 60
+    partition_cold_seconds: int = 600
+    partition_key_mb: int = 10 * 1024
+    partitions_max: int = 256
+    enforce_throughput: bool = False
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """What partitions may be."""
+        return Thresholds(
+            split_bytes=self.partition_split_mb * _MEBIBYTE,
+            split_units=float(self.partition_split_units),
+            hot_seconds=float(self.partition_hot_seconds),
+            cold_seconds=float(self.partition_cold_seconds),
+            key_bytes=self.partition_key_mb * _MEBIBYTE,
+            partitions_max=self.partitions_max,
+        )
 
     @property
     def cache_bytes(self) -> int:
@@ -69,6 +89,20 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "cache_mb": "Block cache of the store in MiB; 32 if not set.",
     "max_tables_per_instance": "Tables an instance may have; 64 if not set.",
     "accept_damaged_store": "Serve what is left of a damaged store; acknowledged data may be gone.",
+    "partition_split_mb": "Split partitions larger than so many MiB; 10240 if not set.",
+    "partition_split_units": (
+        "Split partitions that carry more read and write units a second; 1000 if not set."
+    ),
+    "partition_hot_seconds": "How long a load must last before it splits; 60 if not set.",
+    "partition_cold_seconds": "How long two neighbours must be idle to merge; 600 if not set.",
+    "partition_key_mb": (
+        "Report partition key values larger than so many MiB; 10240 if not set, 1024 is the "
+        "older advice."
+    ),
+    "partitions_max": "Partitions that splits may make of one table; 256 if not set.",
+    "enforce_throughput": (
+        "Refuse what is above a partition's part of the reserved throughput; off if not set."
+    ),
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -177,6 +211,12 @@ _NUMBERS: Final = {
     "port": range(_PORT_MAX + 1),
     "cache_mb": range(1, 1024 * 1024),
     "max_tables_per_instance": range(1, 1_000_000),
+    "partition_split_mb": range(1, 1024 * 1024),
+    "partition_split_units": range(1, 1_000_000),
+    "partition_hot_seconds": range(1, 86_400),
+    "partition_cold_seconds": range(1, 86_400),
+    "partition_key_mb": range(1, 1024 * 1024),
+    "partitions_max": range(1, 1025),
 }
 _CHOICES: Final = {
     "log_format": FORMATS,
@@ -189,7 +229,7 @@ def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the 
     """The value as the field holds it."""
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
-    if name == "accept_damaged_store":
+    if name in ("accept_damaged_store", "enforce_throughput"):
         return _boolean(source, name, value)
     if name == "instances":
         return _names(source, name, value)

@@ -71,7 +71,7 @@ class SizeMap:
         return self.pieces[first : None if stop is None else bisect_left(self._keys, stop)]
 
     def divide(self, at: bytes) -> None:
-        """Let a piece begin at `at`; what the one it lay in held is halved until both are walked."""
+        """Let a piece begin at `at`; what it was a part of is halved until both are walked."""
         index = bisect_left(self._keys, at)
         if index < len(self._keys) and self._keys[index] == at:
             return

@@ -24,7 +24,7 @@ from widerow.engine.partitions.rules import (
 )
 from widerow.engine.partitions.sizes import SizeMap
 
-__all__ = ["END", "HALF_LIFE_SECONDS", "INTERVAL_SECONDS", "INTERVALS_MAX", "TableLoad"]
+__all__ = ["END", "HALF_LIFE_SECONDS", "INTERVALS_MAX", "INTERVAL_SECONDS", "Consumed", "TableLoad"]
 
 HALF_LIFE_SECONDS: Final = 20.0  # of every count: what was a minute ago counts an eighth
 TICK_SECONDS: Final = 1.0  # capacity units are counted by the second (semantics §9)
@@ -65,8 +65,7 @@ class _Part:
         self.hot.add(key, units)
         if rows > 0:
             self.inserted += rows
-            if key > self.highest:
-                self.highest = key
+            self.highest = max(self.highest, key)
             if self.mark is not None and key > self.mark:
                 self.appended += rows
 
@@ -162,6 +161,9 @@ class TableLoad:
         self._now = self._interval_start = now
         self._origin = origin
         self._spread = Histogram()
+        self._followed: Sequence[bytes] = ()
+        self._saved = 0  # intervals that were handed out to be kept
+        self._ended = 0  # intervals there ever were
         for bound in self._pinned:
             self._insert(bound)
 
@@ -229,7 +231,23 @@ class TableLoad:
             part.past = [0, 0]
         if busy:
             wall = round(self._origin + start)
+            self._ended += 1
             self.intervals.append(Interval(wall, round(now - start), busy, spread.bins()))
+
+    def keep(self, intervals: int) -> None:
+        """Remember only so many intervals: the others are kept elsewhere."""
+        self.intervals = deque(self.intervals, maxlen=intervals)
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether `take_unsaved` would hand out anything."""
+        return self._saved < self._ended
+
+    def take_unsaved(self) -> list[Interval]:
+        """The intervals that ended since this was last asked, as far as they are remembered."""
+        count = min(self._ended - self._saved, len(self.intervals))
+        self._saved = self._ended
+        return list(self.intervals)[len(self.intervals) - count :]
 
     def facts(self) -> tuple[PartitionFacts, ...]:
         """What the rules decide from, partition by partition."""
@@ -254,9 +272,7 @@ class TableLoad:
             append_share=part.appended / part.inserted if part.inserted >= 1 else 0.0,
             load=part.load.bins(),
             sizes=tuple((piece.key, piece.size) for piece in pieces),
-            top=tuple(
-                (key, min(1.0, units / total)) for key, units in part.hot.heaviest(TOP_KEYS)
-            )
+            top=tuple((key, min(1.0, units / total)) for key, units in part.hot.heaviest(TOP_KEYS))
             if total
             else (),
             largest=max(single, key=lambda pair: pair[1], default=None),
@@ -272,13 +288,17 @@ class TableLoad:
         elif isinstance(decision, Merge):
             self._remove(decision.start)
 
-    def follow(self, bounds: Sequence[bytes]) -> None:
-        """Split and merge until partitions meet at these bounds: those of the catalogue."""
+    def follow(self, bounds: Sequence[bytes]) -> bool:
+        """Split and merge until partitions meet at these bounds; whether anything changed."""
+        if bounds is self._followed:
+            return False
+        self._followed = bounds
         wanted = set(bounds)
         for bound in wanted.difference(self._bounds):
             self._insert(bound)
         for bound in [bound for bound in self._bounds if bound not in wanted]:
             self._remove(bound)
+        return True
 
     def _insert(self, at: bytes) -> None:
         index = bisect_left(self._bounds, at)

@@ -8,19 +8,12 @@ from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
 from widerow.model.schema import Table
-from widerow.rows.record import RecordKind, header_of
+from widerow.rows.record import RecordKind, record_bytes
 from widerow.storage.interface import Reader
 
-__all__ = ["Walk", "record_bytes"]
+__all__ = ["Walk"]
 
 STEP_RECORDS: Final = 500  # read in one step: below a millisecond
-
-
-def record_bytes(key: bytes, record: bytes) -> int:
-    """What a row takes in the store, told by its record; a wide row's header knows its segments."""
-    if record[0] == RecordKind.WIDE:
-        return len(key) + len(record) + header_of(record).data_size
-    return len(key) + len(record)
 
 
 class Walk:

@@ -33,6 +33,7 @@ from widerow.limits import (
     PARTITIONS_MAX,
     READ_COLUMNS_MAX,
     SPLIT_BYTES_MAX,
+    SPLIT_UNIT_BYTES_MIN,
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
@@ -484,6 +485,19 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.READ_TOKEN: _invalid(
         "Invalid token.", "a continuation token that the server did not give out", published=False
     ),
+    # Split points (semantics §6)
+    Rule.SPLIT_SIZE: _invalid(
+        "The split_size should be greater than 0.", "ComputeSplitPointsBySize without a size"
+    ),
+    Rule.SPLIT_SIZE_UNIT: _invalid(
+        f"The split_size_unit_in_byte should be greater equal than: {SPLIT_UNIT_BYTES_MIN}",
+        "ComputeSplitPointsBySize in a smaller unit",
+    ),
+    Rule.SPLIT_POINT_LIMIT: _invalid(
+        "The split_point_limit should be greater than 0.",
+        "ComputeSplitPointsBySize of no points",
+        published=False,
+    ),
     Rule.TRANSACTION_ID: _invalid(
         "TransactionID is invalid.", "a transaction id that the server did not give out"
     ),
@@ -650,6 +664,12 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         403,
         "Number of tables exceeds the quota:{limit}.",
         "one table too many",
+    ),
+    Rule.NOT_ENOUGH_CAPACITY: Foreign(
+        "OTSNotEnoughCapacityUnit",
+        403,
+        "Remaining capacity unit is not enough.",
+        "a partition used its part of the reserved throughput, and it is enforced",
     ),
     Rule.THROUGHPUT_CHANGE_RATE: Foreign(
         "OTSTooFrequentReservedThroughputAdjustment",

@@ -65,6 +65,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSAuthFailed": {403},
         "OTSNoPermissionAccess": {403},
         "OTSConditionCheckFail": {403},
+        "OTSNotEnoughCapacityUnit": {403},
         "OTSQuotaExhausted": {403},
         "OTSTooFrequentReservedThroughputAdjustment": {403},
         "OTSObjectNotExist": {404},

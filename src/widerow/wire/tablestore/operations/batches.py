@@ -46,7 +46,7 @@ def _row(outcome: RowOutcome) -> bytes:
         done = _DONE + consumed_field(b"\x1a", read_units, 0)
         token = b"" if resume is None else field(b"\x2a", encode_token(resume))
     elif outcome.written is not None:
-        read_units, write_units, row = outcome.written
+        read_units, write_units, row, _, _ = outcome.written
         done, token = _DONE + consumed_field(b"\x1a", read_units, write_units), b""
     else:
         assert outcome.error is not None, "an outcome is a read, a write or an error"

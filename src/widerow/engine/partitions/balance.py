@@ -1,0 +1,309 @@
+"""Partitions beside a store: requests are noted, changes planned, counts kept (design §6).
+
+Any thread may note a load, which appends to a bounded queue and nothing else. One caller, the
+server's housekeeping, then calls `step` a few times a second. A step takes in what was noted, lets
+the rules decide once a second, and answers the next small piece of work as a plan: a change of the
+catalogue, a few hundred records read to learn sizes, the counts written to the store. Bounds of
+partitions stand in the table's catalogue record and change with it, atomically; statistics are
+written now and then, and the last half minute of them may be lost.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from widerow.clock import Clock
+from widerow.engine.catalog import Catalog
+from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
+from widerow.engine.partitions.records import decode_counts, encode_counts
+from widerow.engine.partitions.rules import (
+    Decision,
+    Merge,
+    Reason,
+    Report,
+    Split,
+    Thresholds,
+    decide,
+)
+from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
+from widerow.engine.partitions.walk import Walk
+from widerow.engine.plan import Plan, failing
+from widerow.errors import NotFound
+from widerow.keys.layout import load_key, statistics_key, statistics_prefix
+from widerow.model.schema import Table
+from widerow.storage.interface import Store, Transaction, Write
+
+__all__ = ["Event", "Partitions"]
+
+NOTES_MAX: Final = 65_536  # waiting to be taken in; beyond that the oldest are forgotten
+EVENTS_MAX: Final = 256  # waiting to be logged
+LOOK_SECONDS: Final = 1.0  # between two decisions about a table
+FLUSH_SECONDS: Final = 30.0  # between two writes of the statistics
+REPEAT_SECONDS: Final = 3600.0  # between two events that report the same
+RECENT_INTERVALS: Final = 60  # kept in memory; the history is read from the store
+
+_Note = tuple[int, bytes, int, int, int, int]
+
+
+class Event(NamedTuple):
+    """A change that was made, or a report, and why."""
+
+    table: Table
+    decision: Decision
+
+
+class Partitions:
+    """The partitions of all tables of a store."""
+
+    def __init__(
+        self, catalog: Catalog, store: Store, clock: Clock, thresholds: Thresholds | None = None
+    ) -> None:
+        """Nothing counted yet; what was counted before is read when a table is first needed."""
+        self.thresholds = thresholds or Thresholds()
+        self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
+        self.changes: Counter[Reason] = Counter()
+        self._catalog = catalog
+        self._store = store
+        self._clock = clock
+        self._notes: deque[_Note] = deque(maxlen=NOTES_MAX)
+        self._loads: dict[int, TableLoad] = {}
+        self._reports: dict[int, list[Report]] = {}
+        self._told: dict[tuple[int, Reason, bytes], float] = {}
+        self._walk: tuple[Table, Walk] | None = None
+        self._unsaved: set[int] = set()
+        self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
+        # What is noted was noted since `_drained`: where the counting of a table begins.
+        self._drained = self._looked = self._flushed = self._seconds()
+
+    # --- noting ------------------------------------------------------------------------------
+
+    def note_load(
+        self, table_id: int, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0
+    ) -> None:
+        """Count capacity units under an encoded partition key value. Any thread; 0.2 µs.
+
+        `rows` and `size`: by how much the table grew; negative where it shrank.
+        """
+        self._notes.append((table_id, key, reads, writes, rows, size))
+
+    def absorb(self, count: int = NOTES_MAX) -> bool:
+        """Take in at most `count` of what was noted; whether more waits. One to two µs for each."""
+        notes, loads = self._notes, self._loads
+        for _ in range(min(count, len(notes))):
+            table_id, key, reads, writes, rows, size = notes.popleft()
+            load = loads.get(table_id)
+            if load is None:
+                load = self._load(table_id)
+                if load is None:
+                    continue  # dropped since
+            load.note(key, reads, writes, rows, size)
+            self._unsaved.add(table_id)
+            if size > 0:
+                self._grown.add(table_id)
+        if notes:
+            return True
+        self._drained = self._seconds()
+        return False
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def load_of(self, table: Table) -> TableLoad:
+        """What is known of a table's partitions. Raises `NotFound` if it was dropped."""
+        self._catalog.current(table)
+        load = self._load(table.id)
+        assert load is not None
+        return load
+
+    def reports(self, table: Table) -> list[Report]:
+        """What no split can help, as it was at the last look."""
+        return list(self._reports.get(table.id, ()))
+
+    def loads(self) -> list[tuple[Table, TableLoad]]:
+        """Every table of which anything was counted since the engine was opened."""
+        return [
+            (table, load)
+            for table in self._catalog.tables()
+            if (load := self._loads.get(table.id)) is not None
+        ]
+
+    def history(self, table: Table) -> tuple[Interval, ...]:
+        """The load of the last hours, oldest first; seconds without load are left out.
+
+        Cost: decodes up to 2160 records. Raises `NotFound`, `StoreDamaged`.
+        """
+        start, stop = load_key(table.id, 0), statistics_prefix(table.id) + b"\x03"
+        found = {}
+        for key, record in self._store.snapshot().scan(start, stop):
+            second = int.from_bytes(key[-8:], "big")
+            found[second] = decode_interval(second, record)
+        found |= {each.start_s: each for each in tuple(self.load_of(table).intervals)}
+        return tuple(found[second] for second in sorted(found))[-INTERVALS_MAX:]
+
+    def _load(self, table_id: int) -> TableLoad | None:
+        load = self._loads.get(table_id)
+        table = self._catalog.by_id(table_id)
+        if table is None:
+            return None
+        if load is None:
+            load = self._loads[table_id] = self._read(table)
+            self._grown.add(table_id)
+        if load.follow(table.splits):
+            self._grown.add(table_id)
+        return load
+
+    def _read(self, table: Table) -> TableLoad:
+        record = self._store.snapshot().get(statistics_key(table.id))
+        origin = self._clock.now_us() / 1e6 - self._seconds()
+        sizes, consumed = (None, None) if record is None else decode_counts(record)
+        load = TableLoad(table.asked, self._drained, self.thresholds, origin=origin, sizes=sizes)
+        load.keep(RECENT_INTERVALS)
+        if consumed is not None:
+            load.consumed = consumed
+        return load
+
+    # --- working -----------------------------------------------------------------------------
+
+    def step(self) -> Plan[None] | None:
+        """The next small piece of work, or None when there is none now. One caller at a time."""
+        self.absorb()
+        now = self._seconds()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            writes = self._look(now)
+            if writes:
+                return Plan(tuple(writes), failing)
+        if self._walked():
+            return Plan((), failing)
+        if now - self._flushed >= FLUSH_SECONDS:
+            return self.flush()
+        return None
+
+    def flush(self) -> Plan[None] | None:
+        """Write down what was counted; None if there is nothing new. Also before closing."""
+        self.absorb()
+        self._flushed = self._seconds()
+        writes = tuple(self._saved())
+        self._unsaved.clear()
+        return Plan(writes, failing) if writes else None
+
+    def _look(self, now: float) -> list[Write[Any]]:
+        writes: list[Write[Any]] = []
+        for table in self._catalog.tables():
+            load = self._load(table.id)
+            if load is None or not load.tick(now, _reserved(table)):
+                continue
+            if load.unsaved:
+                self._unsaved.add(table.id)
+            decisions = decide(load.facts(), self.thresholds) if self._matters(load) else []
+            self._report(table, [each for each in decisions if isinstance(each, Report)], now)
+            changes = [each for each in decisions if not isinstance(each, Report)]
+            if changes:
+                writes.append(self._change(table, changes))
+        self._forget_dropped()
+        return writes
+
+    def _matters(self, load: TableLoad) -> bool:
+        """Whether any rule could have something to say. False for most tables, at once."""
+        thresholds = self.thresholds
+        large = load.sizes.size > min(thresholds.split_bytes, thresholds.key_bytes)
+        return large or bool(load.bounds) or load.rate >= thresholds.split_units / 2
+
+    def _report(self, table: Table, reports: list[Report], now: float) -> None:
+        self._reports[table.id] = reports
+        for report in reports:
+            name = (table.id, report.reason, report.key)
+            if now - self._told.get(name, -REPEAT_SECONDS) >= REPEAT_SECONDS:
+                self._told[name] = now
+                self.events.append(Event(table, report))
+        self._told = {
+            name: told for name, told in self._told.items() if now - told < REPEAT_SECONDS
+        }
+
+    def _change(self, table: Table, changes: list[Split | Merge]) -> Write[Table]:
+        write = self._catalog.change(table.instance, partial(self._changed, table, changes))
+        publish = write.settled
+        assert publish is not None
+
+        def settled(changed: Table) -> None:
+            publish(changed)
+            for change in changes:
+                self.changes[change.reason] += 1
+                self.events.append(Event(changed, change))
+
+        return write._replace(settled=settled)
+
+    def _changed(self, table: Table, changes: list[Split | Merge]) -> Table:
+        current = self._catalog.current(table)
+        bounds = set(current.splits)
+        bounds |= {change.at for change in changes if isinstance(change, Split)}
+        bounds -= {change.start for change in changes if isinstance(change, Merge)}
+        return replace(current, splits=tuple(sorted(bounds)))
+
+    def _forget_dropped(self) -> None:
+        """Also takes the counts of dropped tables out of memory."""
+        for table_id in [each for each in self._loads if self._catalog.by_id(each) is None]:
+            del self._loads[table_id]
+            self._reports.pop(table_id, None)
+
+    def _walked(self) -> bool:
+        """One step of learning sizes; whether there was one to make."""
+        if self._walk is None:
+            self._walk = next(self._walks(), None)
+        if self._walk is None:
+            return False
+        table, walk = self._walk
+        load = self._load(table.id)
+        if load is None:
+            self._walk = None
+        elif walk.step(self._store.snapshot()):
+            self._walk = None
+            load.sizes.replace(walk.start, walk.stop, walk.found)
+            load.sizes.simplify(table.splits)
+            self._unsaved.add(table.id)
+        return True
+
+    def _walks(self) -> Iterator[tuple[Table, Walk]]:
+        for table_id in list(self._grown):
+            load, table = self._load(table_id), self._catalog.by_id(table_id)
+            piece = None if load is None else load.sizes.overdue()
+            if load is None or table is None or piece is None:
+                self._grown.discard(table_id)
+                continue
+            stop = load.sizes.stop_of(piece)
+            yield table, Walk(table, piece.key, stop, load.sizes.unit)
+
+    def _saved(self) -> Iterator[Write[None]]:
+        for table_id in self._unsaved:
+            load = self._load(table_id)
+            table = self._catalog.by_id(table_id)
+            if load is None or table is None:
+                continue
+            pairs = [(statistics_key(table_id), encode_counts(load.sizes, load.consumed))]
+            pairs += [
+                (load_key(table_id, each.start_s), encode_interval(each))
+                for each in load.take_unsaved()
+            ]
+            oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
+            body = partial(self._save, table, pairs, load_key(table_id, max(0, oldest)))
+            yield Write((statistics_prefix(table_id),), body)
+
+    def _save(
+        self, table: Table, pairs: list[tuple[bytes, bytes]], oldest: bytes, txn: Transaction
+    ) -> None:
+        try:
+            self._catalog.current(table)
+        except NotFound:
+            return  # dropped since: its statistics go with it
+        txn.delete_range(load_key(table.id, 0), oldest)
+        for key, record in pairs:
+            txn.put(key, record)
+
+    def _seconds(self) -> float:
+        return self._clock.monotonic_ns() / 1e9
+
+
+def _reserved(table: Table) -> tuple[int, int]:
+    reserved = table.throughput.reserved
+    return reserved.read, reserved.write

@@ -1,0 +1,93 @@
+"""What is known of a table's partitions, as plain data: for commands, pages and other programs."""
+
+import hashlib
+from dataclasses import asdict
+from typing import Any
+
+from widerow.engine.partitions.balance import Partitions
+from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
+from widerow.keys.decode import decode_key_value
+from widerow.model.schema import Table
+from widerow.model.values import KeyType
+
+__all__ = ["describe", "key_hash", "key_text"]
+
+Json = dict[str, Any]
+
+
+def key_hash(key: bytes) -> str:
+    """What stands for a key where data must not show: 16 digits of its SHA-256."""
+    return hashlib.sha256(key).hexdigest()[:16]
+
+
+def key_text(key: bytes | None, kind: KeyType) -> int | str | dict[str, str] | None:
+    """An encoded partition key value for JSON; None for either end of the table."""
+    if not key:
+        return None
+    value = decode_key_value(key, 0, kind)[0]
+    return {"binary": value.hex()} if isinstance(value, bytes) else value
+
+
+def describe(partitions: Partitions, table: Table, *, history: bool = False) -> Json:
+    """Everything about one table (docs/operating/partitions.md names the fields).
+
+    `history`: with the load of the last hours. Raises `NotFound`, `StoreDamaged`.
+    """
+    load = partitions.load_of(table)
+    facts = load.facts()
+    first, reserved, consumed = table.key_columns[0], table.throughput.reserved, load.consumed
+    whole = sum(each.rate for each in facts)
+    document: Json = {
+        "instance": table.instance,
+        "table": table.name,
+        "id": table.id,
+        "key": {"name": first.name, "type": first.type.value},
+        "thresholds": asdict(partitions.thresholds),
+        "reserved": {"read": reserved.read, "write": reserved.write},
+        "consumed": {"read": consumed.read, "write": consumed.write},
+        "additional": {
+            "read": round(consumed.additional_read, 3),
+            "write": round(consumed.additional_write, 3),
+        },
+        "rows": load.sizes.rows,
+        "bytes": load.sizes.size,
+        "partitions": [_partition(each, first.type, whole) for each in facts],
+        "reports": [_report(each) for each in partitions.reports(table)],
+    }
+    if history:
+        document["history"] = [
+            {
+                "start_s": each.start_s,
+                "seconds": each.seconds,
+                "partitions": [[key.hex(), read, write] for key, read, write in each.partitions],
+                "bins": [[key.hex(), round(units, 2)] for key, units in each.bins],
+            }
+            for each in partitions.history(table)
+        ]
+    return document
+
+
+def _partition(facts: PartitionFacts, kind: KeyType, whole: float) -> Json:
+    return {
+        "start": key_text(facts.start, kind),
+        "end": key_text(facts.stop, kind),
+        "start_hex": facts.start.hex(),
+        "rows": facts.rows,
+        "bytes": facts.size,
+        "read_units_per_second": round(facts.read_rate, 2),
+        "write_units_per_second": round(facts.write_rate, 2),
+        "share": round(facts.rate / whole, 4) if whole else 0.0,
+        "age_seconds": round(facts.age_seconds),
+        "append_share": round(facts.append_share, 4),
+        "top_keys": [{"hash": key_hash(key), "share": round(share, 4)} for key, share in facts.top],
+        "load": [[key.hex(), round(units, 2)] for key, units in facts.load],
+    }
+
+
+def _report(report: Report) -> Json:
+    return {
+        "reason": report.reason.value,
+        "key_hash": key_hash(report.key),
+        "words": report.words,
+        "remedy": REMEDIES[report.reason],
+    }

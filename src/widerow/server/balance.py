@@ -1,0 +1,116 @@
+"""The partitions' own time: a task that takes in what was noted and carries out what is decided.
+
+A few times a second, and in slices between which requests are served. What was decided is a plan
+like any client's and waits with theirs for the next group; nobody waits for it. Changes and reports
+are logged with their reasons.
+"""
+
+import asyncio
+import logging
+from functools import partial
+from typing import Final
+
+from widerow.engine.engine import Engine
+from widerow.engine.partitions.balance import Event
+from widerow.engine.partitions.document import key_hash
+from widerow.engine.partitions.rules import REMEDIES, Merge, Report
+from widerow.engine.plan import Plan
+from widerow.errors import StorageFailure, StoreDamaged
+from widerow.limits import BALANCE_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
+from widerow.server.committer import Committer
+
+__all__ = ["Balance", "commit"]
+
+_log = logging.getLogger("widerow.partitions")
+
+_SLICE: Final = 500  # notes taken in at one time: about half a millisecond
+
+
+class Balance:
+    """Keeps the partitions of an open store in balance, on the loop's thread."""
+
+    def __init__(self, engine: Engine, committer: Committer) -> None:
+        """Nothing happens before `run`."""
+        self._engine = engine
+        self._partitions = engine.partitions
+        self._committer = committer
+
+    async def run(self) -> None:
+        """Step until cancelled. What fails is logged and tried again: serving goes on."""
+        while True:
+            more = False
+            if self._engine.store.writable:
+                try:
+                    more = await self._step()
+                except StoreDamaged as error:
+                    _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
+                    self._engine.store.distrust(str(error))
+                except Exception as error:  # noqa: BLE001  # balance can wait, serving goes on
+                    facts = {"kind": type(error).__name__}
+                    _log.warning("balancing partitions is put off", extra={"facts": facts})
+            self._tell()
+            await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else BALANCE_SECONDS)
+
+    async def finish(self) -> None:
+        """Write down what was counted, for the next start. What fails here is nobody's loss."""
+        if not self._engine.store.writable:
+            return
+        try:
+            plan = self._partitions.flush()
+            if plan is not None:
+                await commit(self._committer, plan)
+        except StorageFailure as error:
+            _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
+        self._tell()
+
+    async def _step(self) -> bool:
+        """One step; whether there was something to do."""
+        if self._engine.store.capabilities.reads_may_block:
+            plan = await asyncio.to_thread(self._partitions.step)
+        else:
+            while self._partitions.absorb(_SLICE):  # noqa: ASYNC110  # others are served in between
+                await asyncio.sleep(0)
+            plan = self._partitions.step()
+        if plan is None:
+            return False
+        await commit(self._committer, plan)
+        return True
+
+    def _tell(self) -> None:
+        """Log what happened."""
+        events = self._partitions.events
+        while events:
+            _tell(events.popleft())
+
+
+def _tell(event: Event) -> None:
+    table, decision = event
+    facts: dict[str, object] = {
+        "table": f"{table.instance}/{table.name}",
+        "partitions": len(table.splits) + 1,
+        "reason": decision.reason.value,
+        "because": decision.words,
+    }
+    if isinstance(decision, Report):
+        facts |= {"key": key_hash(decision.key), "remedy": REMEDIES[decision.reason]}
+        _log.warning("no split helps a partition", extra={"facts": facts})
+        return
+    words = "partitions merged" if isinstance(decision, Merge) else "partition split"
+    _log.info(words, extra={"facts": facts})
+
+
+async def commit(committer: Committer, plan: Plan[None]) -> None:
+    """Have a plan committed with whatever else waits. Raises what its `finish` raises."""
+    if plan.writes:
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        committer.submit(plan, partial(_resolve, done))
+        await done
+
+
+def _resolve(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:
+    if done.cancelled():
+        return
+    if error is None:
+        done.set_result(None)
+    else:
+        done.set_exception(error)

@@ -1,0 +1,55 @@
+"""The records of docs/formats/statistics.md, read out of the page."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from widerow.engine.partitions.history import decode_interval, encode_interval
+from widerow.engine.partitions.records import decode_counts, encode_counts
+from widerow.engine.partitions.sizes import Piece
+from widerow.errors import StoreDamaged
+
+PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "statistics.md").read_text(
+    encoding="utf-8"
+)
+
+
+def examples() -> tuple[bytes, bytes]:
+    counts, load = re.findall(r"```json\n(.*)\n```", PAGE)
+    return counts.encode(), load.encode()
+
+
+def test_the_example_of_counts_is_what_is_written() -> None:
+    sizes, consumed = decode_counts(examples()[0])
+    assert encode_counts(sizes, consumed) == examples()[0]
+    assert (consumed.read, consumed.write, consumed.additional_write) == (120, 4096, 30.5)
+    assert sizes.pieces[1] == Piece(b"6666\x00\x01", 2097152, 1024, 2000000, b"6666\x00\x01")
+
+
+def test_the_example_of_past_load_is_what_is_written() -> None:
+    interval = decode_interval(1468944000, examples()[1])
+    assert encode_interval(interval) == examples()[1]
+    assert interval.partitions == ((b"", 40, 0), (b"6666\x00\x01", 0, 960))
+    assert interval.bins[0] == (b"2222\x00\x01", 40.0)
+
+
+def test_the_page_names_every_field() -> None:
+    named = set(re.findall(r"^\| `(\w+)` \| ", PAGE, re.MULTILINE))
+    assert named == {name for each in examples() for name in json.loads(each)}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("format", 2), ("consumed", [1]), ("pieces", []), ("pieces", [["61", 0, 0, 0, None]])],
+)
+def test_counts_that_are_not_understood_are_refused(field: str, value: object) -> None:
+    record = json.loads(examples()[0]) | {field: value}
+    with pytest.raises(StoreDamaged):
+        decode_counts(json.dumps(record).encode())
+
+
+def test_past_load_that_is_not_understood_is_refused() -> None:
+    with pytest.raises(StoreDamaged):
+        decode_interval(0, b'{"seconds":10,"partitions":[["6",1,1]],"bins":[]}')

@@ -1,0 +1,307 @@
+"""Partitions beside a store: splits and merges happen, last, and lose nothing (semantics §1.2)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import blake2b
+from itertools import count, pairwise
+
+import pytest
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.engine.partitions.balance import FLUSH_SECONDS
+from widerow.engine.partitions.document import describe
+from widerow.engine.partitions.rules import Reason, Report, Thresholds
+from widerow.engine.partitions.table_load import HALF_LIFE_SECONDS
+from widerow.keys.encode import encode_key_value
+from widerow.keys.layout import SPACE_STATISTICS, statistics_prefix
+from widerow.model.requests import GetRange
+from widerow.model.row import PrimaryKey
+from widerow.model.schema import KeyColumn, Table
+from widerow.model.selection import Direction, RowRange, Selection
+from widerow.model.values import KeyMarker, KeyType
+from widerow.storage.interface import Store
+from widerow.testing.changes import create, delete, get, put
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+LIMITS = Thresholds(split_units=100.0, hot_seconds=5.0, cold_seconds=30.0)
+
+
+@pytest.fixture
+def engine(store: Store, clock: FakeClock) -> Engine:
+    opened = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    opened.run(opened.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    return opened
+
+
+def work(engine: Engine) -> None:
+    """Carry out everything that is due now."""
+    for _ in range(10_000):
+        plan = engine.partitions.step()
+        if plan is None:
+            return
+        engine.run(plan)
+    raise AssertionError("there is no end to it")
+
+
+def table(engine: Engine) -> Table:
+    return engine.describe_table("i", "t")
+
+
+def pass_time(engine: Engine, clock: FakeClock, seconds: int) -> None:
+    for _ in range(seconds):
+        clock.advance(1)
+        work(engine)
+
+
+def load(
+    engine: Engine, clock: FakeClock, keys: Iterator[int], *, seconds: int, rate: int = 300
+) -> None:
+    """Note writes of keys, so many a second, without the cost of making them."""
+    number = table(engine).id
+    for _ in range(seconds):
+        for _ in range(rate):
+            key = encode_key_value(next(keys))
+            engine.partitions.note_load(number, key, 0, 1)
+        clock.advance(1)
+        work(engine)
+
+
+def evenly(seed: int = 0) -> Iterator[int]:
+    for number in count():
+        drawn = blake2b(b"%d %d" % (seed, number), digest_size=4).digest()
+        yield int.from_bytes(drawn, "big") % 1000
+
+
+def ascending() -> Iterator[int]:
+    yield from count()
+
+
+# --- splits and merges -------------------------------------------------------------------------
+
+
+def test_a_hot_table_splits_and_merges_when_the_load_goes(engine: Engine, clock: FakeClock) -> None:
+    load(engine, clock, evenly(), seconds=60)
+    bounds = table(engine).splits
+    assert 3 <= len(bounds) + 1 <= 8  # 300 units a second, 100 for each, halves of halves
+    facts = engine.partitions.load_of(table(engine)).facts()
+    whole = sum(each.rate for each in facts)
+    assert whole == pytest.approx(300, rel=0.2)
+    assert max(each.rate for each in facts) <= 2 * whole / len(facts)
+    assert engine.partitions.changes[Reason.TOO_HOT] == len(bounds)
+    pass_time(engine, clock, 300)
+    assert table(engine).splits == ()
+    assert engine.partitions.changes[Reason.COLD] == len(bounds)
+
+
+def test_every_change_is_told_with_its_reason(engine: Engine, clock: FakeClock) -> None:
+    load(engine, clock, evenly(), seconds=30)
+    events = list(engine.partitions.events)
+    assert len(events) == len(table(engine).splits) > 0
+    assert all(event.decision.words for event in events)
+
+
+def test_bounds_survive_a_restart_and_the_loss_of_all_statistics(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    load(engine, clock, evenly(), seconds=30)
+    bounds = table(engine).splits
+    prefix = statistics_prefix(table(engine).id)
+    store.transact((prefix,), lambda txn: txn.delete_range(prefix, prefix + b"\xff"))
+    again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    assert table(again).splits == bounds != ()
+    assert again.partitions.load_of(table(again)).bounds == bounds
+    assert check_store(store) == []
+
+
+def test_bounds_that_were_asked_for_stay(engine: Engine, clock: FakeClock) -> None:
+    edges = (KeyMarker.INF_MIN, 10, 500, KeyMarker.INF_MAX)
+    asked = replace(
+        create("t", {"k": KeyType.INTEGER}),
+        name="pre",
+        partitions=tuple(pairwise(edges)),
+    )
+    engine.run(engine.create_table("i", asked))
+    pass_time(engine, clock, 200)
+    assert len(engine.describe_table("i", "pre").splits) == 2
+
+
+def test_one_hot_key_is_reported_by_its_own_partition(engine: Engine, clock: FakeClock) -> None:
+    others = evenly()
+    mixed = (7 if number % 4 else next(others) for number in ascending())
+    load(engine, clock, mixed, seconds=60, rate=400)
+    reports = engine.partitions.reports(table(engine))
+    assert {(each.reason, each.key) for each in reports} == {
+        (Reason.KEY_TOO_HOT, encode_key_value(7))
+    }
+    told = [each for each in engine.partitions.events if isinstance(each.decision, Report)]
+    assert len(told) == 1  # once, not every second
+
+
+def test_a_sequential_load_is_reported_and_splits_nothing(engine: Engine, clock: FakeClock) -> None:
+    # Seed 003: the writes of growing keys all go to one partition, whatever is done about it.
+    number = table(engine).id
+    keys = ascending()
+    for _ in range(60):
+        for _ in range(300):
+            engine.partitions.note_load(number, encode_key_value(next(keys)), 0, 1, 1, 80)
+        clock.advance(1)
+        work(engine)
+    assert [each.reason for each in engine.partitions.reports(table(engine))] == [Reason.KEYS_GROW]
+    assert len(table(engine).splits) <= 1
+    assert engine.partitions.load_of(table(engine)).facts()[-1].append_share > 0.9
+
+
+def test_partitions_end_at_their_bound(clock: FakeClock, store: Store) -> None:
+    limits = replace(LIMITS, partitions_max=3)
+    engine = Engine(store, clock, FakeEntropy(), thresholds=limits)
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    load(engine, clock, evenly(), seconds=60, rate=1000)
+    assert len(table(engine).splits) == 2
+
+
+def test_a_table_dropped_in_between_is_forgotten(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    load(engine, clock, evenly(), seconds=8)
+    number = table(engine).id
+    engine.partitions.note_load(number, encode_key_value(1), 1, 0)
+    plan = engine.partitions.flush()
+    assert plan is not None
+    engine.run(engine.delete_table("i", "t"))
+    engine.run(plan)  # planned before the drop
+    while (left := engine.housekeeping()) is not None:
+        engine.run(left)
+    pass_time(engine, clock, 60)
+    assert list(store.snapshot().scan(SPACE_STATISTICS, b"\x21")) == []
+
+
+# --- what is counted ---------------------------------------------------------------------------
+
+
+def test_rows_and_bytes_are_those_of_the_store(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    for number in range(300):
+        engine.run(engine.write_row("i", put("t", {"k": number % 200}, {"v": "x" * number})))
+    for number in range(50):
+        engine.run(engine.write_row("i", delete("t", {"k": number})))
+    pass_time(engine, clock, 1)
+    sizes = engine.partitions.load_of(table(engine)).sizes
+    stored = list(store.snapshot().scan(b"\x10", b"\x11"))
+    assert sizes.rows == len(stored) == 150
+    assert sizes.size == sum(len(key) + len(record) for key, record in stored)
+
+
+def test_a_store_without_statistics_is_walked(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    for number in range(40):
+        rows = [put("t", {"k": number}, {"v": "x" * 50_000})]
+        rows += [put("t", {"k": number}, {"w": "x" * 60_000})]
+        for row in rows:
+            engine.run(engine.write_row("i", row))
+    again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    pass_time(again, clock, 1)
+    sizes = again.partitions.load_of(table(again)).sizes
+    stored = list(store.snapshot().scan(b"\x10", b"\x11"))
+    assert sizes.size == sum(len(key) + len(record) for key, record in stored)
+    assert len(sizes.pieces) > 2
+    assert all(piece.size <= 2**20 for piece in sizes.pieces)
+
+
+def test_a_large_key_is_found_to_stand_alone(engine: Engine, clock: FakeClock) -> None:
+    key = (KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER))
+    engine.run(engine.create_table("i", create("u", key)))
+    for name, rows in (("a", 1), ("big", 30), ("z", 1)):
+        for number in range(rows):
+            row = put("u", {"k": name, "n": number}, {"v": "x" * 60_000})
+            engine.run(engine.write_row("i", row))
+    pass_time(engine, clock, 2)
+    facts = engine.partitions.load_of(engine.describe_table("i", "u")).facts()
+    assert facts[0].largest is not None
+    key_found, size = facts[0].largest
+    assert key_found == encode_key_value("big")
+    assert size == pytest.approx(30 * 60_100, rel=0.01)
+
+
+def test_reads_are_counted_where_they_begin(engine: Engine, clock: FakeClock) -> None:
+    engine.run(engine.write_row("i", put("t", {"k": 5}, {"v": 1})))
+    engine.get_row("i", get("t", {"k": 5}))
+    for direction, first, last in (
+        (Direction.FORWARD, KeyMarker.INF_MIN, KeyMarker.INF_MAX),
+        (Direction.BACKWARD, KeyMarker.INF_MAX, KeyMarker.INF_MIN),
+    ):
+        bounds = RowRange(PrimaryKey((("k", first),)), PrimaryKey((("k", last),)), direction, None)
+        engine.get_range("i", GetRange("t", bounds, Selection()))
+    clock.advance(1)
+    work(engine)
+    found = engine.partitions.load_of(table(engine))
+    assert (found.consumed.read, found.consumed.write) == (3, 1)
+    assert found.facts()[0].load == ((encode_key_value(5), 2),)  # the ends are no keys
+
+
+def test_additional_units_are_those_above_the_reserve_of_their_second(
+    engine: Engine, clock: FakeClock
+) -> None:
+    # semantics §9: a reserve of 100 and seconds of 120, 95 and 110 make 30 additional units.
+    asked = create("r", {"k": KeyType.INTEGER})
+    asked = replace(asked, throughput=replace(asked.throughput, read=0, write=100))
+    engine.run(engine.create_table("i", asked))
+    reserved = engine.describe_table("i", "r")
+    work(engine)
+    for units in (120, 95, 110):
+        engine.partitions.note_load(reserved.id, encode_key_value(1), 2, units)
+        clock.advance(1)
+        work(engine)
+    consumed = engine.partitions.load_of(reserved).consumed
+    assert (consumed.write, consumed.additional_write) == (325, 30)
+    assert (consumed.read, consumed.additional_read) == (6, 6)  # pay-as-you-go
+
+
+def test_rates_follow_the_load(engine: Engine, clock: FakeClock) -> None:
+    load(engine, clock, evenly(), seconds=int(5 * HALF_LIFE_SECONDS), rate=50)
+    assert engine.partitions.load_of(table(engine)).rate == pytest.approx(50, rel=0.05)
+    pass_time(engine, clock, int(HALF_LIFE_SECONDS))
+    assert engine.partitions.load_of(table(engine)).rate == pytest.approx(25, rel=0.05)
+
+
+# --- the history -------------------------------------------------------------------------------
+
+
+def test_the_history_outlives_the_process(engine: Engine, clock: FakeClock, store: Store) -> None:
+    began = clock.now_us() // 1_000_000
+    load(engine, clock, evenly(), seconds=25, rate=40)
+    pass_time(engine, clock, int(FLUSH_SECONDS) + 10)
+    intervals = engine.partitions.history(table(engine))
+    assert sum(write for each in intervals for _, _, write in each.partitions) == 1000
+    assert sum(units for each in intervals for _, units in each.bins) == pytest.approx(1000)
+    assert intervals[0].start_s == began
+    assert [each.start_s for each in intervals] == sorted({each.start_s for each in intervals})
+    again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    kept = again.partitions.history(table(again))
+    assert [each.partitions for each in kept] == [each.partitions for each in intervals]
+
+
+def test_the_history_ends_after_six_hours(engine: Engine, clock: FakeClock, store: Store) -> None:
+    load(engine, clock, evenly(), seconds=20, rate=10)
+    pass_time(engine, clock, int(FLUSH_SECONDS) + 5)
+    old = engine.partitions.history(table(engine))
+    clock.advance(6 * 3600)
+    work(engine)
+    load(engine, clock, evenly(), seconds=20, rate=10)
+    pass_time(engine, clock, int(FLUSH_SECONDS) + 5)
+    again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    kept = again.partitions.history(table(again))
+    assert kept
+    assert not {each.start_s for each in old} & {each.start_s for each in kept}
+
+
+def test_the_document_tells_it_all(engine: Engine, clock: FakeClock) -> None:
+    load(engine, clock, evenly(), seconds=20)
+    told = describe(engine.partitions, table(engine), history=True)
+    assert told["key"] == {"name": "k", "type": "INTEGER"}
+    assert told["partitions"][0]["start"] is None
+    assert sum(each["share"] for each in told["partitions"]) == pytest.approx(1, abs=0.01)
+    assert told["history"]
+    assert all(len(each["hash"]) == 16 for row in told["partitions"] for each in row["top_keys"])
