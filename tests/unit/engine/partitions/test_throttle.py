@@ -10,12 +10,12 @@ from widerow.errors import Exhausted, Rule
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.requests import BatchGet, BatchWrite, TableGet, TableWrite
 from widerow.model.selection import Selection
-from widerow.model.values import KeyMarker, KeyType
+from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.changes import create, get, primary_key, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
-EDGES = (KeyMarker.INF_MIN, 100, KeyMarker.INF_MAX)
+EDGES: tuple[KeyInput, ...] = (KeyMarker.INF_MIN, 100, KeyMarker.INF_MAX)
 
 
 @pytest.fixture
