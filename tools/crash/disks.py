@@ -10,6 +10,7 @@ import os
 import shutil
 import struct
 import subprocess
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,8 @@ _SHUTDOWN: Final = 0x8004587D  # _IOR('X', 125, __u32)
 _NO_LOG_FLUSH: Final = 2
 _MIB: Final = 1024 * 1024
 _SIZE_MB: Final = {"ext4": 512, "xfs": 512}  # mkfs.xfs takes nothing below 300
+_TAKEN_SECONDS_MAX: Final = 60.0
+_TAKEN_PAUSE_SECONDS: Final = 0.2
 _MAKE: Final = {
     "ext4": ("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,nodiscard"),
     "xfs": ("mkfs.xfs", "-q", "-f", "-K"),
@@ -72,9 +75,26 @@ class Disk:
         self._image.unlink()
 
     def mount(self, options: Sequence[str] = ()) -> None:
-        """Mount it."""
+        """Mount it.
+
+        A process in another mount namespace (`unshare -m`) may have taken the mount along; then the
+        one that was cut is still there and comes back dead, until that process has ended.
+        """
         text = ",".join(("loop", *options))
-        _run("mount", "-t", self.kind, "-o", text, str(self._image), str(self.place))
+        end = time.monotonic() + _TAKEN_SECONDS_MAX
+        while True:
+            _run("mount", "-t", self.kind, "-o", text, str(self._image), str(self.place))
+            try:
+                alive = self.place / "alive"
+                alive.touch()
+                alive.unlink()
+            except OSError:
+                self.unmount()
+                if time.monotonic() > end:
+                    raise
+                time.sleep(_TAKEN_PAUSE_SECONDS)
+            else:
+                return
 
     def unmount(self) -> None:
         """Unmount it; nothing may be open there."""
