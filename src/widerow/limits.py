@@ -94,6 +94,7 @@ CONNECTIONS_MAX: Final = 4096  # each costs about 10 KB idle; descriptors end at
 DESCRIPTORS_FOR_FILES: Final = 1024  # kept back from connections; the store has at most 512 open
 REQUESTS_IN_FLIGHT_MAX: Final = 4096  # accepted and not answered, over all connections
 BYTES_IN_FLIGHT_MAX: Final = 256 * 1024 * 1024  # request bodies held at once
+UNSENT_BYTES_MAX: Final = 256 * 1024 * 1024  # answers that wait in memory for slow readers
 PIPELINE_DEPTH_MAX: Final = 64  # requests of one connection waiting behind the one being answered
 GROUP_WRITES_MAX: Final = (
     512  # writes sharing one sync: beyond this latency grows, cost does not fall

@@ -7,6 +7,7 @@ import resource
 import time
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from functools import partial
 from typing import Final
 
@@ -15,9 +16,9 @@ import pytest
 from widerow.limits import BODY_BYTES_MAX, CONNECTIONS_MAX
 from widerow.server.admission import Admission
 from widerow.server.connection import Patience
-from widerow.testing.buffers import key_buffer
+from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire, assert_healthy, digest, encode_request
-from widerow.testing.requests import KEY, get_row
+from widerow.testing.requests import ANY, BODIES, KEY, get_range, get_row
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 
@@ -151,6 +152,63 @@ def test_bytes_in_flight_are_bounded(monkeypatch: pytest.MonkeyPatch, sender: Se
             answer = first_answer(first, second)
             assert answer.error == (503, "OTSServerBusy", "Server is busy.")
         eventually(lambda: assert_healthy(server.endpoint, sender))
+
+
+def test_answers_that_nobody_reads_are_bounded(
+    monkeypatch: pytest.MonkeyPatch, sender: Sender
+) -> None:
+    """Beyond the bound the slowest readers are cut off; others are served as before."""
+    limit = 8 * 1024 * 1024
+    monkeypatch.setattr("widerow.server.admission.UNSENT_BYTES_MAX", limit)
+    with WiderowServer() as server:
+        fill_with(server.endpoint, sender, rows=15, size=256 * 1024)
+        ask = sender.request("GetRange", everything())
+        with ExitStack() as stack:
+            slow = [stack.enter_context(Wire(server.endpoint)) for _ in range(20)]
+            for wire in slow:
+                wire.send(ask * 8)
+            with Wire(server.endpoint) as healthy:
+                page = b""
+                while b"widerow_refused_total 0" in page or not page:
+                    page = healthy.ask(b"GET /metrics HTTP/1.1\r\n\r\n").body
+                for _ in range(20):
+                    assert healthy.ask(sender.request("ListTable")).status == 200
+                page = healthy.ask(b"GET /metrics HTTP/1.1\r\n\r\n").body
+        (line,) = [each for each in page.splitlines() if each.startswith(b"widerow_unsent_bytes ")]
+        assert int(line.split()[1]) <= limit
+
+
+def fill_with(endpoint: str, sender: Sender, *, rows: int, size: int) -> None:
+    with Wire(endpoint) as wire:
+        wire.ask(sender.request("CreateTable", BODIES["CreateTable"]("T")))
+        for number in range(rows):
+            row = row_buffer((("k", str(number)), ("n", number)), [cell("c", "x" * size)])
+            put = m.PutRowRequest(table_name="T", row=row, condition=ANY)
+            assert wire.ask(sender.request("PutRow", put.SerializeToString())).status == 200
+
+
+def everything() -> bytes:
+    message = get_range("T")
+    message.inclusive_start_primary_key = key_buffer((("k", ""), ("n", -(2**63))))
+    message.exclusive_end_primary_key = key_buffer((("k", "\U0010ffff"), ("n", 0)))
+    return message.SerializeToString()
+
+
+def test_pipelines_that_nobody_reads_leave_room_for_others(
+    monkeypatch: pytest.MonkeyPatch, sender: Sender
+) -> None:
+    """A few connections with many requests each must not use up what all may have in hand."""
+    few = partial(Admission, requests_max=64)
+    monkeypatch.setattr("widerow.server.lifecycle.Admission", few)
+    with WiderowServer() as server:
+        fill_with(server.endpoint, sender, rows=15, size=256 * 1024)
+        ask = sender.request("GetRange", everything())
+        with ExitStack() as stack:
+            for _ in range(10):
+                stack.enter_context(Wire(server.endpoint)).send(ask * 64)
+            with Wire(server.endpoint) as healthy:
+                for _ in range(200):
+                    assert healthy.ask(sender.request("ListTable")).status == 200
 
 
 def eventually(check: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
-"""How much the server takes on: connections, requests and bytes of bodies, each with a bound.
+"""How much the server takes on: connections, requests, bytes of bodies and of unread answers.
 
-Beyond a bound the answer is 503 at once, never a queue that grows. All calls come from the loop's
-thread, so plain integers do.
+Each has a bound. Beyond it the answer is 503 at once, never a queue that grows. All calls come from
+the loop's thread, so plain integers do.
 """
 
 from widerow.errors import Exhausted, Rule
@@ -11,6 +11,7 @@ from widerow.limits import (
     DESCRIPTORS_FOR_FILES,
     REFUSALS_MAX,
     REQUESTS_IN_FLIGHT_MAX,
+    UNSENT_BYTES_MAX,
 )
 
 __all__ = ["Admission"]
@@ -29,6 +30,8 @@ class Admission:
         "requests_in_flight",
         "requests_max",
         "stopping",
+        "unsent_bytes",
+        "unsent_max",
     )
 
     def __init__(
@@ -45,6 +48,8 @@ class Admission:
         self.connections = 0
         self.requests_in_flight = 0
         self.bytes_in_flight = 0
+        self.unsent_bytes = 0
+        self.unsent_max = UNSENT_BYTES_MAX
         self.refused = 0
         self.stopping = False
 
@@ -78,12 +83,17 @@ class Admission:
         """Forget a connection."""
         self.connections -= 1
 
-    def enter(self) -> None:
-        """Take on a request. Raises `Exhausted`, and then has not taken it on."""
+    def enter(self, *, behind: bool = False) -> None:
+        """Take on a request. Raises `Exhausted`, and then has not taken it on.
+
+        `behind`: another of its connection is in hand. Such requests get half of the room only, so
+        that a few who send many and read no answer take no room from everyone else.
+        """
         if self.stopping:
             self.refused += 1
             raise Exhausted(Rule.SERVER_STOPPING)
-        if self.requests_in_flight >= self.requests_max:
+        room = self.requests_max // 2 if behind else self.requests_max
+        if self.requests_in_flight >= room:
             self._refuse("requests in flight")
         self.requests_in_flight += 1
 
@@ -97,6 +107,19 @@ class Admission:
         """A request that was taken on is answered or gone, with the `size` bytes it held."""
         self.requests_in_flight -= 1
         self.bytes_in_flight -= size
+
+    def owe(self, size: int) -> bool:
+        """Count bytes of answers that wait for a slow reader. False: it is too much in all."""
+        self.unsent_bytes += size
+        return not self.is_owing_too_much()
+
+    def is_owing_too_much(self) -> bool:
+        """Whether answers that wait for slow readers are beyond their bound."""
+        return self.unsent_bytes > self.unsent_max
+
+    def settle(self, size: int) -> None:
+        """So many bytes wait no longer."""
+        self.unsent_bytes -= size
 
     def _refuse(self, what: str) -> None:
         self.refused += 1

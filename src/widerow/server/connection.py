@@ -12,7 +12,8 @@ Rules:
     to those before it, and nothing after it on the connection is looked at. The connection then
     lingers: its sending half is closed and what still comes is thrown away for a moment, because
     closing at once would reset the connection and take the answer with it.
-4.  While an answer waits for a slow reader, no further request of the connection is run.
+4.  While an answer waits for a slow reader, no further request of the connection is run. All such
+    answers together have a bound too: beyond it, whoever has waited longest is cut off.
 5.  A body is taken as it is framed: trailers and chunk extensions are dropped; an `Upgrade` or a
     transfer coding other than chunked is refused.
 
@@ -109,6 +110,10 @@ class Shared(Protocol):
         """What requests are timed by."""
         ...
 
+    def relieve(self) -> None:
+        """Cut off readers that are slow until what they leave unsent is within its bound."""
+        ...
+
 
 class _Stop(Exception):
     """The rest of the input is of no interest. Raised through the parser, never out of here."""
@@ -150,6 +155,7 @@ class Connection:
         "_waiting",
         "_write_paused",
         "deadline",
+        "unsent",
     )
 
     def __init__(self, shared: Shared) -> None:
@@ -176,6 +182,7 @@ class Connection:
         self._announced = 0  # read before the first request begins if its first bytes are many
         self._body: bytes | bytearray = b""
         self.deadline = math.inf
+        self.unsent = 0
 
     # --- the transport's calls ---------------------------------------------------------------
 
@@ -197,7 +204,7 @@ class Connection:
         if self._state != _READING:
             self._discard(len(data))
             return
-        if len(data) <= _SLICE_BYTES and not self._unread:
+        if len(data) <= _SLICE_BYTES and not self._unread and not self._waiting:
             self._feed(data)
         else:
             self._feed_slices(self._unread + data if self._unread else data)
@@ -214,6 +221,7 @@ class Connection:
         del exc  # why a client went away changes nothing
         shared = self._shared
         shared.connections.discard(self)
+        self._settle()
         self._admission.disconnect()
         self._abandon_message()
         while self._waiting:
@@ -231,10 +239,15 @@ class Connection:
         self._write_paused = True
         self.deadline = self._shared.now + self._shared.patience.body
         self._hold_input()
+        if self._transport is not None:
+            self.unsent = self._transport.get_write_buffer_size()
+            if not self._admission.owe(self.unsent):
+                self._shared.relieve()
 
     def resume_writing(self) -> None:
         """The client caught up."""
         self._write_paused = False
+        self._settle()
         self._rest()
         self._advance()
 
@@ -259,8 +272,14 @@ class Connection:
         """Whether nothing that was written still waits here."""
         return self._transport is None or self._transport.get_write_buffer_size() == 0
 
+    def _settle(self) -> None:
+        """What was unsent is sent, or will never be."""
+        self._admission.settle(self.unsent)
+        self.unsent = 0
+
     def abort(self) -> None:
         """End the connection now, whatever it has in hand."""
+        self._settle()
         if self._transport is not None:
             self._transport.abort()
 
@@ -315,7 +334,7 @@ class Connection:
         self._keep_alive = self._parser.should_keep_alive()
         self._check_framing(headers)
         try:
-            self._admission.enter()
+            self._admission.enter(behind=self._active is not None or bool(self._waiting))
         except WiderowError as error:
             self._stop(error)
         self._entered = True

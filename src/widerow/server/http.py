@@ -75,6 +75,14 @@ class Listener:
             self._timer.cancel()
             self._timer = None
 
+    def relieve(self) -> None:
+        """Cut off those who have read nothing for longest, until the others' answers have room."""
+        slow = [each for each in self.connections if each.unsent]
+        slow.sort(key=lambda each: each.deadline, reverse=True)
+        while slow and self.admission.is_owing_too_much():
+            slow.pop().abort()
+            self.admission.refused += 1
+
     def _tick(self) -> None:
         """Once a second: the time of day for `date` headers, and the deadlines."""
         self.now = self.clock.monotonic_ns() / 1e9

@@ -157,6 +157,7 @@ def _singles(
         ("connections", "gauge", "Open connections.", admission.connections),
         ("requests_in_flight", "gauge", "Not yet answered.", admission.requests_in_flight),
         ("bytes_in_flight", "gauge", "Bytes of their bodies.", admission.bytes_in_flight),
+        ("unsent_bytes", "gauge", "Answers that wait for slow readers.", admission.unsent_bytes),
         ("refused_total", "counter", "Refused for lack of room.", admission.refused),
         ("process_cpu_seconds_total", "counter", "CPU time used.", time.process_time()),
         ("process_resident_bytes", "gauge", "Resident memory.", resident_bytes()),

@@ -38,6 +38,7 @@ class Wire(asyncio.Transport):
         self.reading = True
         self.closed = ""
         self.half_closed = False
+        self.unsent = 0
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.sent += bytes(data)
@@ -56,7 +57,7 @@ class Wire(asyncio.Transport):
         self.reading = True
 
     def get_write_buffer_size(self) -> int:
-        return 0
+        return self.unsent
 
     def close(self) -> None:
         self.closed = self.closed or "closed"
@@ -105,8 +106,12 @@ class Side:
         self.connections: set[Connection] = set()
         self.now = 0.0
         self.date_line = b"date: today\r\n"
+        self.relieved = 0
         self.patience = Patience()
         self.wire, self.connection = self.connect()
+
+    def relieve(self) -> None:
+        self.relieved += 1
 
     def connect(self) -> tuple[Wire, Connection]:
         wire = Wire()
@@ -147,6 +152,7 @@ def side(make_side: Callable[[], Side]) -> Iterator[Side]:
         assert made.admission.requests_in_flight == 0
         assert made.admission.bytes_in_flight == 0
         assert made.admission.connections == 0
+        assert made.admission.unsent_bytes == 0
 
 
 class Running:

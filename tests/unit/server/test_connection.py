@@ -544,3 +544,66 @@ def test_while_stopping_new_requests_are_refused(side: "Side") -> None:
     side.admission.stopping = True
     side.send(post())
     assert rule(side) is Rule.SERVER_STOPPING
+
+
+# --- what slow readers leave unsent --------------------------------------------------------------
+
+
+def test_unsent_answers_are_counted_until_they_are_sent(side: "Side") -> None:
+    side.wire.unsent = 70_000
+    side.connection.pause_writing()
+    assert side.admission.unsent_bytes == 70_000
+    assert side.relieved == 0
+    side.connection.resume_writing()
+    assert side.admission.unsent_bytes == 0
+
+
+@pytest.mark.parametrize("end", ["abort", "connection_lost"])
+def test_unsent_answers_are_forgotten_with_their_connection(side: "Side", end: str) -> None:
+    side.wire.unsent = 70_000
+    side.connection.pause_writing()
+    if end == "abort":
+        side.connection.abort()
+    else:
+        side.connection.connection_lost(None)
+        side.wire, side.connection = side.connect()
+    assert side.admission.unsent_bytes == 0
+
+
+def test_too_much_unsent_calls_for_relief(side: "Side") -> None:
+    side.admission.unsent_max = 100_000
+    _, other = side.connect()
+    for number, connection in enumerate((side.connection, other)):
+        transport = connection._transport
+        assert transport is not None
+        transport.unsent = 60_000  # type: ignore[attr-defined]  # the test's own transport
+        connection.pause_writing()
+        assert side.relieved == number
+
+
+def test_requests_that_come_in_small_pieces_do_not_wait_without_end(side: "Side") -> None:
+    side.handler.held = True
+    side.admission.requests_max = 10_000
+    request = b"POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n"
+    for _ in range(10 * PIPELINE_DEPTH_MAX):
+        side.send(request)
+        if not side.wire.reading:
+            break
+    assert not side.wire.reading
+    assert side.admission.requests_in_flight <= PIPELINE_DEPTH_MAX + 1
+
+
+def test_who_waits_behind_others_of_his_own_takes_half_the_room(side: "Side") -> None:
+    side.handler.held = True
+    request = b"POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n"
+    side.send(request)
+    side.send(request * 60)  # in one piece: more than half of a hundred
+    assert side.admission.requests_in_flight == side.admission.requests_max // 2
+    assert [str(error).split()[0] for error in side.handler.refused] == ["server_busy"]
+    wire, connection = side.connect()
+    side.handler.held = False
+    connection.data_received(request)
+    assert wire.sent.startswith(b"HTTP/1.1 200")
+    side.connection.connection_lost(None)
+    side.handler.release()
+    side.wire, side.connection = side.connect()
