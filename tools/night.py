@@ -73,6 +73,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
         Step("hostile.py", ("attacks",)),  # 0.2
         Step("hostile.py", ("bombs",)),  # 0.1
+        Step("slow.py", (), ("--seconds", 60)),  # 9
     ),
 )
 

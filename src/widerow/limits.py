@@ -96,6 +96,7 @@ REQUESTS_IN_FLIGHT_MAX: Final = 4096  # accepted and not answered, over all conn
 BYTES_IN_FLIGHT_MAX: Final = 256 * 1024 * 1024  # request bodies held at once
 UNSENT_BYTES_MAX: Final = 256 * 1024 * 1024  # answers that wait in memory for slow readers
 PIPELINE_DEPTH_MAX: Final = 64  # requests of one connection waiting behind the one being answered
+TURN_REQUESTS_MAX: Final = 8  # of one connection answered in a row: 8 ms of long pages at most
 GROUP_WRITES_MAX: Final = (
     512  # writes sharing one sync: beyond this latency grows, cost does not fall
 )

@@ -39,6 +39,7 @@ from widerow.limits import (
     LINGER_BYTES_MAX,
     LINGER_SECONDS_MAX,
     PIPELINE_DEPTH_MAX,
+    TURN_REQUESTS_MAX,
 )
 from widerow.server.message import Reply, Request, Response, render
 
@@ -418,12 +419,18 @@ class Connection:
             self._transport.pause_reading()
             self._reading = False
 
+    def _go_on_later(self) -> None:
+        """Go on in a turn of its own: others want the loop as well."""
+        if not self._pump_due:
+            self._pump_due = True
+            self._shared.loop.call_soon(self._pump)
+
     def _pump(self) -> None:
-        """Go on with what was read and not parsed."""
+        """Go on with what was read and not parsed, or parsed and not run."""
         self._pump_due = False
         if self._state == _READING and not self._write_paused:
             self._feed_slices(self._unread)
-            self._advance()
+        self._advance()
 
     def _resume_input(self) -> None:
         """Read on after a pause, when there is room again."""
@@ -431,8 +438,7 @@ class Connection:
             return
         if self._unread and self._state == _READING:
             if len(self._waiting) < PIPELINE_DEPTH_MAX:
-                self._pump_due = True  # in a turn of its own: others want the loop as well
-                self._shared.loop.call_soon(self._pump)
+                self._go_on_later()
             return
         self._reading = True
         self._transport.resume_reading()
@@ -496,9 +502,17 @@ class Connection:
         self._waiting.append(self._shared.handler.refuse(error))
 
     def _advance(self) -> None:
-        """Run waiting requests for as long as they are answered at once and read by the client."""
+        """Run waiting requests for as long as they are answered at once and read by the client.
+
+        After some of them the others' turn comes: a long pipeline must not hold up the loop.
+        """
         waiting = self._waiting
+        turn = TURN_REQUESTS_MAX
         while waiting and self._active is None and not self._write_paused:
+            if turn == 0:
+                self._go_on_later()
+                return
+            turn -= 1
             item = waiting.popleft()
             if isinstance(item, Response):
                 self._write(item, None, close=True)

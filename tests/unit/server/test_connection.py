@@ -17,6 +17,7 @@ from widerow.limits import (
     IDLE_SECONDS_MAX,
     LINGER_BYTES_MAX,
     PIPELINE_DEPTH_MAX,
+    TURN_REQUESTS_MAX,
 )
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def test_a_deep_pipeline_is_read_no_further(side: "Side") -> None:
     assert side.admission.requests_in_flight <= PIPELINE_DEPTH_MAX + 4096 // len(tiny) + 1
     side.handler.held = False
     side.handler.release()
-    while side.connection._unread:
+    while side.connection._unread or side.connection._waiting:
         side.turn()
     assert len(bodies(side.wire.sent)) == count
     assert reads(side)
@@ -607,3 +608,17 @@ def test_who_waits_behind_others_of_his_own_takes_half_the_room(side: "Side") ->
     side.connection.connection_lost(None)
     side.handler.release()
     side.wire, side.connection = side.connect()
+
+
+def test_a_pipeline_takes_turns_with_others(side: "Side") -> None:
+    wire, other = side.connect()
+    request = b"POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\n"
+    side.send(request * 30)
+    assert len(bodies(side.wire.sent)) == TURN_REQUESTS_MAX
+    other.data_received(request)
+    assert wire.sent.startswith(b"HTTP/1.1 200")
+    side.turn()
+    assert len(bodies(side.wire.sent)) == 2 * TURN_REQUESTS_MAX
+    while side.connection._waiting:
+        side.turn()
+    assert len(bodies(side.wire.sent)) == 30
