@@ -45,11 +45,14 @@ SENDER: Final = Sender()
 CONNECTIONS: Final = 500
 SECONDS: Final = 60.0
 DRIP_SECONDS: Final = 1.0  # between two bytes, or lines, of one slow client
-ARRIVAL_SECONDS: Final = 2.0  # from the first slow client to the last
+ARRIVALS: Final = 250  # of slow clients, a second
+LOOK_SECONDS: Final = 0.5  # between two looks at what the server is doing
+QUIET_SHARE: Final = 0.5  # of a processor: what the slow ones asked for when they came is done
 SETTLE_SECONDS: Final = 1.0  # of the healthy client before it counts
 RATIO_MAX: Final = 3.0
 ROWS: Final = 20
 PAGE_ROWS: Final = 10
+PIPELINED: Final = 4  # more, from so many, would be refused as too many in hand
 ROW_BYTES: Final = 10_000
 CROWD_SECONDS_MAX: Final = 60.0
 PAUSE_SECONDS: Final = 0.002  # between two requests of the healthy client
@@ -118,7 +121,7 @@ async def _read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 async def _pipeline(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    writer.write(SENDER.request("GetRange", _page()) * 64)
+    writer.write(SENDER.request("GetRange", _page()) * PIPELINED)
     while await reader.read(1):  # noqa: ASYNC110  # being slow is the point
         await asyncio.sleep(60)
 
@@ -159,7 +162,7 @@ async def _crowd(endpoint: str, slow: Slow, connections: int) -> None:
 
     async def one(number: int) -> None:
         # Each has a beat of its own: clients that are slow by nature do not speak in chorus.
-        await asyncio.sleep(ARRIVAL_SECONDS * number / connections)
+        await asyncio.sleep(number / ARRIVALS)
         while True:
             with suppress(OSError, EOFError):
                 reader, writer = await asyncio.open_connection(
@@ -223,24 +226,24 @@ def _fare(wire: Wire, seconds: float) -> Health:
     return Health(count, errors, latencies[count // 2], latencies[count * 99 // 100])
 
 
-def _gauge(endpoint: str, name: str) -> int:
+def _gauge(endpoint: str, name: str) -> float:
     """What the server says of itself."""
     with Wire(endpoint) as wire:
         page = wire.ask(b"GET /metrics HTTP/1.1\r\n\r\n").body.decode()
     (line,) = (line for line in page.splitlines() if line.startswith(f"widerow_{name} "))
-    return int(float(line.split()[1]))
+    return float(line.split()[1])
 
 
 def _await_crowd(endpoint: str, connections: int) -> None:
     """Until all are there, and the server has done what they asked for when they came."""
     end = time.monotonic() + CROWD_SECONDS_MAX
-    spent = -1
+    spent = 0.0
     while time.monotonic() < end:
         there = _gauge(endpoint, "connections")
         before, spent = spent, _gauge(endpoint, "process_cpu_seconds_total")
-        if there >= connections and spent == before:
+        if there >= connections and spent - before < QUIET_SHARE * LOOK_SECONDS:
             return
-        time.sleep(1.0)
+        time.sleep(LOOK_SECONDS)
 
 
 def run(mode: str, connections: int, seconds: float) -> Outcome:
@@ -260,7 +263,7 @@ def run(mode: str, connections: int, seconds: float) -> Outcome:
                 beside = _fare(wire, seconds)
                 there = min(there, _gauge(server.endpoint, "connections"))
         server.stop()
-    return Outcome(mode, alone, beside, there - 2)  # the healthy one and the one that looks
+    return Outcome(mode, alone, beside, round(there) - 2)  # the healthy one and the one that looks
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
