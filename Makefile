@@ -11,8 +11,9 @@ WORKERS ?= auto
 HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storage \
 	tests/unit/wire tests/unit/server tests/unit/auth tests/conformance tests/golden tests/security
 PYTEST_ARGS ?=
+SECONDS ?= 30
 
-.PHONY: compiled plain protobuf night help setup compile serve check format test demo bench bench-quick clean
+.PHONY: compiled plain protobuf night help setup compile serve check format test demo bench bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -74,6 +75,9 @@ bench-quick: $(STAMP) $(COMPILED)/.stamp ## measure reads, writes and start-up (
 
 protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest protobuf
 	$(PY) tools/protobuf_range.py
+
+fuzz: $(STAMP) ## look for inputs that break an invariant (make fuzz SECONDS=75 for each target)
+	$(PY) -m tests.fuzz.run --seconds $(SECONDS)
 
 night: $(STAMP) ## run the crash and trust suites at full volume (an hour, as root for all of them)
 	$(PY) tools/night.py

@@ -1,0 +1,58 @@
+"""Every target holds over its seeds and its corpus, and for a few seconds of fuzzing."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.fuzz.run import FOLDER, TARGETS, corpus, load
+
+SMOKE_SECONDS = 3
+EIGHT = TARGETS[:8]
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_the_corpus_breaks_nothing(name: str) -> None:
+    check, seeds = load(name)
+    inputs = [*seeds, *corpus(name)]
+    assert len(seeds) > 0
+    for each in inputs:
+        check(each)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_seeds_cut_and_spliced_break_nothing(name: str) -> None:
+    """What a fuzzer would try first, where there is none."""
+    check, seeds = load(name)
+    for number, seed in enumerate(seeds):
+        for at in range(0, min(len(seed), 200), 7):
+            check(seed[:at])
+            check(seed[:at] + seeds[(number + at) % len(seeds)][at:])
+            check(seed[:at] + bytes((at % 256,)) + seed[at + 1 :])
+
+
+def test_every_target_says_its_invariant_first() -> None:
+    for name in TARGETS:
+        first = (FOLDER / f"{name}.py").read_text().splitlines()[0]
+        assert first.startswith('"""')
+        assert len(first) > 40, name
+
+
+def test_every_corpus_belongs_to_a_target() -> None:
+    assert {file.stem for file in (FOLDER / "corpus").glob("*")} <= set(TARGETS)
+
+
+@pytest.mark.parametrize("name", EIGHT)
+def test_a_few_seconds_of_fuzzing_find_nothing(name: str) -> None:
+    if importlib.util.find_spec("atheris") is None:
+        pytest.skip("atheris is not installed: it has wheels for Linux on x86_64 only")
+    done = subprocess.run(  # noqa: S603  # our own program
+        [sys.executable, "-m", "tests.fuzz.run", "--seconds", str(SMOKE_SECONDS), name],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert '"volume": 0' not in done.stdout
