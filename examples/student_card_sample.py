@@ -20,7 +20,7 @@ EXAMPLES: Final = """examples:
   widerow advise keys --input purchases.csv --columns DeviceID,CardID,OrderNumber --time Time
 """
 
-TILLS: Final = 240
+TILLS: Final = 120
 CARDS: Final = 12_000
 FIRST_ORDER: Final = 200_001
 START: Final = datetime(2017, 7, 1, tzinfo=UTC)
@@ -87,7 +87,7 @@ def moments(rows: int) -> Iterator[datetime]:
 def purchases(rows: int, seed: int = 0) -> Iterator[Purchase]:
     """So many purchases, in the order in which they happened."""
     places = tills(seed)
-    orders = [FIRST_ORDER + chance(seed, 2, number) % 50 for number in range(TILLS)]
+    orders = [FIRST_ORDER + chance(seed, 2, number) % 10 for number in range(TILLS)]
     cards = [6_000 + chance(seed, 3, number) % 400_000 for number in range(CARDS)]
     for number, moment in enumerate(moments(rows)):
         drawn = chance(seed, 4, number)

@@ -91,16 +91,18 @@ def _print(advice: Advice, file: str | None) -> None:
     from rich.text import Text  # noqa: PLC0415  # same
 
     columns = ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "appended")
-    table = Table(*columns, "why")
+    table = Table(*columns)
     for each in advice.findings:
-        table.add_row(*map(Text, _cells(each)), Text(_why(each)), style=_STYLES[each.verdict])
+        table.add_row(*map(Text, _cells(each)), style=_STYLES[each.verdict])
     console = Console()
     console.print(table)
+    for each in advice.findings:
+        console.print(Text(f"{each.candidate.name} is {each.verdict.value}: {_why(each)}."))
     for each in advice.findings:
         usable = each.verdict in {Verdict.GOOD, Verdict.FAIR}
         if file and usable and each.candidate.kind is not CandidateKind.COLUMN:
             command = each.candidate.command(file, advice.digits)
-            console.print(Text(f"{each.candidate.name}: {command} --dry-run"), soft_wrap=True)
+            console.print(Text(f"Try {command} --dry-run"), soft_wrap=True)
 
 
 def _cells(finding: Finding) -> list[str]:

@@ -6,7 +6,7 @@ import typer
 
 from widerow.cli.flags import JSON, Flag, with_flags
 
-__all__ = ["advise_app", "keys_app"]
+__all__ = ["SIMULATE_EXAMPLES", "advise_app", "keys_app", "simulate"]
 
 
 def _group(words: str) -> typer.Typer:
@@ -183,3 +183,38 @@ def _advise_keys(**given: Any) -> None:  # noqa: ANN401  # by name, as the table
     from widerow.cli.advise import advise_keys  # noqa: PLC0415  # only this command
 
     advise_keys(given)
+
+
+SIMULATE_EXAMPLES: Final = """Examples:
+
+`widerow simulate --nodes 4 --input p.csv --column OrderNumber --time Time --svg order.svg`
+
+`widerow simulate --nodes 8 --input p.csv --column CardID --units-per-second 20000 --json`
+"""
+
+
+@with_flags(
+    Flag("nodes", int, "Nodes that serve the partitions.", "NUMBER"),
+    _INPUT,
+    Flag("column", str, "The column that is the partition key.", "A"),
+    _TIME,
+    Flag("units_per_second", float, "Write units per second, over all keys.", "NUMBER", 4000.0),
+    Flag("minutes", float, "How long the replay takes, in its own time.", "NUMBER", 60.0),
+    Flag(
+        "rhythm",
+        bool,
+        "Keep the rhythm of the times; else the rows come at a steady rate in their order.",
+        default=False,
+    ),
+    Flag("expected_rows", int, "Rows that the file stands for, for sizes.", "NUMBER", None),
+    Flag("split_units", float, "Units per second that split a partition.", "NUMBER", 1000.0),
+    Flag("seed", int, "Where partitions begin, and which sample of a long file.", "NUMBER", 0),
+    Flag("svg", str, "Draw the heat map as SVG.", "FILE", None),
+    Flag("png", str, "Draw the heat map as PNG.", "FILE", None),
+    JSON,
+)
+def simulate(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Replay a load on nodes: skew, splits, merges and moves over time."""
+    from widerow.cli.simulate import simulate_sample  # noqa: PLC0415  # only this command
+
+    simulate_sample(given)

@@ -173,7 +173,7 @@ def _show(run: DryRun, name: str, source: Source, *, as_json: bool) -> None:
     console.print(_table("before", [*run.design.columns, *others], before))
     console.print(_table("after", [name, *others], after))
     console.print(_queries(run))
-    for line in _verdict(run):
+    for line in (*_reasons(run), *_verdict(run)):
         console.print(Text(line))
 
 
@@ -188,15 +188,17 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
 
 
 def _queries(run: DryRun) -> Any:  # noqa: ANN401  # a table of rich
-    rows = [
-        (query.text, "works" if query.works else "breaks", query.reason + _because(query.evidence))
+    rows = [(query.text, "works" if query.works else "breaks") for query in run.queries]
+    return _table("range queries", ["range", ""], rows)
+
+
+def _reasons(run: DryRun) -> list[str]:
+    """Why each range works or breaks, with two rows that show it."""
+    return [
+        f"{query.reason[0].upper()}{query.reason[1:]}."
+        + (f" Here {query.evidence}." if query.evidence else "")
         for query in run.queries
     ]
-    return _table("range queries", ["range", "", "why"], rows)
-
-
-def _because(evidence: str) -> str:
-    return f". For example, {evidence}" if evidence else ""
 
 
 def _verdict(run: DryRun) -> list[str]:
@@ -204,7 +206,7 @@ def _verdict(run: DryRun) -> list[str]:
     if order.kept:
         seen = f"kept by all {order.rows} rows read"
     else:
-        seen = f"lost: {order.inverted} neighbours of {order.rows} rows change places"
+        seen = f"lost for {order.inverted} of {order.rows - 1} pairs of neighbours"
     proved = (
         "kept by every key there can be" if run.proved else "not kept by every key there can be"
     )

@@ -262,16 +262,16 @@ RULES: Final[tuple[Rule, ...]] = (
         Verdict.TOO_LARGE,
         lambda found, asked: found.largest_bytes.value > asked.largest_bytes,
         lambda found, asked: (
-            f"even, but {found.busiest!r} grows to {decimal_size(found.largest_bytes.value)}, over "
+            f"{found.busiest!r} grows to {decimal_size(found.largest_bytes.value)}, over "
             f"the advised {decimal_size(asked.largest_bytes)} for a value, and no split divides one"
         ),
     ),
     (
         Verdict.FAIR,
         lambda found, _: found.hot_range_share > _FAIR_SHARE,
-        lambda found, _: f"usable: {_even(found)}",
+        lambda found, _: _even(found),
     ),
-    (Verdict.GOOD, lambda *_: True, lambda found, _: f"even: {_even(found)}"),
+    (Verdict.GOOD, lambda *_: True, lambda found, _: _even(found)),
 )
 """What is said of a candidate, in order: the first rule that holds decides, and gives the reason.
 

@@ -39,8 +39,8 @@ class RangeQuery:
             return ""
         low, high = found.lower[found.column], found.upper[found.column]
         return (
-            f"from {low} to {high}: the key {found.upper_key!r} of the upper end sorts before "
-            f"{found.lower_key!r}, so the range is refused or misses rows"
+            f"{found.upper_key!r} sorts before {found.lower_key!r}, so a range from {low} to "
+            f"{high} is refused or misses rows"
         )
 
 

@@ -35,7 +35,7 @@ def run(*arguments: str) -> str:
 
 def test_a_ranking_is_shown_with_what_to_type_next(source: str) -> None:
     shown = run("--input", source, "--columns", "order,card,seller")
-    for word in ("verdict", "Gini", "sequential", "few and skewed", "even:"):
+    for word in ("verdict", "Gini", "sequential", "few and skewed", "card is good: "):
         assert word in shown
     assert f"widerow keys hash --input {source} --columns order" in shown
     assert f"widerow keys splice --input {source} --columns seller,card --pad" in shown

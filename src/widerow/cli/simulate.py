@@ -1,0 +1,160 @@
+"""`widerow simulate`: a load replayed on so many nodes, as a table, as JSON and as a picture."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.cli.progress import progress_bar
+from widerow.engine.partitions.rules import Thresholds
+from widerow.keydesign.heat_map import Legend, heat_map
+from widerow.keydesign.picture import write_picture
+from widerow.keydesign.replay import Replay, Script, Step, replay
+from widerow.keydesign.sample import FileSource
+from widerow.keydesign.script import ScriptInvalid, Tempo, sampled_script
+from widerow.keydesign.server_rules import ServerRules
+
+__all__ = ["simulate_sample"]
+
+_ROWS_SHOWN: Final = 12
+_MINUTE: Final = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """What is replayed, and how it is spoken of."""
+
+    script: Script
+    title: str
+    subtitle: str
+    names: Mapping[bytes, str]
+
+
+def simulate_sample(given: Mapping[str, Any]) -> None:
+    """Replay the rows of a file as load on one of its columns.
+
+    Raises: `WiderowError` for a file or a setting that does not do.
+    """
+    source = FileSource(Path(given["input"]))
+    tempo = Tempo(
+        given["units_per_second"],
+        given["minutes"] * _MINUTE,
+        given["rhythm"],
+        given["expected_rows"],
+    )
+    columns = (given["column"], given["time"])
+    with progress_bar(f"reading {source.name}", source.total) as progress:
+        made = sampled_script(source, columns, tempo, given["seed"], progress)
+    subtitle = (
+        f"{made.rows:,} rows of {source.name} in {given['minutes']:g} minutes at "
+        f"{tempo.units_per_second:,.0f} write units per second, on {given['nodes']} nodes"
+    )
+    title = f"{given['column']} as the partition key"
+    _simulate(_Subject(made.script, title, subtitle, made.names), given)
+
+
+def _simulate(subject: _Subject, given: Mapping[str, Any]) -> None:
+    if given["nodes"] < 1:
+        raise ScriptInvalid("--nodes is 1 or more")
+    names = subject.names
+    rules = ServerRules(
+        Thresholds(split_units=given["split_units"]), lambda key: names.get(key, key.hex())
+    )
+    with progress_bar("replaying", len(subject.script.loads)) as progress:
+        run = replay(subject.script, rules, given["nodes"], given["seed"], progress)
+    for path in filter(None, (given["svg"], given["png"])):
+        write_picture(heat_map(run, _legend(subject)), Path(path))
+    if given["as_json"]:
+        _print_json(subject, run)
+    else:
+        _print(subject, run)
+
+
+def _legend(subject: _Subject) -> Legend:
+    names = subject.names
+    lowest = min((load.key for load in subject.script.loads), default=b"")
+    minutes = subject.script.seconds >= 10 * _MINUTE
+    unit, divisor = ("min", _MINUTE) if minutes else ("s", 1)
+    return Legend(
+        subject.title,
+        subject.subtitle,
+        names.get(lowest, lowest.hex()),
+        lambda key: names.get(key, key.hex()),
+        lambda second: f"{second / divisor:.0f} {unit}",
+    )
+
+
+def _print_json(subject: _Subject, run: Replay) -> None:
+    document = {
+        "title": subject.title,
+        "replayed": subject.subtitle,
+        "mean_skew": round(run.mean_skew, 4),
+        "settled_skew": round(run.settled_skew, 4),
+        "splits": run.count("splits"),
+        "merges": run.count("merges"),
+        "moves": run.count("moves"),
+        "partitions": len(run.steps[-1].bounds) + 1,
+        "reports": run.reports,
+        "decisions": [
+            {"second": round(second, 3), "what": each.what, "words": each.words}
+            for second, each in run.decisions
+        ],
+        "steps": [step.document() for step in run.steps],
+    }
+    sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+
+
+def _print(subject: _Subject, run: Replay) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    console.print(Text(subject.title, style="bold"))
+    console.print(Text(subject.subtitle, style="dim"))
+    columns = ("until", "units/s", "partitions", "splits", "merges", "moves", "skew")
+    table = Table(*columns, "load of the nodes")
+    for group in _groups(run.steps):
+        table.add_row(*map(Text, _cells(group)))
+    console.print(table)
+    for line in _verdict(run):
+        console.print(Text(line))
+
+
+def _groups(steps: Sequence[Step]) -> list[Sequence[Step]]:
+    """The steps in a dozen rows."""
+    size = -(-len(steps) // _ROWS_SHOWN)
+    return [steps[start : start + size] for start in range(0, len(steps), size)]
+
+
+def _cells(group: Sequence[Step]) -> list[str]:
+    last = group[-1]
+    units = sum(step.units for step in group) / len(group)
+    loads = [sum(each) / len(group) for each in zip(*(step.nodes for step in group), strict=True)]
+    skew = max(loads) * len(loads) / sum(loads) if units else 1.0
+    return [
+        f"{(last.start + last.seconds) / _MINUTE:.0f} min",
+        f"{units:,.0f}",
+        f"{len(last.bounds) + 1}",
+        *(f"{sum(int(getattr(each, what)) for each in group)}" for what in _EVENTS),
+        f"{skew:.2f}",
+        " ".join(f"{load:,.0f}" for load in loads),
+    ]
+
+
+_EVENTS: Final = ("splits", "merges", "moves")
+
+
+def _verdict(run: Replay) -> list[str]:
+    nodes = len(run.steps[0].nodes)
+    counts = ", ".join(f"{run.count(what)} {what}" for what in _EVENTS)
+    return [
+        f"{len(run.steps[-1].bounds) + 1} partitions at the end after {counts}.",
+        (
+            "In the second half the busiest node carried "
+            f"{run.settled_skew:.2f} times the mean (1 is even, {nodes} is one node alone)."
+        ),
+        *(f"Not cured by splitting: {words}." for words in run.reports),
+    ]
