@@ -27,6 +27,7 @@ import hashlib
 import json
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -597,13 +598,16 @@ def _nothing(_: Transaction) -> None:
 
 
 def simulate(seed: int, steps: int = STEPS_DEFAULT, *, tell: Tell | None = None) -> Life:
-    """Live one seed. A violation is told in the result."""
+    """Live one seed. A violation, or an error that nobody foresaw, is told in the result."""
     world = World(seed, tell=tell)
     try:
         return world.live(steps)
     except Violation as violation:
         world.life.violation = str(violation)
-        return world.life
+    except Exception as error:  # noqa: BLE001  # what nobody foresaw must not happen either
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        world.life.violation = f"{error!r} at {place.filename}:{place.lineno}"
+    return world.life
 
 
 def missing(lives: Sequence[Life]) -> list[str]:

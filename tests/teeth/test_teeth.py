@@ -1,0 +1,49 @@
+"""The tests have teeth: each planted defect is caught by the suite that it names (tools/teeth.py).
+
+Slow for what it shows, so each suite is as small as it can be. `python tools/teeth.py` records it.
+"""
+
+import shutil
+from pathlib import Path
+from subprocess import CalledProcessError
+
+import pytest
+
+from teeth import ROOT, Defect, apply, copy_of_repository, defects, verdict
+
+DEFECTS = defects()
+COMMANDS = sorted({defect.command for defect in DEFECTS})
+PLANTED_MIN = 12
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed, and patches need it")
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
+def test_a_planted_defect_is_caught(defect: Defect) -> None:
+    with copy_of_repository() as copy:
+        apply(defect, copy)
+        assert not verdict(defect.command, copy), f"nothing noticed: {defect.told}"
+
+
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_without_a_defect_nothing_is_caught(command: tuple[str, ...]) -> None:
+    with copy_of_repository() as copy:
+        assert verdict(command, copy)
+
+
+def test_there_are_enough_defects_of_every_kind() -> None:
+    assert len(DEFECTS) >= PLANTED_MIN
+    assert len({defect.told for defect in DEFECTS}) == len(DEFECTS)
+
+
+def test_a_suite_that_cannot_run_catches_nothing(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="could not run"):
+        verdict(("tests/no_such_test.py",), tmp_path)
+
+
+def test_a_patch_that_fits_no_more_is_told(tmp_path: Path) -> None:
+    (tmp_path / "src").symlink_to(ROOT / "src" / "widerow" / "testing")
+    with pytest.raises(CalledProcessError):
+        apply(DEFECTS[0], tmp_path)

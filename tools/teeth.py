@@ -1,0 +1,162 @@
+"""Plant one defect at a time and see that the tests catch it.
+
+    python tools/teeth.py                      # all of them, one recorded line each
+    python tools/teeth.py version-order        # only this one
+
+A defect is a patch in tests/teeth. Its first line says what it breaks, its second what catches it:
+arguments of pytest, or `-m` and a module with arguments. The repository is copied to a temporary
+folder, one patch is applied there, and what catches it is run there and must fail. The copy without
+a patch is the control: in it, all of them must pass.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
+
+from rich.progress import track
+
+from evidence import record
+
+__all__ = ["PATCHES", "Defect", "apply", "copy_of_repository", "defects", "main", "verdict"]
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+PATCHES: Final = ROOT / "tests" / "teeth"
+_CAUGHT_BY: Final = "# caught by: "
+_SECONDS_MAX: Final = 120
+_LEFT_OUT: Final = (
+    *(".git", ".venv", "build", "dist", "node_modules", "widerow-data", "__pycache__"),
+    *("*.egg-info", ".*_cache", ".hypothesis"),
+)
+
+
+class Defect(NamedTuple):
+    """A patch: its name, what it breaks, and the command that catches it."""
+
+    name: str
+    told: str
+    command: tuple[str, ...]
+
+    @property
+    def patch(self) -> Path:
+        """The file."""
+        return PATCHES / f"{self.name}.patch"
+
+
+def defects() -> list[Defect]:
+    """All of them, by name. Raises `ValueError` for a file that does not begin as it must."""
+    return [_defect(path) for path in sorted(PATCHES.glob("*.patch"))]
+
+
+def _defect(path: Path) -> Defect:
+    told, caught_by, *_ = path.read_text(encoding="utf-8").splitlines()
+    if not told.startswith("# ") or not caught_by.startswith(_CAUGHT_BY):
+        raise ValueError(f"{path.name} does not begin with what it breaks and what catches it")
+    return Defect(path.stem, told[2:], tuple(caught_by.removeprefix(_CAUGHT_BY).split()))
+
+
+@contextmanager
+def copy_of_repository() -> Iterator[Path]:
+    """The repository as it stands, in a temporary folder."""
+    with TemporaryDirectory(prefix="widerow-teeth-") as folder:
+        copy = Path(folder) / "widerow"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+        yield copy
+
+
+def apply(defect: Defect, copy: Path) -> None:
+    """Plant a defect in a copy. Raises `CalledProcessError` if the patch fits no more."""
+    subprocess.run(  # noqa: S603  # our own patch
+        ["git", "apply", "--whitespace=nowarn", str(defect.patch)],  # noqa: S607  # wherever git is
+        cwd=copy,
+        check=True,
+        capture_output=True,
+        # A folder inside a repository would be taken for a part of it, and the patch be skipped.
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(copy.parent)},
+    )
+
+
+def verdict(command: Sequence[str], copy: Path) -> bool:
+    """Whether a command finds a copy to be right. One that hangs does not.
+
+    Raises `RuntimeError` where it says nothing of the copy, because it could not run at all: that
+    is not a defect caught.
+    """
+    tested = command[0] != "-m"
+    if tested:
+        command = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *command)
+    environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603  # our own tests
+            [sys.executable, *command],
+            cwd=copy,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS_MAX,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    told = " failed" in done.stdout if tested else done.stdout.startswith("{")
+    if done.returncode == 0 or (done.returncode == 1 and told):
+        return done.returncode == 0
+    raise RuntimeError(f"{' '.join(command)} could not run: {done.stdout}{done.stderr}")
+
+
+def _record(name: str, caught: int, seconds: float, facts: dict[str, str]) -> None:
+    record(
+        name, volume=1, unit="plantings", violations=1 - caught, seconds=seconds, facts=dict(facts)
+    )
+
+
+def _run_control(chosen: Iterable[Defect]) -> int:
+    """Everything that catches something passes where there is nothing to catch."""
+    commands = sorted({defect.command for defect in chosen})
+    begun = time.monotonic()
+    with copy_of_repository() as copy:
+        failed = [command for command in commands if not verdict(command, copy)]
+    for command in failed:
+        print(f"fails without any defect: {' '.join(command)}", file=sys.stderr)
+    record(
+        "teeth: nothing planted",
+        volume=len(commands),
+        unit="suites",
+        violations=len(failed),
+        seconds=time.monotonic() - begun,
+    )
+    return len(failed)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command. Returns the exit code: 1 if a defect was missed, or the control failed."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    known = {defect.name: defect for defect in defects()}
+    parser.add_argument("names", nargs="*", help="of defects; all of them if none is given")
+    names = parser.parse_args(arguments).names or list(known)
+    if unknown := set(names) - known.keys():
+        parser.error(f"no such defect: {', '.join(sorted(unknown))}")
+    chosen = [known[name] for name in names]
+    missed = _run_control(chosen)
+    for defect in track(chosen, "defects", disable=not sys.stdout.isatty()):
+        begun = time.monotonic()
+        with copy_of_repository() as copy:
+            apply(defect, copy)
+            caught = not verdict(defect.command, copy)
+        missed += not caught
+        facts = {"breaks": defect.told, "caught_by": " ".join(defect.command)}
+        _record(f"control: teeth, {defect.name}", int(caught), time.monotonic() - begun, facts)
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
