@@ -69,6 +69,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("restart",), ("--cycles", 50)),  # 4
         Step("trust.py", ("full",), ("--cycles", 20)),  # 1
         Step("trust.py", ("damage",), ("--each", 100)),  # 3
+        Step("teeth.py", ()),  # 3
         Step("simulate.py", (), ("--seeds", 10_000)),  # 11
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
         Step("hostile.py", ("attacks",)),  # 0.2
