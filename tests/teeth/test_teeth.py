@@ -15,7 +15,9 @@ DEFECTS = defects()
 COMMANDS = sorted({defect.command for defect in DEFECTS})
 PLANTED_MIN = 12
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed, and patches need it")
+pytestmark = pytest.mark.skipif(
+    shutil.which("git") is None, reason="git is not installed, and patches need it"
+)
 
 
 @pytest.mark.timeout(180)
