@@ -1,0 +1,205 @@
+"""`widerow kv` as a process: arguments, standard input, exit codes, the lock, a terminal."""
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from widerow import nosql
+from widerow.testing.process import WiderowProcess
+
+WIDEROW = (sys.executable, "-c", "from widerow.cli.main import main; main()", "kv")
+SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"
+WAIT_SECONDS = 30.0  # for a prompt; it takes a third of one
+
+
+def kv(*arguments: str, cwd: Path, typed: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603  # our own command
+        [*WIDEROW, *arguments],
+        cwd=cwd,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+def test_a_script_makes_a_store_that_later_commands_find(tmp_path: Path) -> None:
+    made = kv("--path", "data", "load", "-file", str(SCRIPTS / "products.kv"), cwd=tmp_path)
+    assert made.stderr == "widerow kv: made a new store in data\n"
+    assert made.stdout == (
+        "Table myProducts built.\n"
+        "Executed plan 1, waiting for completion...\nPlan 1 ended successfully\n\n"
+    )
+    assert made.returncode == 0
+    shown = kv("--path", "data", "show", "tables", cwd=tmp_path)
+    assert (shown.stdout, shown.stderr) == ("Tables in all namespaces: \n\tmyProducts\n\t\n", "")
+
+
+# cli §1: exit codes of a single command
+COMMANDS = [
+    (["table", "list"], "No tables available.\n", 0),
+    (["table list; show plans"], "No tables available.\nThere are no plans.\n", 0),
+    (["put", "table", "-name", "x", "-json", "{}"], None, 1),
+    (["nosuch", "thing"], None, 64),
+    (["load", "-file"], None, 64),
+    (["load", "-file", "nosuch"], "Failed to load file: nosuch\n", 65),
+]
+
+
+@pytest.mark.parametrize(("words", "text", "code"), COMMANDS)
+def test_a_single_command(tmp_path: Path, words: list[str], text: str | None, code: int) -> None:
+    done = kv("--path", "data", *words, cwd=tmp_path)
+    assert done.returncode == code
+    assert text is None or done.stdout == text
+
+
+def test_standard_input_is_a_script_without_prompts(tmp_path: Path) -> None:
+    typed = "table list\nnosuch\nshow plans\n"
+    done = kv("--path", "data", cwd=tmp_path, typed=typed)
+    assert done.stdout.startswith("No tables available.\nCould not find command: nosuch\n")
+    assert done.stdout.endswith("There are no plans.\n")
+    assert done.returncode == 64
+
+
+def test_a_server_that_holds_the_store_is_named_as_the_reason(tmp_path: Path) -> None:
+    path = str(tmp_path / "data")
+    with WiderowProcess("--path", path):
+        refused = kv("--path", path, "show", "tables", cwd=tmp_path)
+        typed = kv("--path", path, cwd=tmp_path, typed="show tables\n")
+    assert refused.stdout == typed.stdout == ""
+    assert refused.returncode == typed.returncode == 1
+    assert refused.stderr == typed.stderr
+    assert f"{path} is in use by another process" in refused.stderr
+    assert "widerow serve" in refused.stderr
+    assert "stop it first" in refused.stderr
+    assert kv("--path", path, "show", "tables", cwd=tmp_path).returncode == 0
+
+
+def test_another_shell_that_holds_the_store_is_the_same(tmp_path: Path) -> None:
+    with nosql.open(tmp_path / "data", housekeeping=False):
+        refused = kv("--path", "data", "show", "tables", cwd=tmp_path)
+    assert refused.returncode == 1
+    assert "nothing was opened or changed" in refused.stderr
+
+
+def test_an_endpoint_is_answered_with_what_to_do_instead(tmp_path: Path) -> None:
+    done = kv("--endpoint", "http://localhost:8087", "show", "tables", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "widerow kv: widerow serves no NoSQL protocol over the network yet, so the shell cannot "
+        "work through a server. Stop the server and use: widerow kv --path DIR\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_shows_how_to_call_it(tmp_path: Path) -> None:
+    done = kv("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    for part in ("--path", "--endpoint", "show tables", "load -file", "64"):
+        assert part in done.stdout
+
+
+class Terminal:
+    """A shell at the other end of a terminal of 20 lines."""
+
+    def __init__(self, master: int) -> None:
+        self.master = master
+        self.seen = ""
+
+    def expect(self, text: str) -> str:
+        """What was written up to and with `text`."""
+        while text not in self.seen:
+            ready = select.select([self.master], [], [], WAIT_SECONDS)[0]
+            assert ready, f"no {text!r} in {self.seen!r}"
+            self.seen += os.read(self.master, 4096).decode().replace("\r", "")
+        found, _, self.seen = self.seen.partition(text)
+        return found + text
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+
+@contextmanager
+def terminal(tmp_path: Path) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]]]:
+    master, slave = pty.openpty()
+    settings = os.environ | {
+        "TERM": "dumb",
+        "LINES": "20",
+        "COLUMNS": "200",
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+    process = subprocess.Popen(  # noqa: S603  # our own command
+        [*WIDEROW, "--path", "data"],
+        cwd=tmp_path,
+        env=settings,
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    try:
+        yield Terminal(master), process
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)
+
+
+def test_a_conversation_at_a_terminal(tmp_path: Path) -> None:
+    with terminal(tmp_path) as (screen, process):
+        screen.expect("made a new store in data\n")
+        screen.expect("kv-> ")
+        screen.type("tab\t create -name users\n")  # completed to `table`
+        screen.expect("users-> ")
+        screen.type("add-field -name id\n")
+        screen.expect("     -> ")
+        screen.type("-type STRING;\n")
+        screen.expect("users-> ")
+        screen.type("primary-key -field id\n")
+        screen.expect("users-> ")
+        screen.type("exit\n")
+        assert "Table users built.\n" in screen.expect("kv-> ")
+        screen.type("plan add-table -name users -wait\n")
+        assert "Plan 1 ended successfully\n\n" in screen.expect("kv-> ")
+        screen.type("\x04")
+        assert process.wait(WAIT_SECONDS) == 0
+    history = (tmp_path / "state" / "widerow" / "kv-history").read_text()
+    assert "plan add-table -name users -wait" in history
+    with terminal(tmp_path) as (screen, process):  # an earlier shell's lines are there again
+        screen.expect("kv-> ")
+        screen.type("\x10\n")  # the line before
+        assert "plan add-table -name users -wait" in screen.expect("kv-> ")
+        screen.type("exit\n")
+        assert process.wait(WAIT_SECONDS) == 0
+
+
+def test_an_interrupt_forgets_the_line_and_long_results_wait(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    with nosql.open(path, housekeeping=False) as store:
+        builder = nosql.TableBuilder("t").add_field("n", nosql.INTEGER).primary_key("n")
+        store.create_table(builder.build()).put_many({"n": number} for number in range(50))
+    with terminal(tmp_path) as (screen, process):
+        screen.expect("kv-> ")
+        screen.type("show tab")
+        screen.expect("show tab")
+        process.send_signal(signal.SIGINT)
+        screen.expect("^C\n")
+        screen.expect("kv-> ")
+        screen.type("get table -name t\n")
+        assert screen.expect("--More--(1~19)").count('{"n":') == 19
+        screen.type("\n")
+        screen.expect("--More--(20~38)")
+        screen.type("q\n")
+        assert "38 rows returned" in screen.expect("kv-> ")
+        screen.type("quit\n")
+        assert process.wait(WAIT_SECONDS) == 0
