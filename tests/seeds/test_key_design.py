@@ -4,12 +4,18 @@ What the store does with such keys is in `test_table_operations.py`; here, what 
 them before any table is made. (semantics §1.2)
 """
 
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from widerow.keydesign import HashPrefix, KeyDesign, Part, PartKind, check_order, prove
+from widerow.keydesign.advisor import GIGABYTE, Finding, Question, Verdict, advise
 from widerow.keydesign.dry_run import Rehearsal, rehearse
+from widerow.keydesign.sample import FileSource
+from widerow.keydesign.sketch import mixed
 
 INTEGER: Final = PartKind.INTEGER
 PURCHASES: Final = (
@@ -123,3 +129,85 @@ def test_the_prefix_is_computed_again_and_ranges_are_gone() -> None:
     run = rehearse(made, [Rehearsal(row) for row in rows])
     assert [query.works for query in run.queries] == [False]
     assert "from 200001 to 200002" in run.queries[0].evidence
+
+
+# --- which column --------------------------------------------------------------------------------
+
+COLUMNS: Final = ("DeviceID", "SellerID", "CardID", "OrderNumber")
+TILLS: Final = 100
+
+
+def purchases(count: int) -> Iterable[tuple[int, str, int, int]]:
+    """Purchases as the page assumes them, one after another.
+
+    Each till has one seller, of whom one has half the tills, and counts its orders up.
+    """
+    orders = [200_001 + mixed(till, 1) % 5 for till in range(TILLS)]
+    for number in range(count):
+        till = mixed(number, 2) % TILLS
+        seller = f"a{100 + till % 7 if till >= TILLS // 2 else 100}"
+        yield 16 + till * 31, seller, 6000 + mixed(number, 3) % 4000, orders[till]
+        orders[till] += 1
+
+
+def judged(folder: Path, columns: Sequence[str], *, rows: int | None = None) -> dict[str, Finding]:
+    """What is said of columns of such purchases; `rows` is what the table will have."""
+    path = folder / "purchases.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(COLUMNS)
+        writer.writerows(purchases(20_000))
+    question = Question(tuple(columns), expected_rows=rows, largest_bytes=GIGABYTE)
+    found = advise(FileSource(path), question).findings
+    return {finding.candidate.name: finding for finding in found}
+
+
+def test_card_and_device_are_judged_good_seller_and_order_bad(tmp_path: Path) -> None:
+    found = judged(tmp_path, COLUMNS)
+    assert {name: found[name].verdict for name in COLUMNS} == {
+        "DeviceID": Verdict.GOOD,
+        "SellerID": Verdict.BAD,
+        "CardID": Verdict.GOOD,
+        "OrderNumber": Verdict.BAD,
+    }
+    assert found["SellerID"].reason.startswith("few and skewed")
+    assert found["OrderNumber"].reason.startswith("sequential")
+    assert found["OrderNumber"].remedy is not None
+    assert found["OrderNumber"].remedy.startswith("hash it")
+
+
+def test_data_and_accesses_have_to_be_spread_evenly(tmp_path: Path) -> None:
+    """Both count: a column is bad for what its rows are, or for when they come."""
+    found = judged(tmp_path, COLUMNS)
+    even, skewed, growing = (found[name].measures for name in ("CardID", "SellerID", "OrderNumber"))
+    assert even.top_share.value < 0.01 < skewed.top_share.value
+    assert even.gini < skewed.gini
+    assert growing.top_share.value < 0.02  # its rows are spread well
+    assert even.appended_share < 0.15
+    assert growing.appended_share > 0.3
+    assert even.hot_range_share < growing.hot_range_share / 2
+
+
+def test_pressure_on_a_small_range_of_neighbours_is_found(tmp_path: Path) -> None:
+    """Even if every value of the range is read and written as often as the others."""
+    found = judged(tmp_path, ["CardID", "OrderNumber"])
+    assert found["OrderNumber"].measures.hot_range_share > 1 / 8
+    assert "meet in one narrow range" in found["OrderNumber"].reason
+    assert found["CardID"].measures.hot_range_share < 1 / 16
+    assert found["md5-4 + OrderNumber"].measures.hot_range_share < 1 / 8
+
+
+def test_a_gigabyte_under_one_value_is_advice_and_named(tmp_path: Path) -> None:
+    few, many = (judged(tmp_path, ["DeviceID"], rows=rows) for rows in (10**6, 10**10))
+    assert few["DeviceID"].verdict is Verdict.GOOD
+    assert many["DeviceID"].verdict is Verdict.TOO_LARGE
+    assert "over the advised 1 GB" in many["DeviceID"].reason
+
+
+def test_splicing_columns_that_agree_changes_nothing(tmp_path: Path) -> None:
+    """A device has one seller, so the card has to be spliced in too."""
+    found = judged(tmp_path, ["DeviceID", "SellerID", "CardID"], rows=10**10)
+    assert found["DeviceID"].remedy == "splice it: DeviceID + SellerID + CardID is good"
+    pair = found["DeviceID + SellerID"]
+    assert pair.verdict is Verdict.TOO_LARGE
+    assert pair.measures.distinct == found["DeviceID"].measures.distinct

@@ -44,6 +44,7 @@ _SHADES: Final = (
     *("#4292c6", "#2171b5", "#08519c", "#08306b"),
 )
 _SCALE: Final = 2  # pixels of a PNG for one of ours, so that text is sharp
+_OUTLINES_PER_LINE: Final = 5
 _FONT: Final = 'system-ui,-apple-system,"Segoe UI",sans-serif'
 
 
@@ -145,8 +146,10 @@ def _elements(shapes: Iterable[Shape]) -> Iterator[str]:
         if fill is None:
             yield from map(_element, group)
         else:
-            outlines = "\n".join(_outline(box) for box in group if isinstance(box, Box))
-            yield f'<path fill="{fill}" d="{outlines}"/>'
+            outlines = [_outline(box) for box in group if isinstance(box, Box)]
+            starts = range(0, len(outlines), _OUTLINES_PER_LINE)
+            lines = "\n".join("".join(outlines[at : at + _OUTLINES_PER_LINE]) for at in starts)
+            yield f'<path fill="{fill}" d="{lines}"/>'
 
 
 def _outline(box: Box) -> str:

@@ -69,7 +69,7 @@ def test_svg_is_well_formed_and_escaped() -> None:
     parse(document)
     assert 'aria-label="a &lt;title&gt;"' in document
     assert "a &amp; b" in document
-    assert "M0 0h10v10h-10z\nM10 0h10v10h-10z" in document  # one path for one colour
+    assert "M0 0h10v10h-10zM10 0h10v10h-10z" in document  # one path for one colour
 
 
 def test_png_has_the_same_shapes_at_twice_the_size() -> None:
