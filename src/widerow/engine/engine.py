@@ -43,6 +43,7 @@ from widerow.engine.tables import (
     without_columns,
 )
 from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.index_keeper import IndexKeeper
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
 from widerow.keys.encode import encode_key_value
@@ -107,7 +108,7 @@ class Engine:
         self.partitions = Partitions(self.catalog, store, clock, thresholds)
         self.sweep = Sweep(self.catalog, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
-        self.typed = TypedEngine(store, self.catalog, clock, entropy)
+        self.typed = TypedEngine(store, self.catalog, clock, entropy, observer=IndexKeeper())
         self._note = self.partitions.note_load
 
     def run(self, plan: Plan[T]) -> T:

@@ -7,12 +7,14 @@ builder.add_field("id", nosql.INTEGER).add_field("name", nosql.STRING).primary_k
 """
 
 from widerow.engine.typed.execute import OperationFailed
+from widerow.engine.typed.index_scan import IndexKey
 from widerow.engine.typed.stored import Key
 from widerow.engine.typed.stored import StoredRow as Row
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, WiderowError
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.evolve import TableEvolver
+from widerow.model.typed.index_paths import EMPTY
 from widerow.model.typed.requests import Direction, FieldRange, ReturnRow, Version
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, IndexField, TimeToLive, TtlUnit, TypedTable
@@ -49,6 +51,7 @@ __all__ = [
     "BINARY",
     "BOOLEAN",
     "DOUBLE",
+    "EMPTY",
     "FLOAT",
     "INTEGER",
     "JSON",
@@ -67,6 +70,7 @@ __all__ = [
     "IdentityMode",
     "Index",
     "IndexField",
+    "IndexKey",
     "InvalidRequest",
     "Key",
     "Kind",

@@ -11,13 +11,19 @@ from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_build import (
+    begin_index,
+    build_step,
+    drop_index,
+    finish_index,
+)
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
-from widerow.errors import Conflict, StorageFailure, StoreLocked
+from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreLocked
 from widerow.limits import GROUP_BYTES_MAX, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
-from widerow.model.typed.table import TypedTable
+from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.committer import Committer
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import Table
@@ -198,6 +204,60 @@ class Store:
             if namespace is None or form.table.namespace.lower() == namespace.lower()
         ]
 
+    # --- indexes -----------------------------------------------------------------------------
+
+    def create_index(
+        self,
+        table: str | Target,
+        index: Index,
+        *,
+        if_not_exists: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> bool:
+        """Create a secondary index and fill it; whether there was none (model §11).
+
+        Other threads go on reading and writing meanwhile; the index answers once it is complete.
+        After a crash in between it is there and does not answer: create it again, or drop it.
+        `progress` is told after each step how many rows are done.
+
+        Raises: `Conflict` if it exists, `NotFound` without the table, `InvalidRequest` for fields
+        or rows that cannot be indexed (nothing is left of the index then), `Unsupported` on a store
+        without transactions across shards.
+        """
+        form = self.form_of(table)
+        if if_not_exists:
+            found = form.table.index(index.name)
+            if found is not None and found.ready:
+                return False
+        self.commit(lambda: begin_index(self.engine, form, index))
+        try:
+            self._fill_index(form, index.name, progress)
+        except InvalidRequest:
+            self.drop_index(table, index.name, if_exists=True)
+            raise
+        return True
+
+    def _fill_index(self, form: TableForm, name: str, progress: Callable[[int], None]) -> None:
+        start: bytes | None = b""
+        done = 0
+        while start is not None:
+            step = build_step(self.engine, self.engine.catalog.current(form), name, start)
+            self._run(step.plan)
+            done, start = done + step.rows, step.following
+            progress(done)
+        self.commit(lambda: finish_index(self.engine, form, name))
+
+    def drop_index(self, table: str | Target, name: str, *, if_exists: bool = False) -> bool:
+        """Drop a secondary index; whether there was one. Its space is given back soon.
+
+        Raises: `NotFound`.
+        """
+        form = self.form_of(table)
+        if if_exists and form.table.index(name) is None:
+            return False
+        self.commit(lambda: drop_index(self.engine, form, name))
+        return True
+
     # --- writes ------------------------------------------------------------------------------
 
     def write(self, operation: Operation) -> WriteResult:
@@ -286,6 +346,9 @@ class Store:
             outcomes += self._committer.commit(group)
         return plan.finish(outcomes)
 
+    def _run(self, plan: Plan[T]) -> T:
+        return self._commit(lambda: plan)
+
     def form_of(self, table: str | Target) -> TableForm:
         """The form of a table given by name or itself. Raises `NotFound`."""
         return self.engine.catalog.find(table) if isinstance(table, str) else table.form
@@ -300,7 +363,7 @@ class Store:
         plan = self._whole.housekeeping()
         if plan is None:
             return False
-        self._commit(lambda: plan)
+        self._run(plan)
         return True
 
     def _keep_house(self) -> None:

@@ -6,10 +6,19 @@ from typing import Any, Protocol, TypeVar
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import MultiRow, TypedEngine
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_scan import (
+    IndexKey,
+    IndexSelection,
+    scan_index,
+    scan_index_keys,
+    select_index,
+)
 from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.write import WriteResult
+from widerow.errors import InvalidRequest
 from widerow.model.typed.json_rows import row_from_json
 from widerow.model.typed.requests import Direction, FieldRange, ReturnRow, Version
+from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive, TypedTable
 from widerow.nosql.operation import Operation, Target
 
@@ -236,6 +245,52 @@ class Table:
             batch_size=batch_size,
         )
         return (row.key for row in found)
+
+    def index_iterator(  # as the vendor's
+        self,
+        name: str,
+        key: Mapping[str, Any] | None = None,
+        *,
+        field_range: FieldRange | None = None,
+        direction: Direction = Direction.UNORDERED,
+        children: Included = (),
+    ) -> Iterator[StoredRow]:
+        """Rows in the order of a secondary index, then of the primary key (model §11).
+
+        `key`: the first so many paths of the index with their values, None for NULL, `JSON_NULL`,
+        or `EMPTY` for what is not there. `field_range` is of the path behind them and holds values
+        only. A row shows once for each entry that it has. Children cannot be included.
+
+        Raises: `NotFound`, `InvalidRequest`, `Conflict` while the index is being built.
+        """
+        selection = self._index_selection(name, key, field_range, children)
+        engine, reverse = self._store.engine, direction is Direction.REVERSE
+        return scan_index(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
+
+    def index_keys_iterator(  # as the vendor's
+        self,
+        name: str,
+        key: Mapping[str, Any] | None = None,
+        *,
+        field_range: FieldRange | None = None,
+        direction: Direction = Direction.UNORDERED,
+        children: Included = (),
+    ) -> Iterator[IndexKey]:
+        """As `index_iterator`, the indexed values and primary keys only; no row is read."""
+        selection = self._index_selection(name, key, field_range, children)
+        engine, reverse = self._store.engine, direction is Direction.REVERSE
+        return scan_index_keys(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
+
+    def _index_selection(
+        self,
+        name: str,
+        key: Mapping[str, Any] | None,
+        field_range: FieldRange | None,
+        children: Included,
+    ) -> IndexSelection:
+        if children:
+            raise InvalidRequest(TypedRule.INDEX_CHILDREN)
+        return select_index(self.form, name, key or {}, field_range)
 
     def multi_delete(
         self,

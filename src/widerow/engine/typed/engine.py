@@ -201,7 +201,7 @@ class TypedEngine:
         selection = self._select(form, rows)
         if selection.leading < form.key.shard_length:
             raise InvalidRequest(TypedRule.MULTI_GET_SHARD)
-        found = list(scan_rows(self.store.snapshot(), selection, self._now_hour()))
+        found = list(scan_rows(self.store.snapshot(), selection, self.now_hour()))
         if self._note_load is not None:
             size = sum(len(row.record) for row in found)
             self._note(form.key.shard_of(selection.start), size, 0)
@@ -234,7 +234,7 @@ class TypedEngine:
             last = b""
             more = False
             found = scan_rows(
-                self.store.snapshot(), selection, self._now_hour(), reverse=reverse, told=told
+                self.store.snapshot(), selection, self.now_hour(), reverse=reverse, told=told
             )
             for row in found:
                 page.append(row)
@@ -265,7 +265,7 @@ class TypedEngine:
         def body(txn: Transaction) -> int:
             for shown in selection.shown.values():
                 self._current(shown)
-            return delete_selected(txn, selection, self._now_hour(), self.observer)
+            return delete_selected(txn, selection, self.now_hour(), self.observer)
 
         return Plan((Write(shards, body),), single)
 
@@ -315,11 +315,12 @@ class TypedEngine:
     def _select(self, form: TableForm, rows: MultiRow) -> Selection:
         return select(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)
 
-    def _now_hour(self) -> int:
+    def now_hour(self) -> int:
+        """The hour since 1970 that it is: rows that expire by it are not there."""
         return self._clock.now_us() // HOUR_US
 
     def _expired(self, record: bytes) -> bool:
-        return 0 < typed_table_and_expiry(record)[1] <= self._now_hour()
+        return 0 < typed_table_and_expiry(record)[1] <= self.now_hour()
 
 
 def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,129 @@
+"""Creating and dropping secondary indexes, in steps that block nobody (model §11).
+
+`begin` puts the index into the definition; from then on every write keeps it. Steps then index the
+rows that were there before, each read again in a transaction of its own, and `finish` lets the
+index answer. Every step may be repeated: after a crash the index is there and not ready, and
+creating it again goes through all rows once more.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Final, NamedTuple
+
+from widerow.engine.plan import Plan, failing
+from widerow.engine.typed.engine import TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.stored import StoredRow
+from widerow.errors import Conflict, NotFound, Unsupported
+from widerow.model.typed.index_paths import checked_index
+from widerow.model.typed.names import same_name
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import Index, TypedTable
+from widerow.storage.interface import Transaction, Write
+
+__all__ = ["BuildStep", "begin_index", "build_step", "drop_index", "finish_index"]
+
+STEP_ROWS: Final = 256  # share one sync; a group of this size takes a few milliseconds
+
+
+class BuildStep(NamedTuple):
+    """A step of a build: its writes, how many rows it covers, where the next one starts."""
+
+    plan: Plan[None]
+    rows: int
+    following: bytes | None
+
+
+def begin_index(engine: TypedEngine, form: TableForm, index: Index) -> Plan[TypedTable]:
+    """Put an index into a table's definition, not ready yet.
+
+    One of the same name and fields that is not ready is gone on with. Raises: `InvalidRequest` for
+    fields that cannot be indexed, `Unsupported` where the store has no transactions across shards;
+    its plan `Conflict` if the index exists.
+    """
+    if not engine.store.capabilities.atomic_across_shards:
+        raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
+    checked_index(form.table, index)
+    number = engine.catalog.new_id()
+
+    def make(newest: TypedTable) -> TypedTable:
+        checked = replace(checked_index(newest, index), id=number, ready=False)
+        found = newest.index(index.name)
+        if found is None:
+            return replace(newest, indexes=(*newest.indexes, checked))
+        if found.ready or replace(found, id=number, name=checked.name) != checked:
+            raise Conflict(TypedRule.INDEX_EXISTS, index=found.name, table=newest.name)
+        return newest
+
+    return engine.change_table(form, make)
+
+
+def build_step(engine: TypedEngine, form: TableForm, name: str, start: bytes) -> BuildStep:
+    """The entries of the next rows from key `start` on (b"": all); `form` has the index.
+
+    Its plan raises `InvalidRequest` for a row that cannot be indexed, `NotFound` when the index was
+    dropped meanwhile.
+    """
+    index = _index(form.table, name)
+    made = IndexForm(form.table, index)
+    rows = engine.scan_from(form, start, STEP_ROWS)
+    body = partial(_put_entries, engine, form, made)
+    writes = tuple(
+        Write((row.encoded_key, made.prefix), partial(body, row.encoded_key)) for row in rows
+    )
+    following = rows[-1].encoded_key + b"\x00" if len(rows) == STEP_ROWS else None
+    return BuildStep(Plan(writes, failing), len(rows), following)
+
+
+def _put_entries(
+    engine: TypedEngine, form: TableForm, index: IndexForm, key: bytes, txn: Transaction
+) -> None:
+    current = engine.catalog.current(form)
+    if current is not form:  # the table changed since the step was planned
+        found = current.table.index(index.index.name)
+        if found is None or found.id != index.index.id:
+            raise _missing(form.table, index.index.name)
+        index = IndexForm(current.table, found)
+    record = txn.get(key)
+    if record is None:
+        return  # deleted since it was seen
+    for entry, value in index.entries(StoredRow(current, key, record)).items():
+        txn.put(entry, value)
+
+
+def finish_index(engine: TypedEngine, form: TableForm, name: str) -> Plan[TypedTable]:
+    """Let an index answer: every row is in it. Its plan raises `NotFound` if it was dropped."""
+    return engine.change_table(form, _changing(name, lambda index: (replace(index, ready=True),)))
+
+
+def drop_index(engine: TypedEngine, form: TableForm, name: str) -> Plan[TypedTable]:
+    """Take an index away: at once; housekeeping frees its space. Its plan raises `NotFound`."""
+    return engine.change_table(form, _changing(name, lambda _: ()))
+
+
+def _changing(
+    name: str, change: Callable[[Index], tuple[Index, ...]]
+) -> Callable[[TypedTable], TypedTable]:
+    def make(newest: TypedTable) -> TypedTable:
+        _index(newest, name)
+        indexes = tuple(
+            kept
+            for index in newest.indexes
+            for kept in (change(index) if same_name(index.name, name) else (index,))
+        )
+        return replace(newest, indexes=indexes)
+
+    return make
+
+
+def _index(table: TypedTable, name: str) -> Index:
+    index = table.index(name)
+    if index is None:
+        raise _missing(table, name)
+    return index
+
+
+def _missing(table: TypedTable, name: str) -> NotFound:
+    return NotFound(TypedRule.INDEX_MISSING, index=name[:100], table=table.name)

@@ -1,0 +1,194 @@
+"""Entries of a secondary index: the keys that a row stands under (docs/formats/keys.md).
+
+    14 id  (mark value)…  row-key     the row's key without its first byte, the space
+
+A mark says what a path found: a value, which follows in the encoding of its type, or EMPTY, a JSON
+null or NULL, in the order that they sort by. The value of an entry is the hour at which its row
+expires, so that keys can be listed without reading rows.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.typed.stored import StoredRow
+from widerow.errors import InvalidRequest, StoreDamaged
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import SPACE_ROWS, index_prefix
+from widerow.keys.typed import decoder_of, encoder_of
+from widerow.limits import INDEX_KEYS_PER_ROW_MAX, TYPED_KEY_BYTES_MAX
+from widerow.model.typed.coerce import coerce
+from widerow.model.typed.index_paths import EMPTY, Empty, IndexPath, index_paths
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import Index, TypedTable
+from widerow.model.typed.types import FieldType, Kind
+from widerow.model.typed.values import JSON_NULL, JsonNull, TypedValue
+from widerow.rows.typed import typed_table_and_expiry
+
+__all__ = ["Entry", "IndexForm", "expiry_value"]
+
+_VALUE: Final = b"\x10"
+_EMPTY: Final = b"\x20"
+_JSON_NULL: Final = b"\x30"
+_NULL: Final = b"\x40"
+_SPECIAL: Final[Mapping[bytes, TypedValue]] = {_EMPTY: EMPTY, _JSON_NULL: JSON_NULL, _NULL: None}
+_EXPIRY: Final = struct.Struct(">I")
+
+
+class Entry(NamedTuple):
+    """An entry as it stands in the store: what is indexed, and the row's key."""
+
+    values: tuple[TypedValue, ...]
+    row_key: bytes
+
+
+def expiry_value(record: bytes) -> bytes:
+    """The value of the entries of a row, by its record."""
+    return _EXPIRY.pack(typed_table_and_expiry(record)[1])
+
+
+class IndexForm:
+    """An index with what is worked out once for it and used for every row."""
+
+    __slots__ = ("_decoders", "_encoders", "index", "paths", "prefix")
+
+    def __init__(self, table: TypedTable, index: Index) -> None:
+        """The form of an index of a table."""
+        self.index = index
+        self.paths = index_paths(table, index)
+        self.prefix = index_prefix(index.id)
+        self._encoders = tuple(encoder_of(path.type) for path in self.paths)
+        self._decoders = tuple(decoder_of(path.type) for path in self.paths)
+
+    def entries(self, row: StoredRow) -> dict[bytes, bytes]:
+        """The entries of a row: keys and values.
+
+        Raises: `InvalidRequest` for values inside JSON that are not of the declared type, for too
+        many or too long entries, and for equal ones where the index says there are none.
+        """
+        value = expiry_value(row.record)
+        tail = row.encoded_key[1:]
+        found: dict[bytes, bytes] = {}
+        for values in self._tuples(row.values_in_order()):
+            head = self._head(values)
+            if len(head) > TYPED_KEY_BYTES_MAX:
+                size = len(head)
+                raise InvalidRequest(
+                    TypedRule.INDEX_KEY_LENGTH, size=size, limit=TYPED_KEY_BYTES_MAX
+                )
+            key = head + tail
+            if self.index.unique_keys_per_row and key in found:
+                raise InvalidRequest(TypedRule.INDEX_NOT_UNIQUE, index=self.index.name)
+            found[key] = value
+            if len(found) > INDEX_KEYS_PER_ROW_MAX:
+                raise InvalidRequest(TypedRule.INDEX_KEYS_PER_ROW, limit=INDEX_KEYS_PER_ROW_MAX)
+        return found
+
+    def _tuples(self, row: Sequence[TypedValue]) -> Iterable[list[TypedValue]]:
+        """What the paths find in a row, once for each member of the array or map."""
+        through = next((path for path in self.paths if path.split >= 0), None)
+        members = [(None, None)] if through is None else through.members(row)
+        fixed = [None if path.split >= 0 else path.find(row) for path in self.paths]
+        for member in members:
+            values = [
+                path.find_in(member) if path.split >= 0 else value
+                for path, value in zip(self.paths, fixed, strict=True)
+            ]
+            if self.index.with_nulls or not any(_is_special(value) for value in values):
+                yield values
+
+    def _head(self, values: Sequence[TypedValue]) -> bytes:
+        parts = [self.prefix]
+        for path, encode, value in zip(self.paths, self._encoders, values, strict=True):
+            if path.json_from >= 0 and not _is_special(value):
+                value = _from_document(value, path, self.index)  # noqa: PLW2901  # the same value, typed
+            parts.append(_marked(encode, value))
+        return b"".join(parts)
+
+    def prefix_of(self, values: Sequence[TypedValue]) -> bytes:
+        """What entries with these leading values begin with."""
+        parts = [self.prefix]
+        parts += [
+            _marked(encode, value) for encode, value in zip(self._encoders, values, strict=False)
+        ]
+        return b"".join(parts)
+
+    def bound(self, prefix: bytes, position: int, value: TypedValue) -> bytes:
+        """`prefix`, made of `position` leading values, and one value more."""
+        return prefix + _marked(self._encoders[position], value)
+
+    def values_range(self, prefix: bytes) -> tuple[bytes, bytes]:
+        """Between which keys the entries behind `prefix` lie whose next path found a value."""
+        first = prefix + _VALUE
+        return first, after_prefix(first)
+
+    def value_of(self, position: int, given: Any) -> TypedValue:  # noqa: ANN401  # callers' values
+        """A value to look for, in the form of the model. Raises `InvalidRequest`."""
+        if _is_special(given):
+            return given
+        path = self.paths[position]
+        return coerce(given, path.type, path.text)
+
+    def decode(self, key: bytes) -> Entry:
+        """What an entry's key says. Raises `StoreDamaged` where it is no entry of this index."""
+        at = len(self.prefix)
+        values: list[TypedValue] = []
+        for decode in self._decoders:
+            mark = key[at : at + 1]
+            at += 1
+            if mark == _VALUE:
+                value, at = decode(key, at)
+                values.append(value)
+            elif mark in _SPECIAL:
+                values.append(_SPECIAL[mark])
+            else:
+                raise StoreDamaged(f"an index entry with an unknown mark: {key.hex()}")
+        return Entry(tuple(values), SPACE_ROWS + key[at:])
+
+
+def _marked(encode: Any, value: TypedValue) -> bytes:  # noqa: ANN401  # an encoder
+    if value is None:
+        return _NULL
+    if isinstance(value, Empty):
+        return _EMPTY
+    if isinstance(value, JsonNull):
+        return _JSON_NULL
+    encoded: bytes = _VALUE + encode(value)
+    return encoded
+
+
+def _is_special(value: TypedValue) -> bool:
+    return value is None or isinstance(value, (Empty, JsonNull))
+
+
+# --- values inside JSON --------------------------------------------------------------------------
+
+_NUMBERS: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.DOUBLE, Kind.NUMBER))
+
+
+def _from_document(value: Any, path: IndexPath, index: Index) -> TypedValue:  # noqa: ANN401  # a document's
+    """A value of a document as one of the path's type, if nothing of it is lost."""
+    if isinstance(value, (list, Mapping)):
+        raise InvalidRequest(TypedRule.INDEX_VALUE_COMPLEX, path=path.text, index=index.name)
+    try:
+        return coerce(_number(value, path.type), path.type, path.text)
+    except (InvalidRequest, ArithmeticError) as error:
+        raise InvalidRequest(
+            TypedRule.INDEX_VALUE,
+            value=repr(value)[:100],
+            path=path.text,
+            index=index.name,
+            type=path.type.kind.value,
+        ) from error
+
+
+def _number(value: Any, kind: FieldType) -> Any:  # noqa: ANN401  # as above
+    """`5.0` as an INTEGER, `5` as a DOUBLE: numbers by value, as the vendor compares them."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
+        return value
+    if kind.kind is Kind.DOUBLE:
+        return float(value)
+    if kind.kind in _NUMBERS and not isinstance(value, int) and value == int(value):
+        return int(value) if kind.kind is not Kind.NUMBER else value
+    return value

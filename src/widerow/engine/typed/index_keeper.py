@@ -1,0 +1,65 @@
+"""Keeping secondary indexes true: every change of a row changes its entries with it (model §11)."""
+
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_form import IndexForm
+from widerow.engine.typed.stored import StoredRow
+from widerow.errors import InvalidRequest
+from widerow.keys.layout import index_prefix
+from widerow.storage.interface import Transaction
+
+__all__ = ["IndexKeeper"]
+
+
+class IndexKeeper:
+    """The `RowObserver` that keeps indexes, ready ones and those being built alike."""
+
+    def __init__(self) -> None:
+        """No index is known yet."""
+        self._forms: dict[int, tuple[TableForm, tuple[IndexForm, ...]]] = {}
+
+    def shards(self, form: TableForm) -> tuple[bytes, ...]:
+        """The entries of every index of the table."""
+        return tuple(index_prefix(index.id) for index in form.table.indexes)
+
+    def forms(self, form: TableForm) -> tuple[IndexForm, ...]:
+        """The forms of a table's indexes, made once for a definition."""
+        known = self._forms.get(form.table.id)
+        if known is not None and known[0] is form:
+            return known[1]
+        made = tuple(IndexForm(form.table, index) for index in form.table.indexes)
+        self._forms[form.table.id] = (form, made)
+        return made
+
+    def changed(
+        self,
+        txn: Transaction,
+        form: TableForm,
+        key: bytes,  # noqa: ARG002  # the rows know it
+        rows: tuple[StoredRow | None, StoredRow | None],
+    ) -> None:
+        """Take away entries that the row no longer has and put those that are new or differ.
+
+        Cost: one write for each entry that changes. Raises `InvalidRequest` for a new row that
+        cannot be indexed.
+        """
+        before, after = rows
+        for index in self.forms(form):
+            new = {} if after is None else index.entries(after)
+            old = {} if before is None else _former(index, before)
+            for entry in old.keys() - new.keys():
+                txn.delete(entry)
+            for entry, value in new.items():
+                if old.get(entry) != value:
+                    txn.put(entry, value)
+
+
+def _former(index: IndexForm, row: StoredRow) -> dict[bytes, bytes]:
+    """The entries of a row that is stored.
+
+    One written before the index was begun may not fit it: it has none, and the build that finds it
+    gives up.
+    """
+    try:
+        return index.entries(row)
+    except InvalidRequest:
+        return {}

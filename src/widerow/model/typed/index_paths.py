@@ -1,0 +1,255 @@
+"""Paths of secondary indexes: what they may lead to, and what they find in a row (model §11).
+
+    name          a column, or a field of a record: home.street
+    name[]        each element of an array, or a field of each: tags[], phones[].kind
+    name.keys()   each key of a map; name.values() each value; name.key the value of one key
+    name.a.b      inside JSON, with the type that is expected there
+
+Of one index all paths with elements, keys or values belong to the same array or map: the row has an
+entry for each of its members.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Final
+
+from widerow.errors import InvalidRequest
+from widerow.limits import INDEX_FIELDS_MAX
+from widerow.model.typed.names import check_index_name, folded
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import Index, IndexField, TypedTable
+from widerow.model.typed.types import KEY_KINDS, STRING, FieldType, Kind
+from widerow.model.typed.values import JSON_NULL, JsonNull, TypedValue
+
+__all__ = ["EMPTY", "Empty", "IndexPath", "Members", "checked_index", "index_paths"]
+
+
+class Empty:
+    """What a path finds where nothing is: no such field in JSON or a map, no element in an array.
+
+    It is not NULL, sorts before it, and can be looked for in an index.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """As the constant is named."""
+        return "EMPTY"
+
+    def __bool__(self) -> bool:
+        """False, as None is."""
+        return False
+
+
+EMPTY: Final = Empty()
+
+
+class Members(Enum):
+    """Which members of an array or map a path goes through; the value is how it is written."""
+
+    ELEMENTS = "[]"
+    VALUES = ".values()"
+    KEYS = ".keys()"
+
+
+_Step = str | Members
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_STEP: Final = re.compile(
+    r"(?P<elements>\[\])|\.(?P<members>values|keys)\(\)|\.(?P<name>[A-Za-z][A-Za-z0-9_]*)(?!\()",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexPath:
+    """A path that fits its table.
+
+    `text`: in the declared case. `column`: where the column stands in rows. `steps` lead from its
+    value to the indexed one; `split`: how many of them lead to the array or map whose members are
+    indexed, -1 without. `json_from`: the step from which on values lie inside JSON, -1 if none do.
+    `type`: what is indexed; inside JSON, what is expected there.
+    """
+
+    text: str
+    column: int
+    steps: tuple[_Step, ...]
+    split: int
+    json_from: int
+    type: FieldType
+
+    @property
+    def container(self) -> tuple[int, tuple[_Step, ...]] | None:
+        """Which array or map the path goes through the members of."""
+        return None if self.split < 0 else (self.column, self.steps[: self.split])
+
+    def find(self, row: Sequence[TypedValue]) -> TypedValue:
+        """What a path without members finds: a value, None for NULL, `JSON_NULL` or `EMPTY`."""
+        return self._walk(row[self.column], 0, len(self.steps))
+
+    def members(self, row: Sequence[TypedValue]) -> list[tuple[Any, Any]]:
+        """The members of the array or map, as pairs of key (None in an array) and value.
+
+        One pair of `EMPTY` where there are none, of None where the array or map is NULL.
+        """
+        found = self._walk(row[self.column], 0, self.split)
+        step = self.steps[self.split]
+        if found is None or isinstance(found, (Empty, JsonNull)):
+            return [(found, found)]
+        if step is Members.ELEMENTS:
+            # In JSON a single value is an array of itself, as for the vendor.
+            values = found if isinstance(found, list) else [found]
+            pairs = [(None, self._member(value)) for value in values]
+        else:
+            items = found.items() if isinstance(found, Mapping) else ()
+            pairs = [(key, self._member(value)) for key, value in items]
+        return pairs or [(EMPTY, EMPTY)]
+
+    def _member(self, value: TypedValue) -> TypedValue:
+        """A member's value: None is a null of the document where it lies in one."""
+        return JSON_NULL if value is None and 0 <= self.json_from <= self.split + 1 else value
+
+    def find_in(self, member: tuple[Any, Any]) -> TypedValue:
+        """What the path finds in one member."""
+        key, value = member
+        if self.steps[self.split] is Members.KEYS:
+            return key
+        return self._walk(value, self.split + 1, len(self.steps))
+
+    def _walk(self, value: TypedValue, start: int, stop: int) -> TypedValue:
+        for index in range(start, stop):
+            if value is None or isinstance(value, Empty):
+                return value
+            if not isinstance(value, Mapping):
+                return EMPTY
+            value = value.get(self.steps[index], EMPTY)
+            if value is None and 0 <= self.json_from <= index:
+                value = JSON_NULL
+        return value
+
+
+def checked_index(table: TypedTable, index: Index) -> Index:
+    """The index with its paths in the declared case. Raises `InvalidRequest` (model §11)."""
+    check_index_name(index.name)
+    if not index.fields:
+        raise InvalidRequest(TypedRule.INDEX_EMPTY)
+    if len(index.fields) > INDEX_FIELDS_MAX:
+        raise InvalidRequest(TypedRule.INDEX_FIELDS, limit=INDEX_FIELDS_MAX)
+    paths = index_paths(table, index)
+    seen: set[str] = set()
+    for path in paths:
+        if path.text in seen:
+            raise InvalidRequest(TypedRule.INDEX_DUPLICATE, path=path.text)
+        seen.add(path.text)
+    if len({path.container for path in paths if path.container is not None}) > 1:
+        raise InvalidRequest(TypedRule.INDEX_MULTIKEY)
+    fields = tuple(
+        IndexField(path.text, field.type) for path, field in zip(paths, index.fields, strict=True)
+    )
+    return replace(index, fields=fields)
+
+
+def index_paths(table: TypedTable, index: Index) -> tuple[IndexPath, ...]:
+    """The paths of an index. Raises `InvalidRequest` for one that does not fit the table."""
+    return tuple(_resolved(table, field) for field in index.fields)
+
+
+def _resolved(table: TypedTable, field: IndexField) -> IndexPath:
+    try:
+        return _path(table, field)
+    except InvalidRequest as error:
+        text = field.path[:200]
+        if error.rule in _BARE:
+            raise
+        told = InvalidRequest(TypedRule.INDEX_FIELD, path=text, text=str(error))
+        raise told from error
+
+
+_BARE: Final = frozenset((TypedRule.INDEX_JSON_TYPE,))
+
+
+def _path(table: TypedTable, field: IndexField) -> IndexPath:
+    found = _NAME.match(field.path)
+    name = field.path if found is None else found.group()
+    column = table.field(name)
+    if found is None or column is None:
+        raise InvalidRequest(TypedRule.INDEX_NO_FIELD, field=name[:100])
+    steps: list[_Step] = []
+    text, kind = column.name, column.type
+    split = -1
+    json_from = 0 if kind.kind is Kind.JSON else -1
+    at = found.end()
+    while at < len(field.path):
+        step, at = _step(field.path, at)
+        if isinstance(step, Members):
+            if split >= 0:
+                raise InvalidRequest(TypedRule.INDEX_MULTIKEY)
+            split = len(steps)
+        step, kind = _into(kind, step)
+        steps.append(step)
+        text += step.value if isinstance(step, Members) else f".{step}"
+        if json_from < 0 and kind.kind is Kind.JSON:
+            json_from = len(steps)
+    target = _target(kind, field.type, steps, inside=json_from >= 0)
+    position = table.positions[folded(column.name)]
+    return IndexPath(text, position, tuple(steps), split, json_from, target)
+
+
+def _step(path: str, at: int) -> tuple[_Step, int]:
+    found = _STEP.match(path, at)
+    if found is None:
+        raise InvalidRequest(TypedRule.INDEX_PATH, rest=path[at : at + 100])
+    if found["elements"]:
+        return Members.ELEMENTS, found.end()
+    if found["members"]:
+        return Members[found["members"].upper()], found.end()
+    return found["name"], found.end()
+
+
+def _into(kind: FieldType, step: _Step) -> tuple[_Step, FieldType]:
+    """The step in its declared case, and the type that it leads to."""
+    if kind.kind is Kind.JSON:
+        return step, STRING if step is Members.KEYS else kind
+    if kind.kind is Kind.RECORD and isinstance(step, str):
+        field = kind.field(step)
+        if field is None:
+            raise InvalidRequest(TypedRule.INDEX_NO_FIELD, field=step)
+        return field.name, field.type
+    if kind.kind is Kind.MAP and step is not Members.ELEMENTS:
+        assert kind.element is not None
+        return step, STRING if step is Members.KEYS else kind.element
+    if kind.kind is Kind.ARRAY and step is Members.ELEMENTS:
+        assert kind.element is not None
+        return step, kind.element
+    if kind.kind is Kind.ARRAY and isinstance(step, str):
+        raise InvalidRequest(TypedRule.INDEX_ARRAY)
+    shown = step.value if isinstance(step, Members) else f".{step}"
+    raise InvalidRequest(TypedRule.INDEX_STEP, step=shown, type=kind.kind.value)
+
+
+_WHOLE: Final = {
+    Kind.MAP: TypedRule.INDEX_MAP,
+    Kind.ARRAY: TypedRule.INDEX_ARRAY,
+    Kind.RECORD: TypedRule.INDEX_RECORD,
+}
+
+
+def _target(
+    kind: FieldType, declared: Kind | None, steps: Sequence[_Step], *, inside: bool
+) -> FieldType:
+    """What is indexed at the end of a path."""
+    if kind.kind is Kind.JSON:
+        if declared is None:
+            raise InvalidRequest(TypedRule.INDEX_JSON_TYPE)
+        return FieldType(declared)
+    if declared is not None:
+        keys_in_json = inside and steps[-1] is Members.KEYS and declared is Kind.STRING
+        if not keys_in_json:
+            raise InvalidRequest(TypedRule.INDEX_TYPE_OUTSIDE_JSON)
+    if kind.kind in _WHOLE:
+        raise InvalidRequest(_WHOLE[kind.kind])
+    if kind.kind not in KEY_KINDS:
+        raise InvalidRequest(TypedRule.INDEX_KIND, type=kind.kind.value)
+    return kind
