@@ -66,17 +66,21 @@ class Committer:
         metrics: "Metrics",
         post: Post = call_each,
         failed: Callable[[StorageFailure], None] | None = None,
+        resumed: Callable[[], None] | None = None,
     ) -> None:
         """Nothing runs before `start`.
 
         `post` carries answers to the loop; by default they are told on the writer's thread.
-        `failed` hears of what is reported, on whichever thread that is.
+        `failed` hears of what is reported, on whichever thread that is; `resumed` of the first
+        group that the store takes after it refused one, on the writer's thread.
         """
         self._store = store
         self._clock = clock
         self._metrics = metrics
         self._post = post
         self._failed = failed
+        self._resumed = resumed
+        self._refused = False  # since the last group that was committed
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stopped = False
@@ -126,6 +130,7 @@ class Committer:
 
     def report(self, error: StorageFailure) -> None:
         """The store refused a write, here or elsewhere (the engine reserves numbers by itself)."""
+        self._refused = True
         if self._failed is not None:
             self._failed(error)
 
@@ -209,6 +214,10 @@ class Committer:
             self._tell(group, [Committed(each.done, None, error) for each in group])
             return
         self._metrics.committed(len(outcomes), self._clock.monotonic_ns() - started)
+        if self._refused:
+            self._refused = False
+            if self._resumed is not None:
+                self._resumed()
         self._tell(group, _ends(group, outcomes))
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:

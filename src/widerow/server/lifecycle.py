@@ -186,7 +186,7 @@ class Server:
             loop.call_soon_threadsafe(call_each, ends)
 
         committer = self._committer = Committer(
-            store, self._clock, self.metrics, post, self._store_failed
+            store, self._clock, self.metrics, post, self._store_failed, _store_resumed
         )
         committer.start()
         dispatcher = self._dispatcher = Dispatcher(
@@ -263,3 +263,8 @@ class Server:
             self._told_ns = now_ns
             facts["kind"] = type(error).__name__
             _log.warning("the store refuses writes for now", extra={"facts": facts})
+
+
+def _store_resumed() -> None:
+    """The store takes writes after it refused some: whoever was warned is told."""
+    _log.warning("the store takes writes again")

@@ -164,8 +164,10 @@ def test_a_full_store_is_told_now_and_then(
             assert wire.ask(SENDER.request("CreateTable", table_body)).error[1] == "OTSServerBusy"
         store.failure = None
         assert wire.ask(SENDER.request("CreateTable", table_body)).status == 200
+        assert wire.ask(SENDER.request("ListTable")).status == 200
     told = [each for each in caplog.records if "refuses writes for now" in each.message]
     assert len(told) == 1
+    assert caplog.messages.count("the store takes writes again") == 1
 
 
 # --- starts that fail --------------------------------------------------------------------------
