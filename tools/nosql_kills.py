@@ -178,29 +178,41 @@ def main() -> int:
     given = parser.parse_args()
     if given.child is not None:
         _work(given.child, given.first, control=given.control)
-    real = kill_many(given.kills, given.seed)
-    violations = real.torn + real.lost + real.damaged
+    return _recorded(given.kills, given.seed) + _recorded_control(given.controls, given.seed) > 0
+
+
+def _recorded(kills: int, seed: int) -> int:
+    """Run the sequences, if any kills are asked for; violations."""
+    if not kills:
+        return 0
+    run = kill_many(kills, seed)
+    violations = run.torn + run.lost + run.damaged
     record(
         "typed sequences: kill -9",
-        volume=real.kills,
+        volume=run.kills,
         unit="kills",
         violations=violations,
-        seconds=real.seconds,
-        seed=given.seed,
-        facts={"rounds": real.rounds, "torn": real.torn, "lost": real.lost},
+        seconds=run.seconds,
+        seed=seed,
+        facts={"rounds": run.rounds, "torn": run.torn, "lost": run.lost},
     )
-    control = kill_many(given.controls, given.seed, control=True)
-    missed = int(control.torn == 0)
+    return violations
+
+
+def _recorded_control(kills: int, seed: int) -> int:
+    """Run the same changes one by one: 1 if no kill found them between two rounds."""
+    run = kill_many(kills, seed, control=True)
+    missed = int(run.torn == 0)
     record(
         "control: typed changes without a sequence",
-        volume=control.kills,
-        unit="kills",
+        volume=1,
+        unit="runs",
         violations=missed,
-        seconds=control.seconds,
-        seed=given.seed,
-        facts={"torn": control.torn},
+        seconds=run.seconds,
+        seed=seed,
+        facts={"kills": run.kills, "torn": run.torn},
     )
-    return int(violations + missed > 0)
+    return missed
 
 
 if __name__ == "__main__":
