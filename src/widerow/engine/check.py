@@ -19,6 +19,7 @@ from widerow.engine.stored import check_order, key_section_of, row_cells, segmen
 from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.check import check_typed_rows, typed_prefixes
 from widerow.engine.typed.index_check import check_indexes
+from widerow.engine.typed.plans import check_plans
 from widerow.errors import StoreDamaged
 from widerow.keys.decode import decode_key, decode_key_value
 from widerow.keys.encode import after_prefix
@@ -87,6 +88,7 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
         findings += _check_table(snapshot, table, progress)
     findings += [Finding(*found) for found in check_typed_rows(snapshot, typed, progress)]
     findings += [Finding(*found) for found in check_indexes(snapshot, typed, progress)]
+    findings += [Finding(*found) for found in check_plans(snapshot)]
     return findings
 
 

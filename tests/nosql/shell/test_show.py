@@ -29,6 +29,15 @@ def test_tables_are_shown_with_their_children_below(shell: "Shell") -> None:
     assert shell.run("show tables -name nosuch") == ("Table nosuch does not exist.\n", 0)
 
 
+def test_verbose_says_more(shell: "Shell") -> None:  # cli §1
+    shell.products()
+    line = "\tmyProducts (primary key: productName, productType, productClass; shard key: "
+    assert line in shell.run("show tables -verbose")[0]
+    assert line not in shell.run("show tables")[0]
+    assert "State:      SUCCEEDED" in shell.run("verbose on\nshow plans")[0]
+    assert "State:" not in shell.run("verbose off\nshow plans")[0]
+
+
 def test_tables_of_a_namespace(shell: "Shell") -> None:
     shell.session.store.create_namespace("shop")
     shell.run(KID.format("t -namespace shop", "a", "a"))

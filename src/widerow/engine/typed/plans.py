@@ -4,6 +4,7 @@
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
 from widerow.engine.typed.record import decode_typed_table, encode_typed_table
@@ -16,20 +17,26 @@ from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import Kind
 from widerow.storage.interface import Snapshot, Transaction, Write
 
-__all__ = ["plan_write", "read_plans"]
+__all__ = ["check_plans", "decode_plan", "encode_plan", "plan_write", "read_plans"]
 
 _FORMAT: Final = 1
-_PLAIN: Final = (
-    *("id", "table", "name", "attempts"),
-    *("created_us", "started_us", "ended_us", "error"),
-)
+_PLAIN: Final = {
+    "id": int,
+    "table": str,
+    "name": str,
+    "attempts": int,
+    "created_us": int,
+    "started_us": int,
+    "ended_us": int,
+    "error": str,
+}
 
 
 def plan_write(plan: TablePlan) -> Write[None]:
     """The write that keeps a plan as it is now, and forgets the one that is too old for that."""
 
     def body(txn: Transaction) -> None:
-        txn.put(_key(plan.id), _encode(plan))
+        txn.put(_key(plan.id), encode_plan(plan))
         if plan.id > PLANS_KEPT_MAX:
             txn.delete_range(PLAN_PREFIX, _key(plan.id - PLANS_KEPT_MAX + 1))
 
@@ -38,14 +45,27 @@ def plan_write(plan: TablePlan) -> Write[None]:
 
 def read_plans(snapshot: Snapshot) -> list[TablePlan]:
     """The plans that are kept, by their numbers. Raises `StoreDamaged`."""
-    return [_decode(record) for _, record in snapshot.scan(PLAN_PREFIX, after_prefix(PLAN_PREFIX))]
+    return [
+        decode_plan(record) for _, record in snapshot.scan(PLAN_PREFIX, after_prefix(PLAN_PREFIX))
+    ]
+
+
+def check_plans(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
+    """Table, key and problem of every record of a plan that is not as it must be."""
+    for key, record in snapshot.scan(PLAN_PREFIX, after_prefix(PLAN_PREFIX)):
+        try:
+            if _key(decode_plan(record).id) != key:
+                yield "", key.hex(), "the plan has another number than its key"
+        except StoreDamaged as error:
+            yield "", key.hex(), str(error)
 
 
 def _key(number: int) -> bytes:
     return PLAN_PREFIX + number.to_bytes(8, "big")
 
 
-def _encode(plan: TablePlan) -> bytes:
+def encode_plan(plan: TablePlan) -> bytes:
+    """The record of a plan."""
     record: dict[str, Any] = {name: getattr(plan, name) for name in _PLAIN}
     record |= {"format": _FORMAT, "kind": plan.kind.name, "state": plan.state.name}
     if plan.definition is not None:
@@ -62,21 +82,25 @@ def _encode(plan: TablePlan) -> bytes:
     return json.dumps(record, separators=(",", ":")).encode()
 
 
-def _decode(data: bytes) -> TablePlan:
+def decode_plan(data: bytes) -> TablePlan:
+    """The plan of a record. Raises `StoreDamaged` for anything `encode_plan` never writes."""
     try:
         record = json.loads(data)
-        if record["format"] != _FORMAT:
+        if record.pop("format") != _FORMAT:
             raise StoreDamaged(f"plan record of an unknown format: {data[:200]!r}")
-        definition, index = record.get("definition"), record.get("index")
-        return TablePlan(
-            **{name: record[name] for name in _PLAIN},
-            kind=PlanKind[record["kind"]],
-            state=PlanState[record["state"]],
+        definition, index = record.pop("definition", None), record.pop("index", None)
+        plan = TablePlan(
+            **{name: record.pop(name) for name in _PLAIN},
+            kind=PlanKind[record.pop("kind")],
+            state=PlanState[record.pop("state")],
             definition=None if definition is None else decode_typed_table(definition.encode()),
             index=None if index is None else _read_index(index),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreDamaged(f"plan record is not readable: {data[:200]!r}") from error
+    if record or not all(isinstance(getattr(plan, name), kind) for name, kind in _PLAIN.items()):
+        raise StoreDamaged(f"plan record has unknown or strange fields: {data[:200]!r}")
+    return plan
 
 
 def _read_index(record: dict[str, Any]) -> Index:

@@ -18,13 +18,15 @@ def _check(_: Session, given: Arguments) -> None:
         raise ArgumentFault("-id and -last cannot be used together")
 
 
-def _plans(session: Session, given: Arguments) -> str | None:
+def _plans(session: Session, given: Arguments) -> str:
     if given.pairs:
         return _one(chosen(session, given))
     plans = held_plans(session)
     session.value = [
         {"id": plan.id, "name": plan.shown_name, "state": plan.state.value} for plan in plans
     ]
+    if session.verbose:
+        return "\n\n".join(_one(plan) for plan in plans) or "There are no plans."
     lines = [f"  {plan.id:>4} {plan.shown_name:<40} {plan.state.value}" for plan in plans]
     return "\n".join(lines) or "There are no plans."
 
@@ -52,7 +54,9 @@ def _moment(microseconds: int) -> str:
 PLANS: Final = Command(
     name="plans",
     shortest=4,
-    description="Shows the plans of the store; with -id or -last all about one.",
+    description=(
+        "Shows the plans of the store; with -id or -last all about one, with -verbose about all."
+    ),
     run=_plans,
     flags=CHOICE,
     check=_check,

@@ -36,7 +36,7 @@ def _tables(session: Session, given: Arguments) -> str:
     title = (
         "Tables in all namespaces: " if namespace is None else f"Tables in namespace: {namespace}"
     )
-    return "\n".join((title, *(_line(table) for table in shown), "\t"))
+    return "\n".join((title, *(_line(table, verbose=session.verbose) for table in shown), "\t"))
 
 
 def _below(tables: list[TypedTable], parent: str) -> list[TypedTable]:
@@ -48,8 +48,11 @@ def _depth(table: TypedTable) -> int:
     return table.name.count(".")
 
 
-def _line(table: TypedTable) -> str:
+def _line(table: TypedTable, *, verbose: bool) -> str:
     described = f" -- {table.comment}" if table.comment else ""
+    if verbose:
+        described += f" (primary key: {', '.join(table.primary_key)}"
+        described += f"; shard key: {', '.join(table.shard_key)})"
     return f"\t{'  ' * _depth(table)}{table.qualified}{described}"
 
 
@@ -58,7 +61,7 @@ TABLES: Final = Command(
     shortest=3,
     description=(
         "Shows the tables of the store: all, those of a namespace, those below a -parent, those\n"
-        "of the first -level levels. With -name the definition of one table."
+        "of the first -level levels; -verbose adds their keys. With -name the definition of one."
     ),
     run=_tables,
     flags=(
