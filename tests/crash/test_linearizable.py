@@ -1,0 +1,34 @@
+"""What clients of a real server see of a row has an order, also while it is killed and paused.
+
+The short form of `python tools/linearize.py`.
+"""
+
+import json
+
+import pytest
+
+from widerow.testing.histories import spoiled
+from widerow.testing.linearizability import judge, main
+from widerow.testing.recording import Recorder
+
+
+def test_four_clients_see_one_order(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--operations", "4000", "--clients", "4"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    told = json.loads(line)
+    assert (told["violations"], told["indeterminate"]) == (0, 0)
+    assert told["operations"] == 4000
+
+
+def test_a_server_that_is_killed_and_paused_keeps_the_order() -> None:
+    with Recorder(4, 4, faults=True) as recorder:
+        recording = recorder.record(seed=1, operations=1200)
+        assert judge(recording) == []
+        facts = recording.facts()
+        assert facts["kills"] + facts["pauses"] > 0
+        # A control: the same clients' histories with one wrong answer are refused.
+        row, history = next(iter(recording.rows.items()))
+        wrong = spoiled(history, 1)
+        assert wrong is not None
+        recording.rows[row] = wrong
+        assert [finding.row for finding in judge(recording)] == [row]
