@@ -63,6 +63,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("control", "--disk", "ext4"), ("--times", 5)),  # 1
         Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 1
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
+        Step("linearize.py", (), ("--histories", 200)),  # 12
     ),
     (
         Step("trust.py", ("faults", "--every", "1")),  # 12
