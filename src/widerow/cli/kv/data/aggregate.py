@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from widerow.cli.kv.command import Arguments, Command, Flag, Group, missing
-from widerow.cli.kv.data.selection import FIELD_FLAGS, check_fields, select
+from widerow.cli.kv.data.selection import FIELD_FLAGS, INDEX_FLAGS, check_fields, select
 from widerow.cli.kv.data.values import table_of
 from widerow.cli.kv.faults import CommandFault
 from widerow.cli.kv.progress import counting
@@ -131,6 +131,7 @@ _TABLE: Final = Command(
         Flag("-count"),
         Flag("-sum", "column[,column…]"),
         Flag("-avg", "column[,column…]"),
+        *INDEX_FLAGS,
         *FIELD_FLAGS,
         Flag("-json", "key"),
     ),

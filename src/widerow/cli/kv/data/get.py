@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from widerow.cli.kv.command import Arguments, Command, Flag, Group
-from widerow.cli.kv.data.selection import KEY_FLAGS, Selection, check_fields, select
+from widerow.cli.kv.data.selection import INDEX_FLAGS, KEY_FLAGS, Selection, check_fields, select
 from widerow.cli.kv.data.values import counted, key_json, table_of
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.session import Session
@@ -104,12 +104,14 @@ _TABLE: Final = Command(
     shortest=3,
     description=(
         "Shows the row with a key, or all rows whose keys begin with the given columns; without\n"
-        "any, all rows. -start and -end bound the next key column, both inclusive. -file writes\n"
-        "the rows to a file, -report-size says how large they are."
+        "any, all rows. -start and -end bound the next key column, both inclusive. With -index\n"
+        "the columns are those of an index, and the rows come in its order. -file writes the rows\n"
+        "to a file, -report-size says how large they are."
     ),
     run=_get,
     flags=(
         Flag("-name", "table-name", required=True),
+        *INDEX_FLAGS,
         *KEY_FLAGS,
         Flag("-file", "path"),
         Flag("-keyonly"),

@@ -8,12 +8,13 @@ from widerow.cli.kv.command import Arguments, Flag, missing
 from widerow.cli.kv.data.values import read_value
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import Session
+from widerow.model.typed.index_paths import index_paths
 from widerow.model.typed.names import folded
 from widerow.model.typed.table import TypedTable
-from widerow.model.typed.types import Field
+from widerow.model.typed.types import FieldType
 from widerow.nosql import Direction, FieldRange, Row, Table
 
-__all__ = ["FIELD_FLAGS", "KEY_FLAGS", "Selection", "check_fields", "select"]
+__all__ = ["FIELD_FLAGS", "INDEX_FLAGS", "KEY_FLAGS", "Selection", "check_fields", "select"]
 
 FIELD_FLAGS: Final = (
     Flag("-field", "column", repeated=True),
@@ -21,6 +22,7 @@ FIELD_FLAGS: Final = (
     Flag("-start", "value"),
     Flag("-end", "value"),
 )
+INDEX_FLAGS: Final = (Flag("-index", "index-name"), Flag("-null-value", repeated=True))
 KEY_FLAGS: Final = (
     *FIELD_FLAGS,
     Flag("-ancestor", "table-name", repeated=True),
@@ -31,7 +33,10 @@ KEY_FLAGS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Rows of a table: those whose key begins as `key`, within `field_range`."""
+    """Rows of a table: those whose key begins as `key`, within `field_range`.
+
+    With `index` the key is one of that index, and the rows come in its order.
+    """
 
     table: Table
     definition: TypedTable
@@ -39,11 +44,12 @@ class Selection:
     field_range: FieldRange | None = None
     ancestors: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
+    index: str = ""
 
     @property
     def one_row(self) -> bool:
         """Whether it is the whole key of a row, and nothing beside it is wanted."""
-        whole = len(self.key) == len(self.definition.primary_key)
+        whole = len(self.key) == len(self.definition.primary_key) and not self.index
         return whole and self.field_range is None and not self.ancestors and not self.children
 
     @property
@@ -54,6 +60,14 @@ class Selection:
 
     def rows(self) -> Iterator[Row]:
         """The rows in key order."""
+        if self.index:
+            return self.table.index_iterator(
+                self.index,
+                self.key,
+                field_range=self.field_range,
+                direction=Direction.FORWARD,
+                children=self.children,
+            )
         return self.table.table_iterator(
             self.key,
             field_range=self.field_range,
@@ -71,37 +85,53 @@ class _Given:
     value: str | None = None
     start: str | None = None
     end: str | None = None
+    null: bool = False
+
+    @property
+    def ranged(self) -> bool:
+        """Whether it bounds the column."""
+        return self.start is not None or self.end is not None
 
 
 def check_fields(command: str, given: Arguments) -> None:
     """Refuse -value, -start and -end that belong to no -field, and a -field without any."""
     if given.has("-json") and given.has("-field"):
         raise ArgumentFault("-json and -field cannot be used together")
+    if given.has("-null-value") and not given.has("-index"):
+        raise ArgumentFault("-null-value can only be used with -index: keys have no NULL")
+    if given.has("-json") and given.has("-index"):
+        raise ArgumentFault("-json and -index cannot be used together")
+    if given.has("-ancestor") and given.has("-index"):
+        raise ArgumentFault("-ancestor and -index cannot be used together")
     for each in _fields(command, given):
-        if each.value is None and each.start is None and each.end is None:
+        said = (each.value is not None) + each.null + each.ranged
+        if said == 0:
             raise missing("-value | -start | -end", command)
-        if each.value is not None and (each.start is not None or each.end is not None):
+        if said > 1:
             raise ArgumentFault("-value and -start or -end cannot be used for one field")
 
 
 def select(session: Session, table: Table, given: Arguments) -> Selection:
     """The rows that the flags name. Raises a fault for a column that is not in the key."""
     definition = table.definition
+    columns = _columns(definition, given.get("-index"))
     key: dict[str, Any] = {}
     field_range: FieldRange | None = None
     document = given.get("-json")
     if document is not None:
         key = dict(table.key_from_json(document))
     for each in _fields(definition.name, given):
-        field = _key_field(definition, each.name)
-        if each.value is not None:
-            key[field.name] = read_value(each.value, field.type, field.name)
-            continue
-        start, end = (
-            None if text is None else read_value(text, field.type, field.name)
-            for text in (each.start, each.end)
-        )
-        field_range = FieldRange(field.name, start=start, end=end)
+        if folded(each.name) not in columns:
+            raise CommandFault(f"Not a valid {_kind(given)} key field: {each.name}")
+        name, kind = columns[folded(each.name)]
+        if each.ranged:
+            start, end = (
+                None if text is None else read_value(text, kind, name)
+                for text in (each.start, each.end)
+            )
+            field_range = FieldRange(name, start=start, end=end)
+        else:
+            key[name] = None if each.value is None else read_value(each.value, kind, name)
     return Selection(
         table,
         definition,
@@ -109,14 +139,23 @@ def select(session: Session, table: Table, given: Arguments) -> Selection:
         field_range,
         tuple(session.qualified(name) for name in given.all("-ancestor")),
         tuple(session.qualified(name) for name in given.all("-child")),
+        given.get("-index") or "",
     )
 
 
-def _key_field(definition: TypedTable, name: str) -> Field:
-    for index in definition.key_positions:
-        if folded(definition.fields[index].name) == folded(name):
-            return definition.fields[index]
-    raise CommandFault(f"Not a valid primary key field: {name}")
+def _kind(given: Arguments) -> str:
+    return "index" if given.has("-index") else "primary"
+
+
+def _columns(definition: TypedTable, index: str | None) -> dict[str, tuple[str, FieldType]]:
+    """The columns of the primary key, or the paths of an index, by their folded names."""
+    if index is None:
+        fields = [definition.fields[position] for position in definition.key_positions]
+        return {folded(field.name): (field.name, field.type) for field in fields}
+    found = definition.index(index)
+    if found is None:
+        raise CommandFault(f"Index does not exist: {index} on table: {definition.qualified}")
+    return {folded(path.text): (path.text, path.type) for path in index_paths(definition, found)}
 
 
 def _fields(command: str, given: Arguments) -> list[_Given]:
@@ -125,8 +164,19 @@ def _fields(command: str, given: Arguments) -> list[_Given]:
     for flag, value in given.pairs:
         if flag == "-field":
             found.append(_Given(value))
-        elif flag in ("-value", "-start", "-end"):
+        elif flag in ("-value", "-null-value", "-start", "-end"):
             if not found:
                 raise missing("-field", command)
-            setattr(found[-1], flag[1:], value)
+            _say(found[-1], flag, value)
     return found
+
+
+def _say(field: _Given, flag: str, value: str) -> None:
+    if flag == "-value":
+        field.value = value
+    elif flag == "-null-value":
+        field.null = True
+    elif flag == "-start":
+        field.start = value
+    else:
+        field.end = value

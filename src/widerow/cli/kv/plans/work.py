@@ -4,8 +4,10 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 from widerow.cli.kv.plans.refusals import no_table
+from widerow.cli.kv.progress import counting
 from widerow.cli.kv.session import Session
-from widerow.errors import Conflict, InvalidRequest
+from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import folded
 from widerow.model.typed.plans import PlanKind, TablePlan
 from widerow.model.typed.rules import TypedRule
@@ -58,8 +60,36 @@ def _remove(session: Session, plan: TablePlan) -> None:
     session.store.drop_table(plan.table)
 
 
+def _check_add_index(session: Session, plan: TablePlan) -> None:
+    assert plan.index is not None
+    table = _table(session, plan).definition
+    found = table.index(plan.index.name)
+    if found is not None and found.ready:  # one that was cut off is gone on with
+        raise Conflict(TypedRule.INDEX_EXISTS, index=found.name, table=plan.table)
+    checked_index(table, plan.index)
+
+
+def _add_index(session: Session, plan: TablePlan) -> None:
+    assert plan.index is not None
+    with counting(session, "rows indexed") as told:
+        session.store.create_index(plan.table, plan.index, progress=told)
+
+
+def _check_remove_index(session: Session, plan: TablePlan) -> None:
+    assert plan.index is not None
+    if _table(session, plan).definition.index(plan.index.name) is None:
+        raise NotFound(TypedRule.INDEX_MISSING, index=plan.index.name, table=plan.table)
+
+
+def _remove_index(session: Session, plan: TablePlan) -> None:
+    assert plan.index is not None
+    session.store.drop_index(plan.table, plan.index.name)
+
+
 WORK: Final[Mapping[PlanKind, Work]] = {
     PlanKind.ADD_TABLE: Work(_check_add, _add),
     PlanKind.EVOLVE_TABLE: Work(_check_evolve, _evolve),
     PlanKind.REMOVE_TABLE: Work(_check_remove, _remove),
+    PlanKind.ADD_INDEX: Work(_check_add_index, _add_index),
+    PlanKind.REMOVE_INDEX: Work(_check_remove_index, _remove_index),
 }
