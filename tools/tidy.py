@@ -283,6 +283,16 @@ def check_prints(source: Source) -> Iterator[Finding]:
             yield Finding(source.path, node.lineno, "print outside the command line")
 
 
+def check_final_attributes(source: Source) -> Iterator[Finding]:
+    """No `self.name: Final`: mypyc 2.4 lets go of such a value while it is still in use."""
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Attribute):
+            continue
+        if ast.unparse(node.annotation).startswith("Final"):
+            text = "an attribute of an instance is not Final: compiled, that corrupts memory"
+            yield Finding(source.path, node.lineno, text)
+
+
 def check_docstrings(source: Source) -> Iterator[Finding]:
     """Every module, and everything public in it, says what it promises."""
     if ast.get_docstring(source.tree) is None:
@@ -389,7 +399,12 @@ def anchors(source: Source) -> set[str]:
 
 TEXT_CHECKS: Final = (check_markers, check_paths)
 PYTHON_CHECKS: Final = (check_sizes, check_names, check_exceptions)
-PRODUCT_CHECKS: Final = (check_comparisons, check_prints, check_docstrings)
+PRODUCT_CHECKS: Final = (
+    check_comparisons,
+    check_prints,
+    check_final_attributes,
+    check_docstrings,
+)
 TREE_CHECKS: Final = (check_dead_modules, check_packages, check_links)
 
 

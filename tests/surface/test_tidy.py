@@ -56,6 +56,10 @@ UNTIDY = {
     "bare ignore": (FINE + "x = 1  # type" + ": ignore  # for a reason\n", "names no rule"),
     "ignore": (FINE + "x = 1  # type" + ": ignore[x]\n", "gives no reason"),
     "pragma": (FINE + "x = 1  # pragma" + ": no cover\n", "gives no reason"),
+    "final attribute": (
+        FINE + "class _A:\n    def __init__(self) -> None:\n        self.a: Final = 1\n",
+        "not Final",
+    ),
     "marker": (FINE + "# TO" + "DO: later\n", "left-over marker"),
     "other marker": (FINE + "# FIX" + "ME\n", "left-over marker"),
     "machine path": (FINE + 'x = "/ho' + 'me/someone/x"\n', "path of some machine"),

@@ -7,7 +7,7 @@ Reading: `row_cells`, `cells_named` and `segments_from` split cells and decode n
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 from widerow.errors import InvalidRequest, Rule, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
@@ -48,15 +48,21 @@ __all__ = [
     "segments_from",
     "segments_of",
     "update_segments",
+    "wide_root",
 ]
 
 
-class KeySection(NamedTuple):
+@final
+class KeySection:
     """The primary key of a stored row: its bytes, the row checksum after it, what it counts."""
 
-    encoded: bytes
-    crc: int
-    size: int
+    __slots__ = ("crc", "encoded", "size")
+
+    def __init__(self, encoded: bytes, crc: int, size: int) -> None:
+        """Of these parts; that they agree is the caller's to see to."""
+        self.encoded = encoded
+        self.crc = crc
+        self.size = size
 
 
 def key_section_of(record: bytes, header: Header) -> KeySection:
@@ -162,11 +168,11 @@ def put_row(
         sum([len(wire) for wire in wires]) <= WHOLE_ROW_BYTES_MAX
         and len(cells) <= WHOLE_ROW_CELLS_MAX
     ):
-        txn.put(key, encode_row(*section, wires, summarize(cells), latest_server))
+        txn.put(key, _record(section, wires, summarize(cells), latest_server))
         return
     for first, part in _cut(cells):
         txn.put(segment_key(key, first), encode_segment(part))
-    txn.put(key, encode_wide_root(*section, summarize(cells), latest_server))
+    txn.put(key, wide_root(section, summarize(cells), latest_server))
 
 
 def put_sealed(
@@ -192,10 +198,17 @@ def put_sealed(
     count = len(wires)
     oldest = version if count else INT64_MAX
     summary = Summary(count, 1 if count else 0, data_size, oldest)
-    txn.put(
-        key, encode_row(section.encoded, section.crc, section.size, wires, summary, latest_server)
-    )
+    txn.put(key, _record(section, wires, summary, latest_server))
     return True
+
+
+def _record(section: KeySection, wires: list[bytes], summary: Summary, latest_server: int) -> bytes:
+    return encode_row(section.encoded, section.crc, section.size, wires, summary, latest_server)
+
+
+def wide_root(section: KeySection, summary: Summary, latest_server: int) -> bytes:
+    """What stands under the own key of a row whose segments come to `summary`."""
+    return encode_wide_root(section.encoded, section.crc, section.size, summary, latest_server)
 
 
 def remove_row(txn: Transaction, key: bytes, header: Header) -> None:

@@ -27,6 +27,7 @@ from widerow.engine.stored import (
     remove_row,
     row_cells,
     segments_of,
+    wide_root,
 )
 from widerow.errors import NotFound
 from widerow.keys.decode import decode_key_value
@@ -39,7 +40,6 @@ from widerow.rows.record import (
     Header,
     RecordKind,
     Summary,
-    encode_wide_root,
     header_of,
     summarize,
 )
@@ -196,7 +196,7 @@ def _trim_wide(
     for segment, kept in changed:
         put_segment(txn, key, segment, kept)
     section = key_section_of(record, header)
-    txn.put(key, encode_wide_root(*section, total, header.latest_server))
+    txn.put(key, wide_root(section, total, header.latest_server))
     return gone, freed, False
 
 

@@ -6,7 +6,7 @@ smaller than one it chose for the row before.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, final
 
 from widerow.engine.capacity import change_bytes, units
 from widerow.engine.expiry import live_from
@@ -19,6 +19,7 @@ from widerow.engine.stored import (
     remove_row,
     row_cells,
     update_segments,
+    wide_root,
 )
 from widerow.engine.wide import is_present
 from widerow.errors import Conflict, InvalidRequest, Rule
@@ -40,7 +41,6 @@ from widerow.rows.record import (
     Header,
     RecordKind,
     Summary,
-    encode_wide_root,
     header_of,
     join_row,
     record_bytes,
@@ -51,48 +51,72 @@ from widerow.storage.interface import Transaction
 __all__ = ["RowWrite", "write_row"]
 
 
-class RowWrite(NamedTuple):
+_IGNORE: Final = RowExpectation.IGNORE
+_EXPECT_EXIST: Final = RowExpectation.EXPECT_EXIST
+_EXPECT_NOT_EXIST: Final = RowExpectation.EXPECT_NOT_EXIST
+_UPDATE: Final = Modification.UPDATE
+_NOTHING: Final = ReturnType.NONE
+
+
+@final
+class RowWrite:
     """A row change ready to be made: checked, with its key, against one table at one moment."""
 
-    table: Table
-    change: RowChange
-    key: bytes
-    values: tuple[KeyValue, ...]
-    now_ms: int
+    __slots__ = ("change", "key", "now_ms", "table", "values")
+
+    def __init__(
+        self,
+        table: Table,
+        change: RowChange,
+        key: bytes,
+        values: tuple[KeyValue, ...],
+        now_ms: int,
+    ) -> None:
+        """`key`: where the row of these `values` is stored; `now_ms`: milliseconds since 1970."""
+        self.table = table
+        self.change = change
+        self.key = key
+        self.values = values
+        self.now_ms = now_ms
 
 
-class _Current(NamedTuple):
+@final
+class _Current:
     """The row as it stands. `header` and `record` None: nothing is stored.
 
     `present`: the row exists for clients; a stored row whose cells all expired does not.
     """
 
-    record: bytes | None
-    header: Header | None
-    present: bool
+    __slots__ = ("header", "present", "record")
+
+    def __init__(self, record: bytes | None, header: Header | None, *, present: bool) -> None:
+        self.record = record
+        self.header = header
+        self.present = present
 
 
 def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
     """Make one row change. Raises what its condition or its cells are refused for."""
-    updates = write.change.modification is Modification.UPDATE
+    updates = write.change.modification is _UPDATE
     if updates and not write.table.options.allow_update:
         raise InvalidRequest(Rule.UPDATE_NOT_ALLOWED, table=write.table.name)
     section = _key_section(write)
     current = _current(txn, write)
     _check_condition(txn, write, current)
-    incremented = _MODIFY[write.change.modification](txn, write, current, section)
+    incremented = _MODIFY[write.change.modification - 1](txn, write, current, section)
     return _answer(txn, write, current, section, incremented)
 
 
 def _key_section(write: RowWrite) -> KeySection:
     key = write.change.key
-    size = sum([len(name.encode()) for name, _ in key.columns]) + sum(
-        [value_bytes(value) for value in write.values]
-    )
+    size = 0
+    for (name, _), value in zip(key.columns, write.values, strict=True):
+        size += len(name.encode()) + value_bytes(value)
     if key.encoded and _unmarked(write):
         return KeySection(key.encoded, key.crc, size)
     names = [name for name, _ in key.columns]
-    return KeySection(*encode_key_section(zip(names, write.values, strict=True)), size)
+    encoded, crc = encode_key_section(zip(names, write.values, strict=True))
+    return KeySection(encoded, crc, size)
 
 
 def _unmarked(write: RowWrite) -> bool:
@@ -106,7 +130,8 @@ def _current(txn: Transaction, write: RowWrite) -> _Current:
         return _Current(None, None, present=False)
     header = header_of(record)
     alive = live_from(write.table.options, write.now_ms)
-    return _Current(record, header, _is_present(txn, write.key, record, header, alive))
+    present = _is_present(txn, write.key, record, header, alive)
+    return _Current(record, header, present=present)
 
 
 def _is_present(
@@ -124,9 +149,9 @@ def _is_present(
 
 def _check_condition(txn: Transaction, write: RowWrite, current: _Current) -> None:
     condition = write.change.condition
-    if condition.row is RowExpectation.EXPECT_EXIST and not current.present:
+    if condition.row is _EXPECT_EXIST and not current.present:
         raise Conflict(Rule.CONDITION_FAILED)
-    if condition.row is RowExpectation.EXPECT_NOT_EXIST and current.present:
+    if condition.row is _EXPECT_NOT_EXIST and current.present:
         raise Conflict(Rule.CONDITION_FAILED)
     if condition.columns is not None and not _columns_pass(txn, write, current, condition):
         raise Conflict(Rule.CONDITION_FAILED)
@@ -286,7 +311,7 @@ def _update_wide(
     if summary.cell_count == 0:
         put_row(txn, write.key, section, [], latest)
         return
-    txn.put(write.key, encode_wide_root(*section, summary, latest))
+    txn.put(write.key, wide_root(section, summary, latest))
 
 
 def _apply(
@@ -363,11 +388,7 @@ _OPERATE: dict[CellOperation, _Operate] = {
 }
 
 _Modify = Callable[[Transaction, RowWrite, _Current, KeySection], list[Cell]]
-_MODIFY: dict[Modification, _Modify] = {
-    Modification.PUT: _put,
-    Modification.UPDATE: _update,
-    Modification.DELETE: _delete,
-}
+_MODIFY: Final[tuple[_Modify, ...]] = (_put, _update, _delete)  # by the number, from one on
 
 
 # --- the answer --------------------------------------------------------------------------------
@@ -386,10 +407,10 @@ def _answer(
     if before is not None:
         size -= record_bytes(write.key, before)
     change = write.change
-    conditional = change.condition.row is not RowExpectation.IGNORE or change.condition.columns
+    conditional = change.condition.row is not _IGNORE or change.condition.columns
     reads = units(section.size) if conditional else 0
     writes = units(section.size + change_bytes(change.cells))
-    if change.returns.type is ReturnType.NONE:
+    if change.returns.type is _NOTHING:
         return RowWritten(reads, writes, b"", rows, size)
     wanted = frozenset(change.returns.columns)
     cells = sorted((c for c in incremented if c.name in wanted), key=_stored_order)

@@ -6,7 +6,7 @@ cost a fifth of a tuple once they are compiled.
 """
 
 from enum import IntEnum
-from typing import Final, NamedTuple, final
+from typing import NamedTuple, final
 
 from widerow.model.condition import Condition
 from widerow.model.values import KeyInput
@@ -65,12 +65,12 @@ class CellChange:
         crc: int = 0,
     ) -> None:
         """A cell that puts or increments, or without `body` one that deletes."""
-        self.operation: Final = operation
-        self.name: Final = name
-        self.version: Final = version
-        self.size: Final = size
-        self.body: Final = body
-        self.crc: Final = crc
+        self.operation = operation
+        self.name = name
+        self.version = version
+        self.size = size
+        self.body = body
+        self.crc = crc
 
     def __eq__(self, other: object) -> bool:
         """Whether it asks for the same."""

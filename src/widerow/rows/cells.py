@@ -84,9 +84,9 @@ class Cell:
 
     def __init__(self, name: str, version: int, wire: bytes) -> None:
         """A cell of these parts; that they agree is the caller's to see to."""
-        self.name: Final = name
-        self.version: Final = version
-        self.wire: Final = wire
+        self.name = name
+        self.version = version
+        self.wire = wire
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same cell; its bytes say it all."""

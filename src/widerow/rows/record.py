@@ -10,9 +10,9 @@ there (never too small, never too young), because an update touches one segment 
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
@@ -22,6 +22,7 @@ from widerow.rows.checksum import combine, crc8, crc8_byte
 __all__ = [
     "EMPTY",
     "HEADER_BYTES",
+    "HEADER_FIELDS",
     "Header",
     "RecordKind",
     "Summary",
@@ -37,6 +38,20 @@ __all__ = [
 
 _HEADER: Final = struct.Struct(">BBHHHIIQqq")
 HEADER_BYTES: Final = _HEADER.size
+_fields_of: Final = _HEADER.unpack_from
+
+HEADER_FIELDS: Final = (
+    "kind",
+    "flags",
+    "key_length",
+    "key_size",
+    "crc",
+    "cell_count",
+    "versions_max",
+    "data_size",
+    "oldest",
+    "latest_server",
+)
 
 
 class RecordKind:
@@ -50,7 +65,8 @@ class RecordKind:
 _KINDS: Final = frozenset((RecordKind.ROW, RecordKind.WIDE, RecordKind.SEGMENT))
 
 
-class Header(NamedTuple):
+@final
+class Header:
     """The decoded header. Sizes in bytes as capacity units count them, versions in milliseconds.
 
     `key_length`: bytes of the primary key section, 0 in segments. `crc`: the row checksum after
@@ -59,6 +75,18 @@ class Header(NamedTuple):
     server chose in this row, so that it never chooses a smaller one.
     """
 
+    __slots__ = (
+        "cell_count",
+        "crc",
+        "data_size",
+        "flags",
+        "key_length",
+        "key_size",
+        "kind",
+        "latest_server",
+        "oldest",
+        "versions_max",
+    )
     kind: int
     flags: int
     key_length: int
@@ -69,6 +97,25 @@ class Header(NamedTuple):
     data_size: int
     oldest: int
     latest_server: int
+
+    def __init__(self, record: bytes) -> None:
+        """The first bytes of `record` taken apart. Raises: `struct.error` if it ends in them."""
+        (
+            self.kind,
+            self.flags,
+            self.key_length,
+            self.key_size,
+            self.crc,
+            self.cell_count,
+            self.versions_max,
+            self.data_size,
+            self.oldest,
+            self.latest_server,
+        ) = _fields_of(record)
+
+    def __iter__(self) -> Iterator[int]:
+        """The fields in the order of `HEADER_FIELDS`, which is that of the bytes."""
+        return iter([getattr(self, name) for name in HEADER_FIELDS])
 
 
 class Summary(NamedTuple):
@@ -90,11 +137,13 @@ def header_of(record: bytes) -> Header:
     this version does not know: a newer version wrote what it alone can read.
     """
     try:
-        header = Header._make(_HEADER.unpack_from(record))
+        header = Header(record)
     except struct.error as error:
         raise StoreDamaged(f"a record ends inside its header: {record.hex()}") from error
-    if header[0] not in _KINDS or header[1]:
-        raise StoreDamaged(f"a record of the unknown kind {header[0]} with flags {header[1]:02x}")
+    if header.kind not in _KINDS or header.flags:
+        raise StoreDamaged(
+            f"a record of the unknown kind {header.kind} with flags {header.flags:02x}"
+        )
     return header
 
 

@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 from widerow.auth.keyring import CredentialsInvalid, Keyring
 from widerow.auth.policy import InstancePolicy
@@ -34,9 +33,9 @@ class CredentialsFile:
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         """Read nothing yet."""
         assert settings.credentials is not None, "there is no file to look at"
-        self._path: Final = Path(settings.credentials)
-        self._instances: Final = _instances(settings)
-        self._metrics: Final = metrics
+        self._path = Path(settings.credentials)
+        self._instances = _instances(settings)
+        self._metrics = metrics
         self._seen: bytes | None = None
         self._failed = ""
 

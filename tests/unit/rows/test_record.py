@@ -14,7 +14,6 @@ from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.record import (
     EMPTY,
     HEADER_BYTES,
-    Header,
     RecordKind,
     Summary,
     encode_row,
@@ -106,7 +105,7 @@ def test_row_records_say_what_they_hold(given_items: Items, key_size: int, lates
     section, crc = encode_key_section(KEY)
     record = encode_row(section, crc, key_size, wires(cells), summarize(cells), latest)
     head = (RecordKind.ROW, 0, len(section), key_size, crc)
-    assert header_of(record) == Header(*head, *summarize(cells), latest)
+    assert tuple(header_of(record)) == (*head, *summarize(cells), latest)
     assert record[HEADER_BYTES:] == join_row(section, crc, wires(cells))
 
 
@@ -115,7 +114,7 @@ def test_segment_records_say_what_they_hold(given_items: Items) -> None:
     cells = stored(given_items)
     record = encode_segment(cells)
     crc = crc8(bytes(cell.wire[-1] for cell in cells))
-    assert header_of(record) == Header(RecordKind.SEGMENT, 0, 0, 0, crc, *summarize(cells), 0)
+    assert tuple(header_of(record)) == (RecordKind.SEGMENT, 0, 0, 0, crc, *summarize(cells), 0)
     assert record[HEADER_BYTES:] == b"".join(wires(cells))
 
 
@@ -123,7 +122,7 @@ def test_wide_roots_hold_the_key_section_only() -> None:
     section, crc = encode_key_section(KEY)
     summary = Summary(100_000, 3, 2**40, 17)
     record = encode_wide_root(section, crc, 21, summary, 99)
-    assert header_of(record) == Header(RecordKind.WIDE, 0, len(section), 21, crc, *summary, 99)
+    assert tuple(header_of(record)) == (RecordKind.WIDE, 0, len(section), 21, crc, *summary, 99)
     assert record[HEADER_BYTES:] == section
 
 

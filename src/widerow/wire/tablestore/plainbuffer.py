@@ -262,9 +262,9 @@ class _Name:
     __slots__ = ("crc", "size", "text")
 
     def __init__(self, text: str, crc: int, size: int) -> None:
-        self.text: Final = text
-        self.crc: Final = crc
-        self.size: Final = size
+        self.text = text
+        self.crc = crc
+        self.size = size
 
 
 _NAMES: Final[dict[bytes, _Name]] = {}
