@@ -2,7 +2,7 @@
 
 import threading
 from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from widerow.limits import GROUP_WRITES_MAX
 from widerow.storage.interface import Outcome, Store, Write
@@ -24,7 +24,7 @@ class Committer:
 
     def __init__(self, store: Store) -> None:
         """Nothing waiting."""
-        self._store: Final = store
+        self._store = store
         self._leading = threading.Lock()
         self._waiting: deque[_Waiting] = deque()
 
