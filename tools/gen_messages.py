@@ -28,6 +28,7 @@ _SCALARS: Final = {
     FieldDescriptorProto.TYPE_ENUM: "int",
     FieldDescriptorProto.TYPE_INT32: "int",
     FieldDescriptorProto.TYPE_INT64: "int",
+    FieldDescriptorProto.TYPE_SINT64: "int",
     FieldDescriptorProto.TYPE_STRING: "str",
 }
 _STUB_HEAD: Final = """\
@@ -62,6 +63,8 @@ def stub(descriptors: FileDescriptorSet) -> str:
 
 def _message_lines(message: DescriptorProto) -> Iterator[str]:
     yield f"class {message.name}(Message):"
+    for nested in message.nested_type:
+        yield from (f"    {line}" if line else line for line in _message_lines(nested))
     if not message.field:
         yield "    def __init__(self) -> None: ..."
         yield ""

@@ -18,6 +18,7 @@ MAX_VERSION_OFFSET_MAX: Final = INT64_MAX // 1_000_000  # seconds (§1.6)
 THROUGHPUT_CHANGE_SECONDS: Final = 120  # between two changes (§2.4)
 PARTITIONS_MAX: Final = 10  # pre-split of CreateTable (§2.1)
 SPLIT_BYTES_MAX: Final = 64  # one bound of the pre-split (§2.1)
+SPLIT_UNIT_BYTES: Final = 100 * 1024 * 1024  # of split sizes where a request names none (§6)
 SPLIT_UNIT_BYTES_MIN: Final = 1024 * 1024  # (§6)
 STREAM_HOURS_MAX: Final = 168  # (§17)
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate
+from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
 from widerow.errors import WiderowError
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 
@@ -29,6 +30,7 @@ app: Final = typer.Typer(
 )
 
 app.add_typer(keys_app, name="keys")
+app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
 app.add_typer(advise_app, name="advise")
 app.command(epilog=SIMULATE_EXAMPLES)(simulate)
 

@@ -7,7 +7,7 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
@@ -15,7 +15,9 @@ from widerow.engine.capacity import change_bytes, units
 from widerow.engine.catalog import Catalog
 from widerow.engine.expiry import check_versions, live_from
 from widerow.engine.partitions.balance import Partitions
+from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.partitions.table_load import END
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
@@ -58,6 +60,7 @@ from widerow.model.condition import RowExpectation
 from widerow.model.requests import (
     BatchGet,
     BatchWrite,
+    ComputeSplitPoints,
     CreateTable,
     GetRange,
     GetRow,
@@ -65,6 +68,7 @@ from widerow.model.requests import (
     RowOutcome,
     RowRead,
     RowWritten,
+    SplitPoints,
     TableGet,
     UpdateTable,
 )
@@ -161,6 +165,24 @@ class Engine:
     def describe_table(self, instance: str, table: str) -> Table:
         """DescribeTable (semantics §2.3)."""
         return self._table(instance, table)
+
+    def compute_split_points(self, instance: str, request: ComputeSplitPoints) -> SplitPoints:
+        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6)."""
+        if request.split_bytes <= 0:
+            raise InvalidRequest(Rule.SPLIT_SIZE)
+        if request.limit is not None and request.limit <= 0:
+            raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
+        table = self._table(instance, request.table)
+        sizes = self.partitions.load_of(table).sizes
+        snapshot = self.store.snapshot()
+        points = find_split_points(snapshot, table, sizes, request.split_bytes, request.limit)
+        return SplitPoints(table, points, find_locations(table, points))
+
+    def describe_partitions(
+        self, instance: str, table: str, *, history: bool = False
+    ) -> dict[str, Any]:
+        """What is known of a table's partitions (docs/operating/partitions.md)."""
+        return describe(self.partitions, self._table(instance, table), history=history)
 
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
         """UpdateTable: the table as it is afterwards (semantics §2.4)."""

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from widerow.errors import WiderowError
 from widerow.model.row import PrimaryKey, RowChange
-from widerow.model.schema import DefinedColumn, Encryption, KeyColumn
+from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table
 from widerow.model.selection import Resume, RowRange, Selection
 from widerow.model.values import KeyInput
 
 __all__ = [
     "BatchGet",
     "BatchWrite",
+    "ComputeSplitPoints",
     "CreateTable",
     "GetRange",
     "GetRow",
@@ -26,6 +27,7 @@ __all__ = [
     "RowOutcome",
     "RowRead",
     "RowWritten",
+    "SplitPoints",
     "StreamChange",
     "TableGet",
     "TableWrite",
@@ -131,6 +133,27 @@ class UpdateTable:
     throughput: ThroughputChange | None = None
     options: OptionsChange | None = None
     stream: StreamChange | None = None
+
+
+class ComputeSplitPoints(NamedTuple):
+    """ComputeSplitPointsBySize: cut a table into parts of about `split_bytes` (semantics §6)."""
+
+    table: str
+    split_bytes: int
+    limit: int | None = None
+
+
+class SplitPoints(NamedTuple):
+    """Where to cut: encoded partition keys, ascending; and where each part lies, run by run."""
+
+    table: Table
+    points: tuple[bytes, ...]
+    locations: tuple[tuple[str, int], ...]
+
+    @property
+    def read_units(self) -> int:
+        """One for each part (semantics §9)."""
+        return len(self.points) + 1
 
 
 class RowRead(NamedTuple):

@@ -32,7 +32,13 @@ from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes, text
 from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
-from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, Operation, operation
+from widerow.wire.tablestore.operations.table import (
+    OPERATIONS,
+    OWN,
+    UNSUPPORTED,
+    Operation,
+    operation,
+)
 
 __all__ = ["Dispatcher", "Identity", "RequestIds"]
 
@@ -114,7 +120,7 @@ class Dispatcher:
         self._clock = clock
         self._metrics = metrics
         self._ids = RequestIds(entropy)
-        self._routes = _routes(OPERATIONS)
+        self._routes = _routes({**OPERATIONS, **OWN})
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
@@ -147,7 +153,7 @@ class Dispatcher:
             if page is not None:
                 return self._counted(request, target[1:], page)
         action = _action_of(target)
-        known = action in OPERATIONS or action in UNSUPPORTED
+        known = action in OPERATIONS or action in OWN or action in UNSUPPORTED
         if request.method in (b"GET", b"HEAD") and not known:
             words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
             return self._counted(request, _NO_ACTION, text(404, words))

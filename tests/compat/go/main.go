@@ -32,6 +32,7 @@ var scenarios = map[string]scenario{
 	"batch write":     batchWrite,
 	"atomic batch":    atomicBatch,
 	"ranges":          ranges,
+	"split points":    splitPoints,
 	"long range":      longRange,
 	"filters":         filters,
 	"errors":          errors,

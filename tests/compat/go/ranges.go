@@ -37,6 +37,39 @@ func ranges(client *tablestore.TableStoreClient) facts {
 	}
 }
 
+// splitPoints: the SDK puts bounds and locations together and fails if their numbers differ.
+func splitPoints(client *tablestore.TableStoreClient) facts {
+	create(client, "sized", 1)
+	for n := int64(0); n < 40; n++ {
+		pk := fmt.Sprintf("k%02d", n)
+		putRow(client, withColumn(putChange("sized", key(pk, n)), "c", make([]byte, 100000)))
+	}
+	unit, limit := int64(1048576), int32(1)
+	found, err := client.ComputeSplitPointsBySize(&tablestore.ComputeSplitPointsBySizeRequest{
+		TableName: "sized", SplitSize: 1, SplitSizeUnitInByte: &unit})
+	must(err)
+	halves, err := client.ComputeSplitPointsBySize(&tablestore.ComputeSplitPointsBySizeRequest{
+		TableName: "sized", SplitSize: 1, SplitSizeUnitInByte: &unit, SplitPointLimit: &limit})
+	must(err)
+	_, none := client.ComputeSplitPointsBySize(
+		&tablestore.ComputeSplitPointsBySizeRequest{TableName: "sized"})
+	_, missing := client.ComputeSplitPointsBySize(
+		&tablestore.ComputeSplitPointsBySizeRequest{TableName: "nothing", SplitSize: 1})
+	bounds, places := list{}, map[string]bool{}
+	for _, split := range found.Splits {
+		bounds = append(bounds, split.LowerBound.PrimaryKeys[0].Value)
+		places[split.Location] = true
+	}
+	return facts{
+		"columns": len(found.SchemaEntry),
+		"bounds":  bounds[1:],
+		"places":  len(places),
+		"halves":  len(halves.Splits),
+		"none":    refusal(none),
+		"missing": refusal(missing),
+	}
+}
+
 // longRange: more rows than one answer carries, so that the second begins where the first ended.
 func longRange(client *tablestore.TableStoreClient) facts {
 	create(client, "long", 1)

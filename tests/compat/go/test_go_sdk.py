@@ -125,6 +125,15 @@ def test_defined_columns_come_and_go(go: Go) -> None:
     }
 
 
+def test_split_points_are_keys_and_parts_have_places(go: Go) -> None:
+    # semantics §6: 40 rows of 100 kB are about four parts of a mebibyte
+    facts = go("split points")
+    assert facts["bounds"] == ["k10", "k20", "k30"]
+    assert (facts["columns"], facts["places"], facts["halves"]) == (2, 1, 2)
+    assert facts["none"] == invalid("The split_size should be greater than 0.")
+    assert facts["missing"] == NO_TABLE
+
+
 # --- rows (semantics §4, §5) -----------------------------------------------------------------
 
 

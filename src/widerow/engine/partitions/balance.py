@@ -147,7 +147,7 @@ class Partitions:
         if table is None:
             return None
         if load is None:
-            load = self._loads[table_id] = self._read(table)
+            load = self._loads.setdefault(table_id, self._read(table))
             self._grown.add(table_id)
         if load.follow(table.splits):
             self._grown.add(table_id)
@@ -174,7 +174,7 @@ class Partitions:
             writes = self._look(now)
             if writes:
                 return Plan(tuple(writes), failing)
-        if self._walked():
+        if self.learn_sizes():
             return Plan((), failing)
         if now - self._flushed >= FLUSH_SECONDS:
             return self.flush()
@@ -247,8 +247,8 @@ class Partitions:
             del self._loads[table_id]
             self._reports.pop(table_id, None)
 
-    def _walked(self) -> bool:
-        """One step of learning sizes; whether there was one to make."""
+    def learn_sizes(self) -> bool:
+        """Read a few hundred records where it is not known what lies where; False: nowhere."""
         if self._walk is None:
             self._walk = next(self._walks(), None)
         if self._walk is None:

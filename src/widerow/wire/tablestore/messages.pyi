@@ -352,6 +352,48 @@ class DescribeTableResponse(Message):
         creation_time: int | None = ...,
     ) -> None: ...
 
+class ComputeSplitPointsBySizeRequest(Message):
+    table_name: str
+    split_size: int
+    split_size_unit_in_byte: int
+    split_point_limit: int
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        split_size: int | None = ...,
+        split_size_unit_in_byte: int | None = ...,
+        split_point_limit: int | None = ...,
+    ) -> None: ...
+
+class ComputeSplitPointsBySizeResponse(Message):
+    class SplitLocation(Message):
+        location: str
+        repeat: int
+        def __init__(
+            self,
+            *,
+            location: str | None = ...,
+            repeat: int | None = ...,
+        ) -> None: ...
+
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
+    @property
+    def schema(self) -> RepeatedCompositeFieldContainer[PrimaryKeySchema]: ...
+    @property
+    def split_points(self) -> RepeatedScalarFieldContainer[bytes]: ...
+    @property
+    def locations(self) -> RepeatedCompositeFieldContainer[SplitLocation]: ...
+    def __init__(
+        self,
+        *,
+        consumed: ConsumedCapacity | None = ...,
+        schema: Iterable[PrimaryKeySchema] | None = ...,
+        split_points: Iterable[bytes] | None = ...,
+        locations: Iterable[SplitLocation] | None = ...,
+    ) -> None: ...
+
 class UpdateTableRequest(Message):
     table_name: str
     @property

@@ -1,5 +1,6 @@
 """What the table actions share: schemas, options, throughput, streams (semantics §2)."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, Unsupported
@@ -14,6 +15,7 @@ from widerow.wire.tablestore.plainbuffer import encode_primary_key
 
 __all__ = [
     "defined_column",
+    "describe_bounds",
     "describe_encryption",
     "describe_meta",
     "describe_options",
@@ -167,6 +169,11 @@ def describe_encryption(sent: Encryption) -> messages.SSEDetails:
 
 def describe_splits(table: Table) -> list[bytes]:
     """The bounds between partitions, as primary keys of the partition key column alone."""
+    return describe_bounds(table, table.splits)
+
+
+def describe_bounds(table: Table, bounds: Iterable[bytes]) -> list[bytes]:
+    """Encoded partition keys as primary keys: the infinite columns behind them are left out."""
     first = table.key_columns[0]
-    values = [decode_key_value(bound, 0, first.type)[0] for bound in table.splits]
+    values = [decode_key_value(bound, 0, first.type)[0] for bound in bounds]
     return [encode_primary_key(*encode_key_section([(first.name, value)])) for value in values]

@@ -1,7 +1,7 @@
 """The actions by their names: what drives dispatch, permissions, metrics and documents.
 
-An action is the path of a request without its slash. A name that stands in neither table is no
-action of the protocol.
+An action is the path of a request without its slash. A name that stands in no table is no action of
+the protocol, and none of ours.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +14,7 @@ from widerow.wire.tablestore.operations import (
     add_defined_column,
     batch_get_row,
     batch_write_row,
+    compute_split_points_by_size,
     create_table,
     delete_defined_column,
     delete_row,
@@ -25,10 +26,11 @@ from widerow.wire.tablestore.operations import (
     put_row,
     update_row,
     update_table,
+    widerow_partitions,
 )
 from widerow.wire.tablestore.operations.units import batch_units, read_units, row_units
 
-__all__ = ["OPERATIONS", "UNSUPPORTED", "Operation", "Permission", "operation"]
+__all__ = ["OPERATIONS", "OWN", "UNSUPPORTED", "Operation", "Permission", "operation"]
 
 Permission = Literal["read", "write", "manage"]
 
@@ -87,6 +89,13 @@ _ALL: Final = (
     _served("DeleteTable", "manage", delete_table, writes=True),
     _served("AddDefinedColumn", "manage", add_defined_column, writes=True),
     _served("DeleteDefinedColumn", "manage", delete_defined_column, writes=True),
+    _served(
+        "ComputeSplitPointsBySize",
+        "read",
+        compute_split_points_by_size,
+        consumed=read_units,
+        lengthy=compute_split_points_by_size.is_lengthy,
+    ),
     _served("GetRow", "read", get_row, consumed=read_units),
     _served("BatchGetRow", "read", batch_get_row, consumed=batch_units),
     _served("GetRange", "read", get_range, consumed=read_units, lengthy=get_range.is_lengthy),
@@ -106,6 +115,11 @@ _ALL: Final = (
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({entry.name: entry for entry in _ALL})
 """Every action that is served."""
 
+OWN: Final[Mapping[str, Operation]] = MappingProxyType(
+    {entry.name: entry for entry in (_served("WiderowPartitions", "read", widerow_partitions),)}
+)
+"""Actions beside the protocol, for our own commands."""
+
 UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
     {
         action: feature
@@ -113,7 +127,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
             "loading and unloading of tables": "LoadTable UnloadTable",
             "secondary indexes": "CreateIndex DropIndex",
             "local transactions": "StartLocalTransaction CommitTransaction AbortTransaction",
-            "split points": "ComputeSplitPointsBySize",
             "bulk import and export": "BulkImport BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
@@ -156,7 +169,7 @@ def operation(name: str) -> Operation:
     Raises `Unsupported`: FEATURE_UNSUPPORTED for the protocol's other actions, ACTION_UNKNOWN for
     any other name.
     """
-    found = OPERATIONS.get(name)
+    found = OPERATIONS.get(name) or OWN.get(name)
     if found is not None:
         return found
     feature = UNSUPPORTED.get(name)

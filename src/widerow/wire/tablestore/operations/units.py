@@ -1,13 +1,13 @@
 """What an answer says was consumed, as (read, write) capacity units (semantics §9)."""
 
-from widerow.model.requests import RangePage, RowRead, RowWritten
+from widerow.model.requests import RangePage, RowRead, RowWritten, SplitPoints
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 
 __all__ = ["batch_units", "read_units", "row_units"]
 
 
-def read_units(result: RowRead | RangePage) -> tuple[int, int]:
-    """Of a row or of a page read."""
+def read_units(result: RowRead | RangePage | SplitPoints) -> tuple[int, int]:
+    """Of a row, a page or split points read."""
     return result.read_units, 0
 
 

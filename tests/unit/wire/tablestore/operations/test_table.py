@@ -25,6 +25,7 @@ SERVED = {
     "DeleteTable": ("manage", True, "delete_table"),
     "AddDefinedColumn": ("manage", True, "add_defined_columns"),
     "DeleteDefinedColumn": ("manage", True, "delete_defined_columns"),
+    "ComputeSplitPointsBySize": ("read", False, "compute_split_points"),
     "GetRow": ("read", False, "get_row"),
     "BatchGetRow": ("read", False, "batch_get_row"),
     "GetRange": ("read", False, "get_range"),

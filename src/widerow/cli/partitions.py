@@ -1,0 +1,213 @@
+"""`widerow partitions`: the partitions of a table, what they carry and what no split can help.
+
+Of a running server by a signed request, of a store that nobody has open by reading it.
+"""
+
+import json
+import sys
+import urllib.error
+import urllib.request
+from base64 import b64encode
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import md5
+from pathlib import Path
+from typing import Annotated, Any, Final
+from urllib.parse import urlsplit
+
+import typer
+
+from widerow.cli.flags import JSON, Flag, with_flags
+from widerow.errors import StoreLocked, WiderowError
+from widerow.server.system import SystemClock, SystemEntropy
+
+__all__ = ["PARTITIONS_EXAMPLES", "PartitionsUnknown", "fetch", "partitions"]
+
+Json = dict[str, Any]
+
+PARTITIONS_EXAMPLES: Final = """Examples:
+
+`widerow partitions purchases` — of the server at 127.0.0.1:8087, instance widerow
+
+`widerow partitions purchases --endpoint http://db:8087 --instance shop --json`
+
+`widerow partitions purchases --path /srv/widerow` — of a store that no server has open
+"""
+_TIMEOUT_SECONDS: Final = 30.0
+_BAR: Final = 20  # characters for all of the load
+
+
+class PartitionsUnknown(WiderowError):
+    """What was asked for could not be found out; the message says why."""
+
+
+@with_flags(
+    Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
+    Flag("instance", str, "The instance of the table.", "NAME", "widerow"),
+    Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
+    Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
+    Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
+    Flag("history", bool, "With the load of the last hours, in JSON.", default=False),
+    JSON,
+)
+def partitions(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],
+    **flags: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Show the partitions of a table: ranges, sizes, load, and keys that no split can help."""
+    found = fetch(table, flags)
+    if flags["as_json"] or flags["history"]:
+        sys.stdout.write(json.dumps(found) + "\n")
+    else:
+        _print(found)
+
+
+def fetch(table: str, flags: Mapping[str, Any]) -> Json:
+    """What is known of a table's partitions (docs/operating/partitions.md names the fields).
+
+    `flags`: those of `widerow partitions`. Raises: `PartitionsUnknown`, and `WiderowError` where a
+    store cannot be opened.
+    """
+    if flags["path"] is not None:
+        return _read(Path(flags["path"]), flags["instance"], table, history=flags["history"])
+    return _ask(table, flags)
+
+
+# --- a running server --------------------------------------------------------------------------
+
+
+def _ask(table: str, flags: Mapping[str, Any]) -> Json:
+    body = json.dumps({"table": table, "history": flags["history"]}).encode()
+    endpoint = flags["endpoint"].rstrip("/")
+    if urlsplit(endpoint).scheme not in ("http", "https"):
+        raise PartitionsUnknown(f"{endpoint} is no endpoint; give http://HOST:PORT")
+    request = urllib.request.Request(  # noqa: S310  # http or https, seen to above
+        f"{endpoint}/WiderowPartitions", body, _signed(body, flags), method="POST"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310  # same
+            found: Json = json.load(answer)
+            return found
+    except urllib.error.HTTPError as error:
+        raise PartitionsUnknown(_refusal(error)) from error
+    except (OSError, ValueError) as error:
+        raise PartitionsUnknown(
+            f"no widerow answers at {endpoint} ({error}); name it with --endpoint, or a store that "
+            "no server has open with --path"
+        ) from error
+
+
+def _signed(body: bytes, flags: Mapping[str, Any]) -> dict[str, str]:
+    """The headers of a request, as the protocol's clients sign them (wire §1.3)."""
+    from widerow.auth.signing import (  # noqa: PLC0415  # only to ask a server
+        SIGNATURE_V2,
+        Mac,
+        canonical_request,
+    )
+
+    now = datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC)
+    headers = {
+        "x-ots-date": f"{now:%Y-%m-%dT%H:%M:%S.000Z}",
+        "x-ots-apiversion": "2015-12-31",
+        "x-ots-accesskeyid": flags["access_key_id"],
+        "x-ots-instancename": flags["instance"],
+        "x-ots-contentmd5": b64encode(md5(body, usedforsecurity=False).digest()).decode(),
+    }
+    mac = Mac(flags["access_key_secret"].encode(), "sha1")
+    signature = mac.sign(canonical_request("/WiderowPartitions", headers)).decode()
+    return {**headers, SIGNATURE_V2: signature, "content-type": "application/json"}
+
+
+def _refusal(error: urllib.error.HTTPError) -> str:
+    from google.protobuf.message import DecodeError  # noqa: PLC0415  # only when refused
+
+    from widerow.wire.tablestore.messages import Error  # noqa: PLC0415  # same
+
+    try:
+        told = Error.FromString(error.read())
+    except DecodeError:
+        return f"the server answered {error.code}; is it a widerow of this version?"
+    hint = error.headers.get("x-widerow-hint")
+    return f"{told.code}: {told.message}" + (f" ({hint})" if hint else "")
+
+
+# --- a store that nobody has open --------------------------------------------------------------
+
+
+def _read(directory: Path, instance: str, table: str, *, history: bool) -> Json:
+    from widerow.engine.engine import Engine  # noqa: PLC0415  # only to read a store
+    from widerow.storage.opener import open_store  # noqa: PLC0415  # same
+
+    if not (directory / "CURRENT").is_file():
+        raise PartitionsUnknown(f"there is no store at {directory}")
+    try:
+        store = open_store(f"rocksdb:{directory}")
+    except StoreLocked as error:
+        raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
+    with store:
+        engine = Engine(store, SystemClock(), SystemEntropy())
+        engine.partitions.load_of(engine.describe_table(instance, table))
+        while engine.partitions.learn_sizes():
+            pass
+        return engine.describe_partitions(instance, table, history=history)
+
+
+# --- showing -----------------------------------------------------------------------------------
+
+
+def _print(found: Json) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    rows = found["partitions"]
+    name = f"{found['instance']}/{found['table']}"
+    shown = Table(title=Text(f"{name}: {len(rows)} partition{'s' if len(rows) > 1 else ''}"))
+    shown.add_column(f"{found['key']['name']} from")
+    for heading in ("rows", "size", "read/s", "write/s"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    shown.add_column("load", no_wrap=True)
+    shown.add_column("hottest key", no_wrap=True)
+    for row in rows:
+        hottest = row["top_keys"][:1]
+        shown.add_row(
+            Text(_bound(row["start"])),
+            f"{row['rows']:,}",
+            _size(row["bytes"]),
+            f"{row['read_units_per_second']:,.1f}",
+            f"{row['write_units_per_second']:,.1f}",
+            _bar(row["share"]),
+            f"{hottest[0]['share']:.0%} {hottest[0]['hash']}" if hottest else "",
+        )
+    console = Console()
+    console.print(shown)
+    for kind in ("read", "write"):
+        reserved, consumed = found["reserved"][kind], found["consumed"][kind]
+        more = found["additional"][kind]
+        console.print(
+            f"{kind} units: {consumed:,} consumed, {more:,.0f} of them above {reserved}/s"
+        )
+    for report in found["reports"]:
+        words = (
+            f"{report['reason']}: {report['words']}; {report['remedy']}. Key {report['key_hash']}"
+        )
+        console.print(Text(words, style="yellow"))
+
+
+def _bound(value: int | str | dict[str, str] | None) -> str:
+    if value is None:
+        return "INF_MIN"
+    return value["binary"] if isinstance(value, dict) else str(value)
+
+
+def _size(size: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} TiB"
+
+
+def _bar(share: float) -> str:
+    full, part = divmod(round(share * _BAR * 8), 8)
+    return f"{share:4.0%} " + "█" * full + (" ▏▎▍▌▋▊▉"[part] if part else "")

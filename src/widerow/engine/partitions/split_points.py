@@ -1,0 +1,65 @@
+"""ComputeSplitPointsBySize: where to cut a table into parts of a size (semantics §6)."""
+
+import hashlib
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Final
+
+from widerow.engine.partitions.sizes import Piece, SizeMap
+from widerow.engine.partitions.walk import Walk
+from widerow.model.schema import Table
+from widerow.storage.interface import Reader
+
+__all__ = ["find_locations", "find_split_points"]
+
+WALKED_BYTES_MAX: Final = 32 * 1024 * 1024  # a table up to this size is read through
+WALKED_ROWS_MAX: Final = 100_000  # and of this many rows; about a tenth of a second
+_PARTS: Final = 8  # pieces to a part: a part is too large by at most one of them
+
+
+def find_split_points(
+    reader: Reader, table: Table, sizes: SizeMap, split_bytes: int, limit: int | None
+) -> tuple[bytes, ...]:
+    """Partition key values, ascending, between which lie about `split_bytes` each.
+
+    A small table is read through for it, within bounds; of a large one the pieces are known, each
+    a five hundredth of it or 1 MiB, and parts are made of whole pieces. A partition key value is
+    never divided. At most `limit` points: parts are larger then.
+    """
+    pieces = _pieces(reader, table, sizes, split_bytes)
+    if limit is not None:
+        total = sum(piece.size for piece in pieces)
+        split_bytes = max(split_bytes, -(-total // (limit + 1)))
+    points = tuple(_cuts(pieces, split_bytes))
+    return points if limit is None else points[:limit]
+
+
+def _pieces(reader: Reader, table: Table, sizes: SizeMap, split_bytes: int) -> Sequence[Piece]:
+    known = list(sizes.pieces)
+    if sizes.size > WALKED_BYTES_MAX:
+        return known
+    walk = Walk(table, b"", None, split_bytes // _PARTS)
+    return walk.found if walk.step(reader, WALKED_ROWS_MAX) else known
+
+
+def _cuts(pieces: Iterable[Piece], split_bytes: int) -> Iterable[bytes]:
+    held = 0
+    for piece in pieces:
+        if held and held + piece.size > split_bytes:
+            yield piece.key
+            held = 0
+        held += piece.size
+
+
+def find_locations(table: Table, points: Iterable[bytes]) -> tuple[tuple[str, int], ...]:
+    """Which partition each part begins in, as a name of 32 characters, run by run."""
+    starts = (b"", *table.splits)
+    begins = (bisect_right(table.splits, point) for point in (b"", *points))
+    return tuple(
+        (_location(table, starts[index]), len(list(run))) for index, run in groupby(begins)
+    )
+
+
+def _location(table: Table, start: bytes) -> str:
+    return hashlib.sha256(b"%d %b" % (table.id, start)).hexdigest()[:32]
