@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from widerow.server.admission import Admission
 
-__all__ = ["Histogram", "Metrics", "render_metrics", "resident_bytes"]
+__all__ = ["Histogram", "Metrics", "family", "render_metrics", "resident_bytes"]
 
 # A read in memory takes 0.1 ms, a lone sync 0.3 ms, a full group 3 ms; beyond a second is trouble.
 _BOUNDS: Final = tuple(
@@ -104,39 +104,41 @@ def render_metrics(
     waiting: int,
     store: Mapping[str, int],
     reclaimed: Mapping[str, int],
+    partitions: Iterable[str] = (),
 ) -> bytes:
     """The page that Prometheus reads.
 
     `waiting`: plans in the writer's queue. `store`: counters and sizes of the store, by name;
-    `reclaimed`: what the engine's sweep has given back, by name.
+    `reclaimed`: what the engine's sweep has given back, by name; `partitions`: lines of theirs.
     """
     lines = [
-        *_family("requests_total", "counter", "Requests answered, by action and error code."),
+        *family("requests_total", "counter", "Requests answered, by action and error code."),
         *(
             f'widerow_requests_total{{action="{action}",code="{code}"}} {count}'
             for (action, code), count in sorted(metrics.requests.items())
         ),
-        *_family("request_seconds", "histogram", "From the last byte read to the answer written."),
+        *family("request_seconds", "histogram", "From the last byte read to the answer written."),
     ]
     for action, histogram in sorted(metrics.seconds.items()):
         lines += _histogram("request_seconds", histogram, f'action="{action}"')
-    lines += _family("capacity_units_total", "counter", "Capacity units consumed, by action.")
+    lines += family("capacity_units_total", "counter", "Capacity units consumed, by action.")
     for kind, units in (("read", metrics.read_units), ("write", metrics.write_units)):
         lines += (
             f'widerow_capacity_units_total{{action="{action}",kind="{kind}"}} {count}'
             for action, count in sorted(units.items())
         )
-    lines += _family("commit_seconds", "histogram", "Group commits: bodies, batch and sync.")
+    lines += family("commit_seconds", "histogram", "Group commits: bodies, batch and sync.")
     lines += _histogram("commit_seconds", metrics.commit_seconds, "")
     for name, kind, text, value in _singles(metrics, admission, waiting):
-        lines += [*_family(name, kind, text), f"widerow_{name} {value}"]
-    lines += _family("store", "gauge", "What the store says of itself.")
+        lines += [*family(name, kind, text), f"widerow_{name} {value}"]
+    lines += family("store", "gauge", "What the store says of itself.")
     lines += (f'widerow_store{{name="{name}"}} {value}' for name, value in sorted(store.items()))
-    lines += _family("reclaimed_total", "counter", "What cleaning up has looked at and given back.")
+    lines += family("reclaimed_total", "counter", "What cleaning up has looked at and given back.")
     lines += (
         f'widerow_reclaimed_total{{name="{name}"}} {value}'
         for name, value in sorted(reclaimed.items())
     )
+    lines += partitions
     return ("\n".join(lines) + "\n").encode()
 
 
@@ -164,7 +166,8 @@ def _singles(
     )
 
 
-def _family(name: str, kind: str, text: str) -> tuple[str, str]:
+def family(name: str, kind: str, text: str) -> tuple[str, str]:
+    """The two lines in front of the values of one name."""
     return f"# HELP widerow_{name} {text}", f"# TYPE widerow_{name} {kind}"
 
 

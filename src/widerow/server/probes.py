@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from widerow import __version__
 from widerow.server.message import Response
 from widerow.server.metrics import Metrics, render_metrics
+from widerow.server.partition_metrics import partition_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,5 +72,6 @@ class Probes:
             self._committer.waiting,
             self._engine.store.statistics(),
             asdict(self._engine.sweep.reclaimed),
+            partition_lines(self._engine),
         )
         return Response(200, _METRICS, page)

@@ -14,6 +14,7 @@ The loop is the standard one: it is there wherever Python is, and costs nothing 
 
 import asyncio
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, Self
@@ -49,20 +50,22 @@ class WiderowServer:
         clock: Clock | None = None,
         instance: str = "test",
         port: int = 0,
+        settings: Mapping[str, Any] | None = None,
     ) -> None:
         """Start nothing yet.
 
         `path`: a directory to keep the data in; in memory if not given. `clock` dates what is
         stored; a `FakeClock` at the machine's time if not given, `SystemClock()` to let it run.
         Any `instance` is served, `instance` is the one that clients are given. Port 0 is a free
-        one.
+        one. `settings`: more of what `widerow serve` can be told, by the names of
+        docs/operating/configure.md.
         """
         self.endpoint = ""
         self.instance = instance
         self.access_key_id = _DEFAULT_KEY
         self.access_key_secret = _DEFAULT_KEY
         store = "memory:" if path is None else f"rocksdb:{path}"
-        self._settings = Settings(port=port, store=store)
+        self._settings = Settings(port=port, store=store, **(settings or {}))
         self._clock = clock or FakeClock(SystemClock().now_us() // 1000)
         self._clients: list[Any] = []
         self._thread: threading.Thread | None = None

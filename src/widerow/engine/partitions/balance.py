@@ -160,7 +160,7 @@ class Partitions:
         load = TableLoad(table.asked, self._drained, self.thresholds, origin=origin, sizes=sizes)
         load.keep(RECENT_INTERVALS)
         if consumed is not None:
-            load.consumed = consumed
+            load.go_on_from(consumed)
         return load
 
     # --- working -----------------------------------------------------------------------------

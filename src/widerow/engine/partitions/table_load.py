@@ -7,7 +7,7 @@ of its own. Time is in seconds from any origin. Nothing here reads or writes a s
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from widerow.engine.partitions.histogram import Histogram
@@ -153,7 +153,7 @@ class TableLoad:
         """
         self.thresholds = thresholds or Thresholds()
         self.sizes = sizes or SizeMap()
-        self.consumed = Consumed()
+        self._consumed = Consumed()
         self.intervals: deque[Interval] = deque(maxlen=INTERVALS_MAX)
         self._parts = [_Part(b"", now)]
         self._bounds: list[bytes] = []
@@ -173,9 +173,29 @@ class TableLoad:
         return tuple(self._bounds)
 
     @property
+    def consumed(self) -> Consumed:
+        """Capacity units until now; the additional ones up to the last whole second."""
+        consumed = self._consumed
+        return replace(
+            consumed,
+            read=consumed.read + sum(part.reads for part in self._parts),
+            write=consumed.write + sum(part.writes for part in self._parts),
+        )
+
+    def go_on_from(self, consumed: Consumed) -> None:
+        """Add to what was counted before."""
+        self._consumed = replace(consumed)
+
+    @property
     def rate(self) -> float:
         """Units a second of the whole table, decayed."""
         return sum(part.rate for part in self._parts)
+
+    @property
+    def largest_share(self) -> float:
+        """The part of the table's load that its busiest partition carries; 0 without load."""
+        rate = self.rate
+        return max(part.rate for part in self._parts) / rate if rate else 0.0
 
     def note(self, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0) -> None:
         """Count a request under a partition key value. Cost: one to two microseconds.
@@ -217,7 +237,7 @@ class TableLoad:
     def _consume(self, elapsed: float, reserved: tuple[int, int]) -> None:
         reads = sum(part.reads for part in self._parts)
         writes = sum(part.writes for part in self._parts)
-        consumed = self.consumed
+        consumed = self._consumed
         consumed.read += reads
         consumed.write += writes
         consumed.additional_read += max(0.0, reads - reserved[0] * elapsed)

@@ -1,0 +1,59 @@
+"""Partitions on the page for Prometheus: a bounded number of series, and no keys."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from widerow.engine.engine import Engine
+from widerow.engine.partitions.table_load import TableLoad
+from widerow.model.schema import Table
+from widerow.server.metrics import family
+
+__all__ = ["TABLES_MAX", "partition_lines"]
+
+TABLES_MAX: Final = 50  # the busiest have series of their own; series cost the reader memory
+
+
+def partition_lines(engine: Engine) -> Iterator[str]:
+    """What is counted of partitions, table by table for the busiest fifty."""
+    partitions = engine.partitions
+    loads = sorted(partitions.loads(), key=lambda pair: (-pair[1].rate, pair[0].id))[:TABLES_MAX]
+    yield from family("partitions", "gauge", "Partitions, by table; the busiest tables only.")
+    for table, load in loads:
+        yield f"widerow_partitions{{{_label(table)}}} {len(load.bounds) + 1}"
+    yield from family("table_bytes", "gauge", "Bytes before compression, by table.")
+    for table, load in loads:
+        yield f"widerow_table_bytes{{{_label(table)}}} {load.sizes.size}"
+    yield from family("partition_share", "gauge", "The largest part of its load in one partition.")
+    for table, load in loads:
+        yield f"widerow_partition_share{{{_label(table)}}} {load.largest_share:.4f}"
+    yield from family("table_units_total", "counter", "Capacity units, by table and kind.")
+    for table, load in loads:
+        yield from _units("table_units_total", table, load)
+    yield from family("partition_changes_total", "counter", "Splits and merges, by reason.")
+    for reason, count in sorted(partitions.changes.items(), key=lambda pair: pair[0].value):
+        yield f'widerow_partition_changes_total{{reason="{reason.value}"}} {count}'
+    yield from family("partition_reports", "gauge", "Partitions that no split helps, by reason.")
+    reports = Counter(
+        report.reason for table, _ in partitions.loads() for report in partitions.reports(table)
+    )
+    for reason, count in sorted(reports.items(), key=lambda pair: pair[0].value):
+        yield f'widerow_partition_reports{{reason="{reason.value}"}} {count}'
+    yield from family("throttled_total", "counter", "Rows and pages refused for lack of reserve.")
+    yield f"widerow_throttled_total {0 if engine.throttle is None else engine.throttle.refused}"
+
+
+def _label(table: Table) -> str:
+    """Names hold letters, digits, hyphens and underscores only: nothing to escape."""
+    return f'table="{table.instance}/{table.name}"'
+
+
+def _units(name: str, table: Table, load: TableLoad) -> Iterator[str]:
+    consumed = load.consumed
+    for kind, whole, additional in (
+        ("read", consumed.read, consumed.additional_read),
+        ("write", consumed.write, consumed.additional_write),
+    ):
+        label = f'{_label(table)},kind="{kind}"'
+        yield f'widerow_{name}{{{label},part="reserved"}} {whole - additional:.0f}'
+        yield f'widerow_{name}{{{label},part="additional"}} {additional:.0f}'

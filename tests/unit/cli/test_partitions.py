@@ -1,0 +1,125 @@
+"""`widerow partitions`, of a server and of a store (docs/operating/partitions.md)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from tablestore import (
+    CapacityUnit,
+    OTSClient,
+    OTSServiceError,
+    ReservedThroughput,
+    Row,
+    TableMeta,
+    TableOptions,
+)
+from typer.testing import CliRunner
+
+from widerow.cli.main import app
+from widerow.errors import NotFound
+from widerow.testing import WiderowServer
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WiderowServer]:
+    with WiderowServer(tmp_path_factory.mktemp("store") / "data", instance="shop") as running:
+        client: OTSClient = running.client()
+        meta = TableMeta("orders", [("k", "STRING")])
+        client.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(3, 0)))
+        for name in ("a", "b", "c"):
+            client.put_row("orders", Row([("k", name)], [("v", "x" * 5000)]))
+        yield running
+
+
+def shown(*arguments: str) -> str:
+    result = CliRunner().invoke(app, ["partitions", *arguments], env={"COLUMNS": "160"})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def told(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(shown(*arguments, "--json"))
+    return found
+
+
+def test_a_server_is_asked(server: WiderowServer) -> None:
+    found = told("orders", "--endpoint", server.endpoint, "--instance", "shop")
+    assert (found["instance"], found["table"]) == ("shop", "orders")
+    assert found["key"] == {"name": "k", "type": "STRING"}
+    assert found["reserved"] == {"read": 3, "write": 0}
+    assert [(each["start"], each["end"]) for each in found["partitions"]] == [(None, None)]
+    assert "history" not in found
+
+
+def test_the_table_is_shown_with_its_load(server: WiderowServer) -> None:
+    text = shown("orders", "--endpoint", server.endpoint, "--instance", "shop")
+    assert "shop/orders: 1 partition" in text
+    assert "INF_MIN" in text
+    assert "write units:" in text
+
+
+def test_the_history_is_json(server: WiderowServer) -> None:
+    arguments = ("--endpoint", server.endpoint, "--instance", "shop", "--history")
+    assert json.loads(shown("orders", *arguments))["history"] == []
+
+
+def test_what_a_server_refuses_is_told_in_its_words(server: WiderowServer) -> None:
+    with pytest.raises(Exception, match=r"OTSObjectNotExist: .*Create the table"):
+        shown("nothing", "--endpoint", server.endpoint, "--instance", "shop")
+    with pytest.raises(Exception, match="OTSAuthFailed"):
+        shown("orders", "--endpoint", server.endpoint, "--access-key-secret", "wrong")
+
+
+def test_where_nobody_answers_it_says_what_to_do() -> None:
+    with pytest.raises(Exception, match=r"no widerow answers at .*--endpoint.*--path"):
+        shown("orders", "--endpoint", "http://127.0.0.1:1")
+    with pytest.raises(Exception, match="is no endpoint"):
+        shown("orders", "--endpoint", "file:///etc/passwd")
+    with pytest.raises(Exception, match="there is no store at"):
+        shown("orders", "--path", "nowhere")
+
+
+def test_a_store_is_read_when_no_server_has_it(tmp_path: Path) -> None:
+    path = tmp_path / "data"
+    with WiderowServer(path) as running:
+        client: OTSClient = running.client()
+        meta = TableMeta("t", [("k", "INTEGER")])
+        client.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 0)))
+        for number in range(5):
+            client.put_row("t", Row([("k", number)], [("v", "x" * 5000)]))
+        with pytest.raises(Exception, match="ask the server that has it"):
+            told("t", "--path", str(path), "--instance", "test")
+    found = told("t", "--path", str(path), "--instance", "test")
+    assert found["rows"] == 5
+    assert 25_000 < found["bytes"] < 26_000
+    assert found["consumed"] == {"read": 0, "write": 10}
+    with pytest.raises(NotFound):
+        told("t", "--path", str(path))
+
+
+def test_metrics_are_bounded_and_show_no_keys(server: WiderowServer) -> None:
+    with urlopen(f"{server.endpoint}/metrics") as answer:  # noqa: S310  # our own server
+        page = answer.read().decode()
+    assert 'widerow_partitions{table="shop/orders"} 1' in page
+    assert "widerow_throttled_total 0" in page
+
+
+def test_a_reserve_is_enforced_over_the_wire() -> None:
+    with WiderowServer(settings={"enforce_throughput": True}) as running:
+        client: OTSClient = running.client()
+        meta = TableMeta("t", [("k", "INTEGER")])
+        client.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 5)))
+        for number in range(5):
+            client.put_row("t", Row([("k", number)], [("v", 1)]))
+        with pytest.raises(OTSServiceError) as caught:
+            client.put_row("t", Row([("k", 5)], [("v", 1)]))
+        assert caught.value.get_http_status() == 403
+        assert caught.value.get_error_code() == "OTSNotEnoughCapacityUnit"
+        assert caught.value.get_error_message() == "Remaining capacity unit is not enough."
+        running.clock.advance(1)
+        client.put_row("t", Row([("k", 5)], [("v", 1)]))
