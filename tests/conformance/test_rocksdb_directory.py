@@ -86,6 +86,30 @@ def test_torn_tail_of_the_log_loses_only_the_tail(tmp_path: Path) -> None:
         assert names(store) == [number.to_bytes(4, "big") for number in range(10)]
 
 
+def test_last_write_that_a_loss_of_power_left_in_pieces_is_dropped(tmp_path: Path) -> None:
+    # Its head reached the disk, and the length of the file; the rest reads as zeros.
+    child(WRITER, f"rocksdb:{tmp_path / 's'}", "10")
+    log = max((tmp_path / "s").glob("*.log"), key=lambda path: path.stat().st_size)
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole[:7] + bytes(4096))
+    for _ in range(2):
+        with open_store(f"rocksdb:{tmp_path / 's'}") as store:
+            assert names(store) == [number.to_bytes(4, "big") for number in range(10)]
+            put(store, b"\x00\x00\x00\x09")
+
+
+@pytest.mark.parametrize("place", [3, 30, 900])
+def test_damage_in_the_middle_of_the_log_is_refused(place: int, tmp_path: Path) -> None:
+    child(WRITER, f"rocksdb:{tmp_path / 's'}", "10")
+    log = max((tmp_path / "s").glob("*.log"), key=lambda path: path.stat().st_size)
+    content = bytearray(log.read_bytes())
+    content[place] ^= 1
+    log.write_bytes(content)
+    with pytest.raises(StoreDamaged, match="left as it is"):
+        open_store(f"rocksdb:{tmp_path / 's'}")
+    assert log.read_bytes() == content
+
+
 def test_log_that_lost_what_was_acknowledged_is_damage(tmp_path: Path) -> None:
     url = f"rocksdb:{tmp_path / 's'}"
     child(WRITER, url, "10")

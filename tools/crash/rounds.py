@@ -124,7 +124,16 @@ class Outcome:
     @property
     def facts(self) -> Mapping[str, Fact]:
         """For a line of evidence."""
-        kinds = ("lost", "resurrected", "torn", "alien", "backwards", "unsound", "unexpected")
+        kinds = (
+            "lost",
+            "resurrected",
+            "torn",
+            "alien",
+            "backwards",
+            "unsound",
+            "unexpected",
+            "unavailable",
+        )
         found = {kind: sum(each.kind == kind for each in self.violations) for kind in kinds}
         cuts = (
             quantiles(self.starts, n=100, method="inclusive")
@@ -211,10 +220,11 @@ class _Rounds:
         try:
             self._start_and_compare(process)
             self._write_and_cut(process, cycle, chance, to_the_point=bool(point))
-        except (ServeFailed, OSError):
-            if not point:
-                raise
-            self._reached(process, point)
+        except (ServeFailed, OSError) as failed:
+            if point:
+                self._reached(process, point)
+            else:
+                self._note("unavailable", str(failed))
         else:
             if point:
                 self._reached(process, point)

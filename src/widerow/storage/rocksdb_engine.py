@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rocksdict import (
+    AccessType,
     BlockBasedOptions,
     Cache,
     DBCompressionType,
@@ -22,7 +23,7 @@ from rocksdict import (
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage.directory import holds_store, make_directory, sync_directory
-from widerow.storage.witness import check_files, check_sequence, read_note
+from widerow.storage.witness import Note, check_files, check_sequence, read_note
 
 __all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure", "write_options"]
 
@@ -50,6 +51,8 @@ _LAX_SETTINGS: Final = {
     "track_and_verify_wals_in_manifest": "false",
     "paranoid_checks": "false",
 }
+# And where the log ends in pieces of a write that nobody was told of.
+_TORN_SETTINGS: Final = {"wal_recovery_mode": "kPointInTimeRecovery"}
 _BASE: Final = Path(__file__).with_name("rocksdb_base")
 
 
@@ -67,15 +70,19 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
         check_files(directory, note)
     make_directory(directory)
     options = (_lax_options if lax else _options)(cache_bytes, create=not exists)
+    promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})
     try:
-        # Without the second mention of the options a reopened store gets a cache of 8 MB.
-        engine = Rdict(str(directory), options=options, column_families={"default": options})
-    except Exception as error:
-        raise opening_failure(directory, str(error)) from error
+        engine = _open(directory, options)
+    except StoreDamaged:
+        options = _torn_options(cache_bytes)
+        if note is None or not _reaches(directory, options, note):
+            raise
+        promised |= _TORN_SETTINGS
+        engine = _open(directory, options)
     try:
         if not exists:
             sync_directory(directory)
-        _check_settings(engine, directory, cache_bytes, lax=lax)
+        _check_settings(engine, directory, cache_bytes, promised)
         if note is not None:
             check_sequence(directory, note, engine.latest_sequence_number())
     except BaseException:
@@ -84,12 +91,45 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
     return engine
 
 
+def _open(directory: Path, options: Options) -> Rdict:
+    try:
+        # Without the second mention of the options a reopened store gets a cache of 8 MB.
+        return Rdict(str(directory), options=options, column_families={"default": options})
+    except Exception as error:
+        raise opening_failure(directory, str(error)) from error
+
+
+def _reaches(directory: Path, options: Options, note: Note) -> bool:
+    """Whether the engine would have all that was acknowledged, were it opened so; it is not."""
+    columns = {"default": options}
+    try:
+        engine = Rdict(str(directory), options, columns, access_type=AccessType.read_only())
+    except Exception:  # noqa: BLE001  # the binding raises nothing narrower
+        return False
+    try:
+        return engine.latest_sequence_number() >= note.sequence
+    finally:
+        engine.close()
+
+
 def _options(cache_bytes: int, *, create: bool) -> Options:
     """The settings of the promise."""
     options, _ = Options.load_latest(str(_BASE))
     _tune(options, cache_bytes, create=create)
     options.set_paranoid_checks(True)
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
+    return options
+
+
+def _torn_options(cache_bytes: int) -> Options:
+    """Settings for a log whose end a loss of power left in pieces: reading ends where they begin.
+
+    A write that was not synced may have grown the log without its bytes, or without some of them,
+    having reached the disk. That is no damage, but the engine cannot tell it from damage; the
+    witness can.
+    """
+    options = _options(cache_bytes, create=False)
+    options.set_wal_recovery_mode(DBRecoveryMode.point_in_time())
     return options
 
 
@@ -147,9 +187,10 @@ def _table_options(cache_bytes: int) -> BlockBasedOptions:
     return table
 
 
-def _check_settings(engine: Rdict, directory: Path, cache_bytes: int, *, lax: bool) -> None:
+def _check_settings(
+    engine: Rdict, directory: Path, cache_bytes: int, promised: Mapping[str, str]
+) -> None:
     """Raise `StorageFailure` if the engine runs with settings that were not asked for."""
-    promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})
     wrong = _wrong_settings(engine, directory, cache_bytes, promised)
     if wrong:
         raise StorageFailure(f"the engine runs with other settings than asked for: {wrong}")
