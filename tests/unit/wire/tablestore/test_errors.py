@@ -95,7 +95,7 @@ def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
                 continue
             rule, kind = node.args[0], node.func
             is_kind = isinstance(kind, ast.Name) and kind.id in KINDS
-            if is_kind and isinstance(rule, ast.Attribute) and rule.attr in Rule.__members__:
+            if is_kind and isinstance(rule, ast.Attribute) and ast.unparse(rule.value) == "Rule":
                 facts = {keyword.arg for keyword in node.keywords if keyword.arg}
                 yield f"{path.name}:{node.lineno}", Rule[rule.attr], facts
 
