@@ -1,8 +1,7 @@
 """Writes described before they are made: for sequences and for batches (model §7)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from widerow.engine.typed.form import TableForm
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version, WriteChoice
@@ -20,8 +19,7 @@ class Target(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """One write of one row. Made by the class methods, which are named as the table's own.
 
     `abort_if_unsuccessful`: in a sequence, undo all of it when this one does not succeed.

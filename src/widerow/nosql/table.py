@@ -17,7 +17,14 @@ from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import InvalidRequest
 from widerow.model.typed.json_rows import row_from_json
-from widerow.model.typed.requests import Direction, FieldRange, ReturnRow, Version
+from widerow.model.typed.requests import (
+    Direction,
+    FieldRange,
+    OperationKind,
+    ReturnRow,
+    Version,
+    WriteChoice,
+)
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive, TypedTable
 from widerow.nosql.operation import Operation, Target
@@ -175,8 +182,9 @@ class Table:
 
         Raises: the error of the first row that is refused; those in front of it may be written.
         """
+        put = OperationKind.PUT
         return self._store.write_many(
-            Operation.put(self, row, ttl=ttl, update_ttl=update_ttl) for row in rows
+            Operation(self, WriteChoice(put, row, None, ttl, update_ttl)) for row in rows
         )
 
     # --- several rows ------------------------------------------------------------------------

@@ -17,8 +17,6 @@ __all__ = ["Generate", "prepare"]
 
 Generate = Callable[[TableForm, Field], TypedValue]
 
-_DELETES = frozenset((OperationKind.DELETE, OperationKind.DELETE_IF_VERSION))
-
 
 def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> RowWrite:
     """Check everything that needs no stored row, and pack it. Raises `InvalidRequest`.
@@ -27,7 +25,8 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> RowWrit
     """
     packed: bytes | None = None
     made: TypedValue = None
-    if choice.kind in _DELETES:
+    kind = choice.kind
+    if kind is OperationKind.DELETE or kind is OperationKind.DELETE_IF_VERSION:
         given = choice.values
         key_values = form.complete(given.key if isinstance(given, StoredRow) else given)
     else:
@@ -35,16 +34,16 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> RowWrit
         if form.generated >= 0:
             made = _generated(form, choice.values, row, generate)
         key_values = [row[position] for position in form.key_positions]
-        for value, name in zip(key_values, form.table.primary_key, strict=True):
-            if value is None:
-                raise InvalidRequest(TypedRule.KEY_MISSING, field=name)
+        if None in key_values:
+            name = form.table.primary_key[key_values.index(None)]
+            raise InvalidRequest(TypedRule.KEY_MISSING, field=name)
         packed = form.values.pack(row)
         if len(packed) > TYPED_ROW_BYTES_MAX:
             raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=TYPED_ROW_BYTES_MAX)
     shard, key = form.row_key(key_values)
     version = None if choice.version is None else choice.version.unique
     return RowWrite(
-        choice.kind,
+        kind,
         form,
         shard,
         key,

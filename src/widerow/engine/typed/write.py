@@ -1,7 +1,6 @@
 """Putting and deleting one row: every variant, as a body of a transaction (model §5, §8)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from widerow.engine.typed.form import TableForm
@@ -27,9 +26,8 @@ class Moment(NamedTuple):
     version: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class RowWrite:
-    """A checked write of one row.
+class RowWrite(NamedTuple):
+    """A checked write of one row. A tuple, because one is made for every row.
 
     `form`: the table as it was when `values` were packed in its schema; None are the values of a
     delete. `shard`: what the key begins with.
@@ -68,7 +66,6 @@ class WriteResult(NamedTuple):
 
 
 _ALLOWED: dict[OperationKind, Callable[[bytes | None, bytes | None], bool]] = {
-    OperationKind.PUT: lambda _, __: True,
     OperationKind.PUT_IF_ABSENT: lambda record, _: record is None,
     OperationKind.PUT_IF_PRESENT: lambda record, _: record is not None,
     OperationKind.PUT_IF_VERSION: lambda record, version: (
@@ -103,7 +100,7 @@ def write_row(
     previous = previous_version = None
     if write.returning is not ReturnRow.NONE and record is not None:
         previous, previous_version = _previous(write, StoredRow(form, key, record))
-    if not _ALLOWED[write.kind](record, write.version):
+    if write.kind is not OperationKind.PUT and not _ALLOWED[write.kind](record, write.version):
         return WriteResult(success=False, previous=previous, previous_version=previous_version)
     observed = observer is not None and bool(form.table.indexes)
     if write.values is None:

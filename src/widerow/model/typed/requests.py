@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from widerow.errors import InvalidRequest
 from widerow.model.typed.rules import TypedRule
@@ -51,8 +51,7 @@ _MAGIC: Final = b"\x01"
 _UNIQUE_BYTES: Final = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(NamedTuple):
     """Which write a row is of: every write makes a new one, also of the same content (model §5)."""
 
     unique: bytes
@@ -88,9 +87,8 @@ class FieldRange:
             raise InvalidRequest(TypedRule.RANGE_UNBOUNDED)
 
 
-@dataclass(frozen=True, slots=True)
-class WriteChoice:
-    """How one row is to be written.
+class WriteChoice(NamedTuple):
+    """How one row is to be written. A tuple, because one is made for every row.
 
     `values`: the row of a put, the key of a delete. `version`: of the kinds that ask for one.
     `ttl`: of inserted rows, and with `update_ttl` of replaced ones; None: the table's default.
