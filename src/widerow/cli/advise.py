@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from widerow.cli.flags import listed
+from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
 from widerow.engine.catalog import Catalog
 from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
+from widerow.keydesign.live import LiveFinding, judge_live
 from widerow.keydesign.sample import FileSource, SampleInvalid, Source
 from widerow.keydesign.sketch import Estimate
 from widerow.keydesign.table_source import WRITTEN, TableSource
@@ -32,7 +34,7 @@ _STYLES: Final = {
 
 
 def advise_keys(given: Mapping[str, Any]) -> None:
-    """Rank the columns of a file or of a table's key, as a table or as one JSON document.
+    """Rank the columns of a file or of a table's key, or judge the key of a table in use.
 
     Raises: `WiderowError` for a source or a question that does not do.
     """
@@ -40,7 +42,15 @@ def advise_keys(given: Mapping[str, Any]) -> None:
         raise SampleInvalid("give a file with --input or a table with --table, one of them")
     if given["input"] is not None:
         _advise(FileSource(Path(given["input"])), listed(given["columns"]), given)
-        return
+    elif given["path"] is not None:
+        _advise_stored(given)
+    else:
+        found = fetch(given["table"], {**given, "history": True})
+        _show_live(judge_live(found, _size(given["largest"])), as_json=given["as_json"])
+
+
+def _advise_stored(given: Mapping[str, Any]) -> None:
+    """Judge the key of a table by the rows in a store that no server has open."""
     directory = Path(given["path"])
     if not directory.is_dir():  # opening would make one
         raise SampleInvalid(f"there is no store at {directory}")
@@ -53,6 +63,25 @@ def advise_keys(given: Mapping[str, Any]) -> None:
                 has = ", ".join(source.columns)
                 raise SampleInvalid(f"{column} is not in the key of {table.name}; it has {has}")
         _advise(source, columns, {**given, "time": given["time"] or WRITTEN})
+
+
+def _show_live(found: LiveFinding, *, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(found.document(), ensure_ascii=False) + "\n")
+        return
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    style = _STYLES[found.verdict]
+    console.print(Text(f"{found.key} of {found.table} is {found.verdict.value}", style=style))
+    console.print(Text(f"{found.reason}."))
+    console.print(
+        f"{found.units:,} units in {found.seconds:,} s on {found.partitions} partitions, the "
+        f"largest of {decimal_size(found.largest_bytes)}"
+    )
+    for words in found.reports:
+        console.print(Text(words))
 
 
 def _advise(source: Source, columns: Sequence[str], given: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ keys_app: Final = _group("Build partition keys from several columns, and take th
 advise_app: Final = _group("Say which columns make good keys.")
 
 _INPUT: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE")
+_FILE: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE", None)
 _COLUMNS: Final = Flag("columns", str, "Columns of the key, in their order.", "A,B,C")
 _CONNECTOR: Final = Flag(
     "connector", str, "The character between two columns; '' for none.", "CHARACTER", ","
@@ -39,6 +40,14 @@ _OF: Final = Flag(
 _LINE_FEED: Final = Flag(
     "line_feed", bool, "Hash a line feed behind the text, as `echo … | md5sum` does.", default=False
 )
+_TABLE: Final = (
+    Flag("table", str, "A table instead: of a running server, or with --path.", "NAME", None),
+    Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
+    Flag("instance", str, "The instance of the table.", "NAME", "widerow"),
+    Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
+    Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
+    Flag("path", str, "Read the store in this directory, which no server has open.", "DIR", None),
+)
 _TIME: Final = Flag(
     "time", str, "When a row was written; without it, the rows stand in that order.", "A", None
 )
@@ -60,6 +69,12 @@ _BUILD: Final = (
     Flag("name", str, "What to call the new column.", "COLUMN", None),
     Flag(
         "output", str, "File to write, in the format of its name; else CSV on stdout.", "FILE", None
+    ),
+    Flag(
+        "spreadsheet",
+        bool,
+        "Put an apostrophe before texts that a spreadsheet would compute; else nothing is changed.",
+        default=False,
     ),
     Flag(
         "dry_run", bool, "Write nothing; show what would happen to order and ranges.", default=False
@@ -143,7 +158,9 @@ _ADVISE_EXAMPLES: Final = """Examples:
 
 `widerow advise keys --input p.csv --columns DeviceID,CardID --expected-rows 2000000000 --json`
 
-`widerow advise keys --table purchases --instance campus --path /srv/widerow`
+`widerow advise keys --table purchases --instance campus` — by the load of a running server
+
+`widerow advise keys --table purchases --path /srv/widerow` — by the rows of a store
 """
 
 
@@ -154,10 +171,8 @@ def _advise() -> None:
 
 @advise_app.command("keys", epilog=_ADVISE_EXAMPLES)
 @with_flags(
-    Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE", None),
-    Flag("table", str, "A table of a store that no server has open, instead.", "NAME", None),
-    Flag("path", str, "The directory of that store.", "DIR", "widerow-data"),
-    Flag("instance", str, "The instance of that table.", "NAME", "widerow"),
+    _FILE,
+    *_TABLE,
     Flag(
         "columns",
         str,
@@ -190,13 +205,16 @@ SIMULATE_EXAMPLES: Final = """Examples:
 `widerow simulate --nodes 4 --input p.csv --column OrderNumber --time Time --svg order.svg`
 
 `widerow simulate --nodes 8 --input p.csv --column CardID --units-per-second 20000 --json`
+
+`widerow simulate --nodes 4 --table purchases --instance campus --png load.png` — what was recorded
 """
 
 
 @with_flags(
     Flag("nodes", int, "Nodes that serve the partitions.", "NUMBER"),
-    _INPUT,
-    Flag("column", str, "The column that is the partition key.", "A"),
+    _FILE,
+    Flag("column", str, "The column of the file that is the partition key.", "A", None),
+    *_TABLE,
     _TIME,
     Flag("units_per_second", float, "Write units per second, over all keys.", "NUMBER", 4000.0),
     Flag("minutes", float, "How long the replay takes, in its own time.", "NUMBER", 60.0),
@@ -215,6 +233,6 @@ SIMULATE_EXAMPLES: Final = """Examples:
 )
 def simulate(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Replay a load on nodes: skew, splits, merges and moves over time."""
-    from widerow.cli.simulate import simulate_sample  # noqa: PLC0415  # only this command
+    from widerow.cli.simulate import simulate_load  # noqa: PLC0415  # only this command
 
-    simulate_sample(given)
+    simulate_load(given)

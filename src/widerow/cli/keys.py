@@ -20,7 +20,7 @@ from widerow.keydesign.key import (
     PartKind,
     PartValue,
 )
-from widerow.keydesign.rewrite import parse_column, splice_columns, write_records
+from widerow.keydesign.rewrite import disarmed, parse_column, splice_columns, write_records
 from widerow.keydesign.sample import FileSource, SampleInvalid, Source, accesses, key_values, kinds
 
 __all__ = ["build_keys", "parse_keys"]
@@ -46,7 +46,11 @@ def build_keys(given: Mapping[str, Any], *, hashed: str | None) -> None:
         return
     with progress_bar(f"splicing {source.name}", source.total) as progress:
         records = splice_columns(source, design, name, progress)
-        _write(records, given["output"], as_json=given["as_json"])
+        _write(
+            disarmed(records) if given["spreadsheet"] else records,
+            given["output"],
+            as_json=given["as_json"],
+        )
 
 
 def parse_keys(keys: Sequence[str], given: Mapping[str, Any]) -> None:

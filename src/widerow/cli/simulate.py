@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keydesign.heat_map import Legend, heat_map
 from widerow.keydesign.picture import write_picture
 from widerow.keydesign.replay import Replay, Script, Step, replay
 from widerow.keydesign.sample import FileSource
-from widerow.keydesign.script import ScriptInvalid, Tempo, sampled_script
+from widerow.keydesign.script import ScriptInvalid, Tempo, recorded_script, sampled_script
 from widerow.keydesign.server_rules import ServerRules
+from widerow.keys.decode import decode_key_value
+from widerow.model.values import KeyType
 
-__all__ = ["simulate_sample"]
+__all__ = ["simulate_load"]
 
 _ROWS_SHOWN: Final = 12
 _MINUTE: Final = 60
@@ -32,11 +35,21 @@ class _Subject:
     names: Mapping[bytes, str]
 
 
-def simulate_sample(given: Mapping[str, Any]) -> None:
-    """Replay the rows of a file as load on one of its columns.
+def simulate_load(given: Mapping[str, Any]) -> None:
+    """Replay the rows of a file as load on a column, or the load that a server recorded.
 
-    Raises: `WiderowError` for a file or a setting that does not do.
+    Raises: `WiderowError` for a source or a setting that does not do.
     """
+    if given["nodes"] < 1:
+        raise ScriptInvalid("--nodes is 1 or more")
+    if (given["input"] is None) == (given["table"] is None):
+        raise ScriptInvalid("give a file with --input or a table with --table, one of them")
+    _simulate(_sampled(given) if given["table"] is None else _recorded(given), given)
+
+
+def _sampled(given: Mapping[str, Any]) -> _Subject:
+    if given["column"] is None:
+        raise ScriptInvalid("name the column that is the partition key with --column")
     source = FileSource(Path(given["input"]))
     tempo = Tempo(
         given["units_per_second"],
@@ -52,12 +65,27 @@ def simulate_sample(given: Mapping[str, Any]) -> None:
         f"{tempo.units_per_second:,.0f} write units per second, on {given['nodes']} nodes"
     )
     title = f"{given['column']} as the partition key"
-    _simulate(_Subject(made.script, title, subtitle, made.names), given)
+    return _Subject(made.script, title, subtitle, made.names)
+
+
+def _recorded(given: Mapping[str, Any]) -> _Subject:
+    found = fetch(given["table"], {**given, "history": True})
+    script = recorded_script(found["history"])
+    kind = KeyType(found["key"]["type"])
+    names = {load.key: _name(load.key, kind) for load in script.loads}
+    subtitle = (
+        f"load recorded on {found['instance']}/{found['table']} in "
+        f"{script.seconds / _MINUTE:,.0f} minutes, on {given['nodes']} nodes"
+    )
+    return _Subject(script, f"{found['key']['name']} as the partition key", subtitle, names)
+
+
+def _name(key: bytes, kind: KeyType) -> str:
+    value, _ = decode_key_value(key, 0, kind)
+    return value.hex() if isinstance(value, bytes) else str(value)
 
 
 def _simulate(subject: _Subject, given: Mapping[str, Any]) -> None:
-    if given["nodes"] < 1:
-        raise ScriptInvalid("--nodes is 1 or more")
     names = subject.names
     rules = ServerRules(
         Thresholds(split_units=given["split_units"]), lambda key: names.get(key, key.hex())

@@ -17,15 +17,25 @@ from widerow.keydesign.sample import Access, Progress, Source, accesses, kinds
 from widerow.keydesign.sketch import Estimate, KeyCounts, RowSample
 from widerow.keydesign.spread import RANGES, appended_share, hot_range_share
 
-__all__ = ["Advice", "Finding", "Measures", "Question", "Verdict", "advise"]
+__all__ = [
+    "APPENDED",
+    "BAD_SHARE",
+    "ROWS_MIN",
+    "Advice",
+    "Finding",
+    "Measures",
+    "Question",
+    "Verdict",
+    "advise",
+]
 
 ROWS_MIN: Final = 1_000
 """Fewer rows say too little about their distribution."""
 
 GIGABYTE: Final = 10**9
-_BAD_SHARE: Final = 1 / 8  # of all load on one partition: eight servers are the most that help
+BAD_SHARE: Final = 1 / 8  # of all load on one partition: eight servers are the most that help
 _FAIR_SHARE: Final = 1 / 16
-_APPENDED: Final = 0.3  # three times what is even
+APPENDED: Final = 0.3  # three times what is even
 
 
 class Verdict(Enum):
@@ -235,7 +245,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (
         Verdict.BAD,
-        lambda found, _: found.top_share.value > _BAD_SHARE,
+        lambda found, _: found.top_share.value > BAD_SHARE,
         lambda found, _: (
             f"few and skewed: {found.distinct.value:,.0f} values, and {found.busiest!r} alone has "
             f"{percent(found.top_share.value)} of the rows, which no split can divide"
@@ -243,7 +253,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (
         Verdict.BAD,
-        lambda found, _: found.hot_range_share > _BAD_SHARE and found.appended_share > _APPENDED,
+        lambda found, _: found.hot_range_share > BAD_SHARE and found.appended_share > APPENDED,
         lambda found, _: (
             f"sequential: {percent(found.appended_share)} of the rows come behind nine tenths of "
             f"those before, so {percent(found.hot_range_share)} of the writes of any time meet in "
@@ -252,7 +262,7 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (
         Verdict.BAD,
-        lambda found, _: found.hot_range_share > _BAD_SHARE,
+        lambda found, _: found.hot_range_share > BAD_SHARE,
         lambda found, _: (
             f"narrow: {percent(found.hot_range_share)} of the accesses of any time meet in one of "
             f"{RANGES} ranges ({found.distinct.value:,.0f} values)"
@@ -297,7 +307,7 @@ def _cures(columns: Sequence[str], findings: Sequence[Finding]) -> Iterator[Cand
     good = {each.candidate.name for each in findings if each.verdict is Verdict.GOOD}
     for finding in findings:
         (column,) = finding.candidate.columns
-        if finding.verdict is Verdict.BAD and finding.measures.appended_share > _APPENDED:
+        if finding.verdict is Verdict.BAD and finding.measures.appended_share > APPENDED:
             yield hashed(columns, column)
         elif finding.verdict in {Verdict.BAD, Verdict.TOO_LARGE}:
             others = [name for name in columns if name != column]

@@ -11,9 +11,10 @@ from typing import IO, Any, Final
 from widerow.keydesign.key import KeyDesign, KeyDesignInvalid, KeyRefused
 from widerow.keydesign.sample import Progress, SampleInvalid, Source, key_values
 
-__all__ = ["OUTPUTS", "parse_column", "splice_columns", "write_records"]
+__all__ = ["OUTPUTS", "disarmed", "parse_column", "splice_columns", "write_records"]
 
 _BATCH_ROWS: Final = 8_192  # of Parquet
+_ARMED: Final = frozenset("=+-@\t\r")  # what a cell begins with that a spreadsheet computes
 OUTPUTS: Final = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """Suffixes that can be written."""
 
@@ -60,6 +61,18 @@ def parse_column(
             raise _at(source, record.place, error) from error
 
 
+def disarmed(records: Iterable[Fields]) -> Iterator[Fields]:
+    """The rows with an apostrophe before texts that a spreadsheet would compute.
+
+    Those begin with = + - @, a tab or a carriage return. They cannot be taken apart again.
+    """
+    for fields in records:
+        yield {
+            name: f"'{value}" if isinstance(value, str) and value[:1] in _ARMED else value
+            for name, value in fields.items()
+        }
+
+
 def _text(name: str, key: object) -> str:
     if isinstance(key, str):
         return key
@@ -73,8 +86,8 @@ def _at(source: Source, place: int, what: object) -> SampleInvalid:
 def write_records(records: Iterable[Fields], output: Path | None, stdout: IO[str]) -> int:
     """Write rows to a file in the format that its suffix names, or as CSV to `stdout`; how many.
 
-    A file appears under its name when it is whole. CSV cells are written as they are: nothing is
-    done to those that a spreadsheet would take for a formula. Raises: `SampleInvalid`.
+    A file appears under its name when it is whole. CSV cells are written as they are; `disarmed`
+    is for spreadsheets. Raises: `SampleInvalid`.
     """
     if output is None:
         return _write_csv(records, stdout, ",")

@@ -43,18 +43,18 @@ def range_starts(keys: Sequence[Key], pieces: int = RANGES) -> list[Key]:
     return sorted({start for start in starts if start > ordered[0]})
 
 
-def hot_range_share(keys: Sequence[Key]) -> float:
+def hot_range_share(keys: Sequence[Key], pieces: int = RANGES) -> float:
     """The share of an interval's rows that its busiest piece gets; `keys` are in order of time."""
     if not keys:
         return 0.0
-    starts = range_starts(keys)
+    starts = range_starts(keys, pieces)
     fewest, most = _INTERVALS
     intervals = max(fewest, min(most, len(keys) // _INTERVAL_ROWS))
     bounds = [len(keys) * number // intervals for number in range(intervals + 1)]
     busiest = 0
     for start, end in pairwise(bounds):
-        pieces = Counter(bisect_right(starts, key) for key in keys[start:end])
-        busiest += max(pieces.values(), default=0)
+        found = Counter(bisect_right(starts, key) for key in keys[start:end])
+        busiest += max(found.values(), default=0)
     return busiest / len(keys)
 
 

@@ -72,6 +72,14 @@ def test_keys_are_taken_apart_on_the_command_line() -> None:
     assert "a101" in run("parse", *design, "000167,a101,283408")
 
 
+def test_texts_for_spreadsheets_are_disarmed_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("n,s,t\n1,=1+1,@x\n2,plain,-5\n")
+    words = ("splice", "--input", str(path), "--columns", "n")
+    assert run(*words).splitlines()[1:] == ["1,=1+1,@x", "2,plain,-5"]
+    assert run(*words, "--spreadsheet").splitlines()[1:] == ["1,'=1+1,'@x", "2,plain,'-5"]
+
+
 def test_a_dry_run_shows_tables_ranges_and_advice(purchases: str) -> None:
     words = ("--input", purchases, "--columns", SPLICED, "--connector", ":", "--dry-run")
     shown = run("splice", *words)
