@@ -108,6 +108,18 @@ def test_help_shows_how_to_call_it(tmp_path: Path) -> None:
         assert part in done.stdout
 
 
+def test_a_reader_who_has_enough_is_no_error_worth_telling(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [*WIDEROW, "--path", "data", "help"]
+    done = subprocess.run(  # noqa: S603  # our own command
+        command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writing)
+    assert done.stderr == "widerow kv: made a new store in data\n"
+    assert done.returncode == 1
+
+
 class Terminal:
     """A shell at the other end of a terminal of 20 lines."""
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.cli.kv.lines import Lines
-from widerow.cli.kv.words import scan, split_words
+from widerow.cli.kv.words import Scanner, split_words
 
 # cli §1: words; quotes, no mixing, escapes as in C; comments
 WORDS = [
@@ -36,6 +36,12 @@ SCANS = [
 ]
 
 
+def scan(text: str) -> Scanner:
+    scanner = Scanner()
+    scanner.feed(text)
+    return scanner
+
+
 @pytest.mark.parametrize(("text", "words"), WORDS)
 def test_words_end_at_white_space_and_quotes(text: str, words: list[str]) -> None:
     assert split_words(text) == words
@@ -45,7 +51,9 @@ def test_words_end_at_white_space_and_quotes(text: str, words: list[str]) -> Non
 def test_commands_end_at_semicolons_outside_quotes(
     text: str, commands: tuple[str, ...], *, ended: bool, open_quote: bool
 ) -> None:
-    assert scan(text) == (commands, ended, open_quote)
+    found = scan(text)
+    assert (found.commands, found.ended, found.open_quote) == (commands, ended, open_quote)
+    assert found.count == len(commands)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)))
@@ -81,6 +89,9 @@ LINES = [
     (["a", "b"], ["a", "b"]),
     (["  ## a comment", "a"], ["a"]),
     (["a \\", "b \\", "c"], ["a  b  c"]),
+    (["\\", "a"], ["a"]),
+    (["\\"], []),
+    (["put 'a \\", "b';"], ["put 'a  b'"]),
     (["a \\ # no continuation", "b"], ["a \\", "b"]),
     (["a; b"], ["a", "b"]),
     (["a; b;", "c"], ["a", "b", "c"]),

@@ -13,6 +13,7 @@ from typing import Final
 __all__ = [
     "EXIT_ARGUMENT",
     "EXIT_FAILED",
+    "EXIT_INTERRUPTED",
     "EXIT_OK",
     "EXIT_USAGE",
     "ArgumentFault",
@@ -30,6 +31,7 @@ EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 64
 EXIT_ARGUMENT: Final = 65
+EXIT_INTERRUPTED: Final = 130  # as shells say of a process that an interrupt ended
 
 
 class Fault(Exception):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from widerow.cli.kv.words import scan
+from widerow.cli.kv.words import Scanner
 
 __all__ = ["Lines"]
 
@@ -18,60 +18,40 @@ class Lines:
         """Begin with nothing."""
         self._incomplete = incomplete
         self._blank_ends = blank_ends
-        self._held: list[str] = []
-        self._several = False
-
-    @property
-    def pending(self) -> bool:
-        """Whether something was begun that a line must end."""
-        return bool(self._held)
+        self.reset()
 
     def reset(self) -> None:
         """Forget what was begun."""
-        self._held = []
-        self._several = False
+        self._scanner = Scanner()
+        self._waiting = False  # for a `;`
+        self.pending = False  # something was begun that a line must end
 
     def take(self, line: str) -> tuple[str, ...]:
         """The commands that this line completes, in order; none while more is needed."""
         stripped = line.strip()
-        if stripped.startswith("#") and not scan(self._text()).open_quote:
+        scanner = self._scanner
+        if stripped.startswith("#") and not scanner.open_quote:
             return ()
-        if not stripped and (not self._held or self._blank_ends):
+        if not stripped and (not self.pending or self._blank_ends):
             return self.end()
-        if self._continued(stripped):
-            self._held.append(stripped[:-1])
+        scanner.feed(f"\n{stripped}" if self.pending else stripped)
+        self.pending = True
+        if scanner.drop_backslash():
             return ()
-        self._held.append(stripped)
-        return self._completed()
+        return self.end() if self._complete() else ()
 
     def end(self) -> tuple[str, ...]:
         """The commands that were begun, as if a `;` ended them."""
-        commands = scan(self._text()).commands
+        commands = self._scanner.commands
         self.reset()
         return commands
 
-    def _text(self) -> str:
-        return "\n".join(self._held)
-
-    def _continued(self, line: str) -> bool:
-        """Whether the line ends in a backslash that is no part of a comment."""
-        if not line.endswith("\\"):
-            return False
-        found = scan("\n".join((*self._held, line)))
-        return bool(found.commands) and found.commands[-1].endswith("\\")
-
-    def _completed(self) -> tuple[str, ...]:
-        found = scan(self._text())
-        if not found.commands:
-            self.reset()
-            return ()
-        if found.ended:
-            self.reset()
-            return found.commands
-        if not self._several and not found.open_quote and len(found.commands) == 1:
-            (command,) = found.commands
-            if not self._incomplete(command):
-                self.reset()
-                return found.commands
-        self._several = True
-        return ()
+    def _complete(self) -> bool:
+        scanner = self._scanner
+        if scanner.ended or not scanner.count:
+            return True
+        if self._waiting or scanner.open_quote or scanner.count > 1:
+            self._waiting = True
+        else:
+            self._waiting = self._incomplete(scanner.commands[0])
+        return not self._waiting

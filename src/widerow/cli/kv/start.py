@@ -1,12 +1,13 @@
 """`widerow kv`: open the store, then one command, a script, or a conversation (cli §1)."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from widerow.cli.kv.dispatch import execute_words
-from widerow.cli.kv.faults import EXIT_FAILED, EXIT_OK
+from widerow.cli.kv.faults import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
 from widerow.cli.kv.script import run_lines
 from widerow.cli.kv.session import Mode, Session
@@ -34,6 +35,12 @@ def run_shell(path: str | None, endpoint: str | None, words: Sequence[str]) -> i
     session = new_session(store)
     try:
         return _run(session, words)
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the answers has enough; Python would complain once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
     finally:
         session.store.close()
 

@@ -1,14 +1,9 @@
-"""From text to words: quotes, comments, `;` (cli §1).
+"""From text to words: quotes, comments, `;` (cli §1)."""
 
-One scanner reads a text once and says where it is: outside everything, in a quote, in a comment.
-Cost: linear in the text.
-"""
-
-from collections.abc import Iterator
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final
 
-__all__ = ["Scan", "scan", "split_words"]
+__all__ = ["Scanner", "split_words"]
 
 _ESCAPES: Final = {
     "n": "\n",
@@ -22,18 +17,6 @@ _ESCAPES: Final = {
 _OCTAL: Final = "01234567"
 
 
-class Scan(NamedTuple):
-    """What a text holds: its commands without comments, and how it ends.
-
-    `commands` has no empty ones. `ended`: its last word is followed by a `;`. `open_quote`: a quote
-    is not closed, so that the last command is not whole.
-    """
-
-    commands: tuple[str, ...]
-    ended: bool
-    open_quote: bool
-
-
 class _Place(Enum):
     """Where a character stands."""
 
@@ -42,28 +25,80 @@ class _Place(Enum):
     COMMENT = "comment"
 
 
-def scan(text: str) -> Scan:
-    """Take comments out of `text` and cut it at each `;` outside quotes.
+class Scanner:
+    """Takes comments out of text and cuts it at each `;` outside quotes, piece by piece.
 
-    Lines are joined with a space.
+    Cost: linear in what is fed, however often.
     """
-    commands: list[str] = []
-    piece: list[str] = []
-    ended = False
-    place = _Place.OUTSIDE
-    for character, place in _places(text):
-        if place is _Place.COMMENT:
-            continue
-        if place is _Place.OUTSIDE and character == ";":
-            commands.append("".join(piece).strip())
-            piece, ended = [], True
-            continue
-        if not character.isspace():
-            ended = False
-        piece.append(" " if character == "\n" else character)
-    commands.append("".join(piece).strip())
-    open_quote = place is _Place.QUOTED
-    return Scan(tuple(each for each in commands if each), ended and not open_quote, open_quote)
+
+    def __init__(self) -> None:
+        """Begin outside everything."""
+        self._commands: list[str] = []
+        self._piece: list[str] = []
+        self._begun = False  # the piece has more than white space
+        self._place = _Place.OUTSIDE
+        self._quote = ""
+        self._escaped = False
+        self.ended = False
+
+    @property
+    def open_quote(self) -> bool:
+        """Whether a quote is not closed, so that the last command is not whole."""
+        return self._place is _Place.QUOTED
+
+    @property
+    def count(self) -> int:
+        """How many commands there are, with the one that is not ended."""
+        return len(self._commands) + self._begun
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """The commands without comments, none of them empty."""
+        last = "".join(self._piece).strip()
+        return (*self._commands, last) if last else tuple(self._commands)
+
+    def feed(self, text: str) -> None:
+        """Go on with `text`; line ends outside of comments become spaces."""
+        for character in text:
+            self._step(character)
+            if self._place is _Place.COMMENT:
+                continue
+            if character == ";" and self._place is _Place.OUTSIDE:
+                self._end()
+                continue
+            if not character.isspace():
+                self.ended, self._begun = False, True
+            self._piece.append(" " if character == "\n" else character)
+
+    def drop_backslash(self) -> bool:
+        """Take a backslash at the end away; False where there is none, or it is a comment's."""
+        if self._place is _Place.COMMENT or self._piece[-1:] != ["\\"]:
+            return False
+        self._piece.pop()
+        self._escaped = False
+        return True
+
+    def _end(self) -> None:
+        if self._begun:
+            self._commands.append("".join(self._piece).strip())
+        self._piece, self._begun, self.ended = [], False, True
+
+    def _step(self, character: str) -> None:
+        """Where the next character stands; a closing quote stands outside."""
+        if self._place is _Place.COMMENT:
+            if character == "\n":
+                self._place = _Place.OUTSIDE
+        elif self._place is _Place.QUOTED:
+            if self._escaped:
+                self._escaped = False
+            elif character == "\\":
+                self._escaped = True
+            elif character == self._quote:
+                self._place = _Place.OUTSIDE
+        elif character in "\"'":
+            self._place, self._quote = _Place.QUOTED, character
+        elif character == "#":
+            self._place = _Place.COMMENT
 
 
 def split_words(command: str) -> list[str]:
@@ -86,29 +121,6 @@ def split_words(command: str) -> list[str]:
                 position += 1
             words.append(command[start:position])
     return words
-
-
-def _places(text: str) -> Iterator[tuple[str, _Place]]:
-    """Each character and where it stands; the closing quote stands outside."""
-    place = _Place.OUTSIDE
-    quote = ""
-    escaped = False
-    for character in text:
-        if place is _Place.COMMENT:
-            if character == "\n":
-                place = _Place.OUTSIDE
-        elif place is _Place.QUOTED:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == quote:
-                place = _Place.OUTSIDE
-        elif character in "\"'":
-            place, quote = _Place.QUOTED, character
-        elif character == "#":
-            place = _Place.COMMENT
-        yield character, place
 
 
 def _ends_word(character: str) -> bool:
