@@ -25,7 +25,16 @@ from rich.progress import track
 
 from evidence import record
 
-__all__ = ["PATCHES", "Defect", "apply", "copy_of_repository", "defects", "main", "verdict"]
+__all__ = [
+    "PATCHES",
+    "Defect",
+    "PatchMisfit",
+    "apply",
+    "copy_of_repository",
+    "defects",
+    "main",
+    "verdict",
+]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PATCHES: Final = ROOT / "tests" / "teeth"
@@ -62,6 +71,10 @@ def _defect(path: Path) -> Defect:
     return Defect(path.stem, told[2:], tuple(caught_by.removeprefix(_CAUGHT_BY).split()))
 
 
+class PatchMisfit(Exception):
+    """The code that a patch breaks has changed."""
+
+
 @contextmanager
 def copy_of_repository() -> Iterator[Path]:
     """The repository as it stands, in a temporary folder."""
@@ -72,15 +85,18 @@ def copy_of_repository() -> Iterator[Path]:
 
 
 def apply(defect: Defect, copy: Path) -> None:
-    """Plant a defect in a copy. Raises `CalledProcessError` if the patch fits no more."""
-    subprocess.run(  # noqa: S603  # our own patch
-        ["git", "apply", "--whitespace=nowarn", str(defect.patch)],  # noqa: S607  # wherever git is
+    """Plant a defect in a copy. Raises `PatchMisfit` if the patch fits no more."""
+    done = subprocess.run(  # noqa: S603  # our own patch
+        ["git", "apply", "-C1", "--whitespace=nowarn", str(defect.patch)],  # noqa: S607  # wherever git is
         cwd=copy,
-        check=True,
+        check=False,
         capture_output=True,
+        text=True,
         # A folder inside a repository would be taken for a part of it, and the patch be skipped.
         env={**os.environ, "GIT_CEILING_DIRECTORIES": str(copy.parent)},
     )
+    if done.returncode != 0:
+        raise PatchMisfit(f"{defect.patch.name} fits no more, make it again: {done.stderr}")
 
 
 def verdict(command: Sequence[str], copy: Path) -> bool:
@@ -149,9 +165,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = _run_control(chosen)
     for defect in track(chosen, "defects", disable=not sys.stdout.isatty()):
         begun = time.monotonic()
-        with copy_of_repository() as copy:
-            apply(defect, copy)
-            caught = not verdict(defect.command, copy)
+        try:
+            with copy_of_repository() as copy:
+                apply(defect, copy)
+                caught = not verdict(defect.command, copy)
+        except (PatchMisfit, RuntimeError) as error:
+            print(error, file=sys.stderr)
+            caught = False
         missed += not caught
         facts = {"breaks": defect.told, "caught_by": " ".join(defect.command)}
         _record(f"control: teeth, {defect.name}", int(caught), time.monotonic() - begun, facts)

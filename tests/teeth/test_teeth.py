@@ -5,11 +5,10 @@ Slow for what it shows, so each suite is as small as it can be. `python tools/te
 
 import shutil
 from pathlib import Path
-from subprocess import CalledProcessError
 
 import pytest
 
-from teeth import ROOT, Defect, apply, copy_of_repository, defects, verdict
+from teeth import ROOT, Defect, PatchMisfit, apply, copy_of_repository, defects, verdict
 
 DEFECTS = defects()
 COMMANDS = sorted({defect.command for defect in DEFECTS})
@@ -47,5 +46,5 @@ def test_a_suite_that_cannot_run_catches_nothing(tmp_path: Path) -> None:
 
 def test_a_patch_that_fits_no_more_is_told(tmp_path: Path) -> None:
     (tmp_path / "src").symlink_to(ROOT / "src" / "widerow" / "testing")
-    with pytest.raises(CalledProcessError):
+    with pytest.raises(PatchMisfit, match="fits no more"):
         apply(DEFECTS[0], tmp_path)

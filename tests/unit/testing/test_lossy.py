@@ -1,7 +1,9 @@
 """A disk that forgets, and the store on it (storage/interface.py, rules 3, 4, 7 and 8)."""
 
 import errno
+import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -258,3 +260,9 @@ def test_a_store_that_shows_too_early_is_seen() -> None:
     disk.during_sync = lambda: seen.append(names(store))
     put(store, "a")
     assert seen == [["a"]]
+
+
+def test_the_example_of_the_document_runs() -> None:
+    text = (Path(__file__).resolve().parents[3] / "docs/internals/testing-trust.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    exec(compile(example, "testing-trust.md", "exec"), {})  # noqa: S102  # our own document
