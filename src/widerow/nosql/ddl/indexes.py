@@ -1,0 +1,49 @@
+"""CREATE INDEX, DROP INDEX (ddl §1)."""
+
+from widerow.errors import Conflict, InvalidRequest, NotFound, Unsupported
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import Index
+from widerow.nosql.ddl.faults import failed
+from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
+from widerow.nosql.ddl.statements import CreateIndex, DropIndex
+
+__all__ = ["create_index", "drop_index"]
+
+
+def create_index(context: Context, statement: CreateIndex) -> StatementResult:
+    """CREATE INDEX; done when every row is in it.
+
+    Raises: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
+    """
+    table = context.table(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
+    index = Index(
+        name=statement.name,
+        fields=statement.fields,
+        with_nulls=statement.with_nulls,
+        unique_keys_per_row=statement.unique_keys_per_row,
+        comment=statement.comment,
+    )
+    exists_is_fine = statement.if_not_exists
+    try:
+        created = context.store.create_index(
+            table, index, if_not_exists=exists_is_fine, progress=context.progress
+        )
+    except (InvalidRequest, NotFound, Conflict, Unsupported) as error:
+        what = f"table {table.definition.name}, index {statement.name}"
+        raise failed("CREATE INDEX", what, error) from error
+    return DONE if created else NOT_REQUIRED
+
+
+def drop_index(context: Context, statement: DropIndex) -> StatementResult:
+    """DROP INDEX. Raises `NotFound`."""
+    if statement.if_exists:
+        found = context.store.find_table(context.qualified(statement.table))
+        if found is None or found.definition.index(statement.name) is None:
+            return NOT_REQUIRED
+    table = context.table(statement.table, TypedRule.DDL_TABLE_NOT_FOUND)
+    try:
+        context.store.drop_index(table, statement.name)
+    except NotFound as error:
+        what = f"table {table.definition.name}, index {statement.name}"
+        raise failed("DROP INDEX", what, error) from error
+    return DONE

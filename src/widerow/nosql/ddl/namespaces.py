@@ -1,0 +1,29 @@
+"""CREATE NAMESPACE, DROP NAMESPACE (ddl §1)."""
+
+from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.nosql.ddl.faults import failed
+from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
+from widerow.nosql.ddl.statements import CreateNamespace, DropNamespace
+
+__all__ = ["create_namespace", "drop_namespace"]
+
+
+def create_namespace(context: Context, statement: CreateNamespace) -> StatementResult:
+    """CREATE NAMESPACE. Raises `Conflict`, `InvalidRequest` for a name that is none."""
+    name = statement.name
+    try:
+        created = context.store.create_namespace(name, if_not_exists=statement.if_not_exists)
+    except (Conflict, InvalidRequest) as error:
+        raise failed("CREATE NAMESPACE", f"namespace {name}", error) from error
+    return DONE if created else NOT_REQUIRED
+
+
+def drop_namespace(context: Context, statement: DropNamespace) -> StatementResult:
+    """DROP NAMESPACE. Raises `NotFound`, and `Conflict` while it has tables."""
+    try:
+        dropped = context.store.drop_namespace(
+            statement.name, if_exists=statement.if_exists, cascade=statement.cascade
+        )
+    except (NotFound, Conflict, InvalidRequest) as error:
+        raise failed("DROP NAMESPACE", f"namespace {statement.name}", error) from error
+    return DONE if dropped else NOT_REQUIRED

@@ -1,0 +1,50 @@
+"""What a statement answers, and what all statements need to run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from widerow.errors import NotFound
+from widerow.model.typed.names import split_name
+from widerow.model.typed.rules import TypedRule
+from widerow.nosql.ddl.faults import failed_at
+from widerow.nosql.ddl.statements import Position
+from widerow.nosql.store import Store
+from widerow.nosql.table import Table
+
+__all__ = ["DONE", "NOT_REQUIRED", "Context", "StatementResult"]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResult:
+    """`text` is what the vendor's tools print; `executed`: whether the statement had an effect.
+
+    A statement that shows something has its output as the text and is executed.
+    """
+
+    text: str
+    executed: bool = True
+
+
+DONE: Final = StatementResult("Statement completed successfully")
+NOT_REQUIRED: Final = StatementResult("Statement did not require execution", executed=False)
+
+
+class Context(NamedTuple):
+    """Where a statement runs. `namespace`: of names without one. `progress`: rows indexed."""
+
+    store: Store
+    namespace: str = ""
+    progress: Callable[[int], None] = lambda _: None
+
+    def qualified(self, name: str) -> str:
+        """A table's name with its namespace."""
+        return f"{self.namespace}:{name}" if self.namespace and ":" not in name else name
+
+    def table(self, name: str, rule: TypedRule = TypedRule.TABLE_MISSING) -> Table:
+        """The table of that name. Raises `NotFound` with the text of `rule`."""
+        found = self.store.find_table(self.qualified(name))
+        if found is None:
+            shown = split_name(name)[1]
+            raise failed_at(Position(), NotFound(rule, table=shown[:300]))
+        return found

@@ -1,0 +1,47 @@
+"""SHOW TABLES, TABLE, INDEXES and NAMESPACES (ddl §1)."""
+
+import json
+from collections.abc import Sequence
+
+from widerow.model.typed.names import DEFAULT_NAMESPACE
+from widerow.nosql.ddl.result import Context, StatementResult
+from widerow.nosql.ddl.statements import ShowIndexes, ShowNamespaces, ShowTable, ShowTables
+
+__all__ = ["show_indexes", "show_namespaces", "show_table", "show_tables"]
+
+
+def show_tables(context: Context, statement: ShowTables) -> StatementResult:
+    """Every table, with its namespace where it is not the default one."""
+    names = [table.name for table in context.store.tables()]
+    return _listed("tables", names, as_json=statement.as_json)
+
+
+def show_table(context: Context, statement: ShowTable) -> StatementResult:
+    """The table's ancestors, itself and all tables below it. Raises `NotFound`."""
+    wanted = context.table(statement.name).definition
+    names = [
+        table.name
+        for table in context.store.tables(wanted.namespace)
+        if wanted.id in table.definition.path or table.definition.id in wanted.path
+    ]
+    return _listed("tableHierarchy", names, as_json=statement.as_json)
+
+
+def show_indexes(context: Context, statement: ShowIndexes) -> StatementResult:
+    """The table's indexes by name, those still being built too. Raises `NotFound`."""
+    indexes = context.table(statement.table).definition.indexes
+    names = sorted(index.name for index in indexes)
+    return _listed("indexes", names, as_json=statement.as_json)
+
+
+def show_namespaces(context: Context, statement: ShowNamespaces) -> StatementResult:
+    """Every namespace, the default one first."""
+    names = [DEFAULT_NAMESPACE, *context.store.namespaces()]
+    return _listed("namespaces", names, as_json=statement.as_json)
+
+
+def _listed(title: str, names: Sequence[str], *, as_json: bool) -> StatementResult:
+    if as_json:
+        listed = ",".join(json.dumps(name) for name in names)
+        return StatementResult(f'{{"{title}" : [{listed}]}}')
+    return StatementResult("\n".join([title, *(f"  {name}" for name in names)]))

@@ -1,0 +1,178 @@
+"""CREATE TABLE, ALTER TABLE, DROP TABLE (ddl §1)."""
+
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from widerow.errors import Conflict, InvalidRequest, NotFound
+from widerow.model.typed.builder import TableBuilder
+from widerow.model.typed.evolve import TableEvolver
+from widerow.model.typed.names import split_name
+from widerow.model.typed.rules import TypedRule
+from widerow.model.typed.table import TypedTable
+from widerow.nosql.ddl.faults import failed, failed_at, failed_creating
+from widerow.nosql.ddl.literals import value_of
+from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
+from widerow.nosql.ddl.statements import (
+    AddField,
+    Alteration,
+    AlterTable,
+    ColumnDefinition,
+    CreateTable,
+    DropField,
+    DropIdentity,
+    DropTable,
+    ModifyField,
+    Position,
+    PrimaryKey,
+    SetTtl,
+)
+from widerow.nosql.ddl.text import type_text
+
+__all__ = ["alter_table", "create_table", "drop_table"]
+
+T = TypeVar("T")
+
+_ATTEMPTS: Final = 8  # of an ALTER TABLE that others come before
+
+
+def create_table(context: Context, statement: CreateTable) -> StatementResult:
+    """CREATE TABLE. Raises `InvalidRequest`, `NotFound` without parent, `Conflict`."""
+    name = context.qualified(statement.name)
+    namespace, path = split_name(name)
+    parent_path, _, short = path.rpartition(".")
+    parent = None
+    if parent_path:
+        found = context.store.find_table(f"{namespace}:{parent_path}" if namespace else parent_path)
+        if found is None:
+            told = NotFound(TypedRule.PARENT_MISSING, parent=parent_path[:300], table=path[:300])
+            raise failed_at(Position(), told)
+        parent = found.definition
+    definition = _definition(statement, namespace, short, parent)
+    if statement.if_not_exists and context.store.find_table(name) is not None:
+        return NOT_REQUIRED
+    try:
+        context.store.create_table(definition)
+    except (Conflict, NotFound) as error:
+        if statement.if_not_exists and error.rule is TypedRule.TABLE_EXISTS:
+            return NOT_REQUIRED
+        raise failed("CREATE TABLE", f"table {definition.name}", error) from error
+    return DONE
+
+
+def _definition(
+    statement: CreateTable, namespace: str, short: str, parent: TypedTable | None
+) -> TypedTable:
+    builder = _located(Position(), lambda: TableBuilder(short, namespace=namespace, parent=parent))
+    for column in statement.columns:
+        _located(column.position, lambda column=column: _add_column(builder, column))  # type: ignore[misc]  # bound at once
+    if len(statement.keys) != 1:
+        position = statement.keys[1].position if statement.keys else Position()
+        raise failed_at(position, InvalidRequest(TypedRule.DDL_PRIMARY_KEY))
+    key = statement.keys[0]
+    _located(key.position, lambda: _add_key(builder, key))
+    builder.ttl(statement.ttl).comment(statement.comment)
+    try:
+        return builder.build()
+    except InvalidRequest as error:
+        raise failed_creating(error) from error
+
+
+def _add_column(builder: TableBuilder, column: ColumnDefinition) -> None:
+    default = value_of(column.default, column.type, column.name)
+    if not column.nullable and default is None:
+        raise InvalidRequest(TypedRule.NOT_NULL_WITHOUT_DEFAULT, field=column.name)
+    try:
+        builder.add_field(
+            column.name,
+            column.type,
+            nullable=column.nullable,
+            default=default,
+            comment=column.comment,
+            identity=column.identity,
+            uuid_generated=column.uuid_generated,
+        )
+    except InvalidRequest as error:
+        if error.rule is TypedRule.CHILD_FIELD_IN_PARENT_KEY:  # statements say it in other words
+            raise InvalidRequest(TypedRule.PRIMARY_KEY_DUPLICATE, field=column.name) from error
+        raise
+
+
+def _add_key(builder: TableBuilder, key: PrimaryKey) -> None:
+    builder.primary_key(
+        *(column.name for column in key.columns), sizes=[column.size for column in key.columns]
+    )
+    if key.shard is not None:
+        builder.shard_key(*(column.name for column in key.shard))
+
+
+def alter_table(context: Context, statement: AlterTable) -> StatementResult:
+    """ALTER TABLE: all its changes or none. Raises `InvalidRequest`, `NotFound`."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        table = context.table(statement.name)
+        evolver = TableEvolver(table.definition)
+        for change in statement.changes:
+            _change(evolver, change)
+        try:
+            context.store.alter_table(evolver.build())
+        except Conflict as error:
+            if error.rule is not TypedRule.EVOLVE_STALE or attempt == _ATTEMPTS:
+                raise failed("ALTER TABLE", f"table {table.definition.name}", error) from error
+        else:
+            break
+    return DONE
+
+
+def _change(evolver: TableEvolver, change: Alteration) -> None:
+    if isinstance(change, SetTtl):
+        evolver.ttl(change.ttl)
+    elif isinstance(change, AddField):
+        _located(change.column.position, lambda: _add(evolver, change.column))
+    elif isinstance(change, DropField):
+        _located(change.position, lambda: evolver.remove_field(change.path))
+    elif isinstance(change, DropIdentity):
+        _located(change.position, lambda: evolver.modify_generation(change.path))
+    else:
+        _located(change.position, lambda: _modify(evolver, change))
+
+
+def _add(evolver: TableEvolver, column: ColumnDefinition) -> None:
+    evolver.add_field(
+        column.name,
+        column.type,
+        nullable=column.nullable,
+        default=value_of(column.default, column.type, column.name),
+        comment=column.comment,
+        identity=column.identity,
+        uuid_generated=column.uuid_generated,
+    )
+
+
+def _modify(evolver: TableEvolver, change: ModifyField) -> None:
+    """Another generator; a type only where it is the one that the column has."""
+    column = evolver.table.field(change.path)
+    if column is not None and change.identity is None:
+        asked = change.type
+        if not column.type.uuid or (asked is not None and not asked.uuid):
+            shown = "STRING AS UUID" if asked is None or asked.uuid else type_text(asked)
+            raise InvalidRequest(TypedRule.DDL_MODIFY, type=shown[:200])
+    evolver.modify_generation(
+        change.path, identity=change.identity, uuid_generated=change.uuid_generated
+    )
+
+
+def drop_table(context: Context, statement: DropTable) -> StatementResult:
+    """DROP TABLE. Raises `NotFound`, and `InvalidRequest` while it has children."""
+    name = context.qualified(statement.name)
+    try:
+        dropped = context.store.drop_table(name, if_exists=statement.if_exists)
+    except (NotFound, InvalidRequest) as error:
+        raise failed("DROP TABLE", f"table {split_name(name)[1]}", error) from error
+    return DONE if dropped else NOT_REQUIRED
+
+
+def _located(position: Position, make: Callable[[], T]) -> T:
+    """What `make` makes; its errors get the place."""
+    try:
+        return make()
+    except InvalidRequest as error:
+        raise failed_at(position, error) from error

@@ -1,0 +1,443 @@
+"""Statements run against a store: what they answer, and what they change (ddl §1)."""
+
+import json
+
+import pytest
+
+from widerow import nosql
+from widerow.errors import Unsupported
+from widerow.nosql import TypedRule, ddl
+
+USERS = (
+    "CREATE TABLE users COMMENT 'who' (id INTEGER, name STRING, "
+    "e ENUM(b, a), t TIMESTAMP(3), r RECORD(a INTEGER, l ARRAY(STRING)), j JSON, "
+    "PRIMARY KEY(SHARD(id), name)) USING TTL 5 DAYS"
+)
+DONE = "Statement completed successfully"
+NOT_REQUIRED = "Statement did not require execution"
+
+
+@pytest.fixture
+def made(store: nosql.Store) -> nosql.Store:
+    """A store with a table, its child and an index."""
+    ddl.run(store, USERS)
+    ddl.run(store, "CREATE TABLE users.kid (c INTEGER, w STRING, PRIMARY KEY(c))")
+    ddl.run(store, "CREATE INDEX i ON users (e, r.l[]) COMMENT 'by e'")
+    return store
+
+
+def refused(store: nosql.Store, statement: str) -> nosql.WiderowError:
+    before = [table.definition for table in store.tables()]
+    with pytest.raises(nosql.WiderowError) as caught:
+        ddl.run(store, statement)
+    assert [table.definition for table in store.tables()] == before  # nothing happened
+    return caught.value
+
+
+@pytest.mark.parametrize(  # ddl §1 and cli §6, execute
+    ("statement", "text"),
+    [
+        ("CREATE TABLE t (a LONG, PRIMARY KEY(a))", DONE),
+        ("CREATE TABLE IF NOT EXISTS USERS (a LONG, PRIMARY KEY(a))", NOT_REQUIRED),
+        ("ALTER TABLE users (ADD z INTEGER DEFAULT 5, DROP t)", DONE),
+        ("ALTER TABLE users USING TTL 3 HOURS", DONE),
+        ("ALTER TABLE users (MODIFY id GENERATED ALWAYS AS IDENTITY)", DONE),
+        ("DROP TABLE users.kid", DONE),
+        ("DROP TABLE IF EXISTS nosuch", NOT_REQUIRED),
+        ("CREATE INDEX k ON users (name)", DONE),
+        ("CREATE INDEX IF NOT EXISTS I ON users (name)", NOT_REQUIRED),
+        ("DROP INDEX i ON users", DONE),
+        ("DROP INDEX IF EXISTS k ON users", NOT_REQUIRED),
+        ("DROP INDEX IF EXISTS k ON nosuch", NOT_REQUIRED),
+        ("CREATE NAMESPACE ns", DONE),
+        ("DROP NAMESPACE IF EXISTS ns", NOT_REQUIRED),
+    ],
+)
+def test_what_a_statement_answers(made: nosql.Store, statement: str, text: str) -> None:
+    result = ddl.run(made, statement)
+    assert result.text == text
+    assert result.executed == (text == DONE)
+
+
+FAILED = "Error: User error in query:"
+CREATING = "Error: Error found when creating the table:"
+
+
+@pytest.mark.parametrize(  # ddl §1, table of errors; model §2, §3, §9-§12
+    ("statement", "text"),
+    [
+        (
+            "CREATE TABLE x (a INTEGER)",
+            "Error: at (1, 0) Table definition must contain a single primary key definition",
+        ),
+        (
+            "CREATE TABLE x (a INTEGER, PRIMARY KEY(a), PRIMARY KEY(a))",
+            "Error: at (1, 43) Table definition must contain a single primary key definition",
+        ),
+        ("CREATE TABLE x (a LONG, PRIMARY KEY(d))", f"{CREATING} Field does not exist: d"),
+        (
+            "CREATE TABLE x (a JSON, PRIMARY KEY(a))",
+            f"{CREATING} Field type cannot be part of a primary key: JSON, field name: a",
+        ),
+        (
+            "CREATE TABLE x (a LONG DEFAULT 5, PRIMARY KEY(a))",
+            f"{CREATING} Primary key fields can not have default values",
+        ),
+        (
+            "CREATE TABLE x (a LONG, b LONG, PRIMARY KEY(SHARD(c), a))",
+            f"{CREATING} Field does not exist: c",
+        ),
+        (
+            "CREATE TABLE x (a LONG, PRIMARY KEY(a, A))",
+            "Error: at (1, 24) The primary key field already exists: A",
+        ),
+        (
+            "CREATE TABLE users.x (id LONG, c LONG, PRIMARY KEY(c))",
+            "Error: at (1, 22) The primary key field already exists: id",
+        ),
+        (
+            "CREATE TABLE users.x (c LONG, PRIMARY KEY(SHARD(c)))",
+            "Error: at (1, 30) Child tables cannot have a shard key.",
+        ),
+        (
+            "CREATE TABLE x (a LONG, A INTEGER, PRIMARY KEY(a))",
+            "Error: at (1, 24) Column already exists: A",
+        ),
+        (
+            "CREATE TABLE x (a LONG NOT NULL, PRIMARY KEY(a))",
+            "Error: at (1, 16) Non-nullable field without a default value.  Field = a",
+        ),
+        (
+            "CREATE TABLE x (a LONG,\n e ENUM(x, y) DEFAULT z, PRIMARY KEY(a))",
+            "Error: at (2, 1) Invalid enumeration value 'z', must be in values: [x, y]",
+        ),
+        (
+            "CREATE TABLE x (a LONG, m MAP(LONG) DEFAULT 5, PRIMARY KEY(a))",
+            (
+                "Error: at (1, 24) "
+                "Fields of type: MAP must be nullable and may not have default values"
+            ),
+        ),
+        (
+            "CREATE TABLE x (a LONG, b LONG DEFAULT 'five', PRIMARY KEY(a))",
+            "Error: at (1, 24) Illegal value for field b: five. Expected LONG",
+        ),
+        (
+            "CREATE TABLE x (a STRING, PRIMARY KEY(a(3)))",
+            "Error: at (1, 26) Only Integer sizes can be constrained. Invalid type: STRING",
+        ),
+        (
+            "CREATE TABLE x (a INTEGER, PRIMARY KEY(a(9)))",
+            "Error: at (1, 27) Invalid primary key size: 9. Size must be 1-5.",
+        ),
+        (
+            "CREATE TABLE x (a STRING GENERATED ALWAYS AS IDENTITY, PRIMARY KEY(a))",
+            (
+                "Error: at (1, 16) Identity field must be one of the following numeric data types: "
+                "INTEGER, LONG or NUMBER."
+            ),
+        ),
+        (
+            "CREATE TABLE users (a LONG, PRIMARY KEY(a))",
+            f"{FAILED} CREATE TABLE failed for table users: Table users already exists",
+        ),
+        (
+            "CREATE TABLE nosuch.kid (a LONG, PRIMARY KEY(a))",
+            "Error: at (1, 0) Parent table does not exist (nosuch) in table path nosuch.kid",
+        ),
+        (
+            "CREATE TABLE ns:x (a LONG, PRIMARY KEY(a))",
+            f"{FAILED} CREATE TABLE failed for table x: Namespace does not exist: ns",
+        ),
+        (
+            "DROP TABLE nosuch",
+            f"{FAILED} DROP TABLE failed for table nosuch: Table does not exist: nosuch",
+        ),
+        (
+            "DROP TABLE users",
+            (
+                f"{FAILED} DROP TABLE failed for table users: "
+                "Cannot remove table users, it is still referenced by child tables"
+            ),
+        ),
+        ("ALTER TABLE nosuch (DROP a)", "Error: at (1, 0) Table does not exist: nosuch"),
+        (
+            "ALTER TABLE users (ADD T LONG)",
+            "Error: at (1, 23) Cannot add field, T, it already exists",
+        ),
+        ("ALTER TABLE users (DROP nosuch)", "Error: at (1, 24) Field does not exist: nosuch"),
+        ("ALTER TABLE users (DROP id)", "Error: at (1, 24) Cannot remove a primary key field: id"),
+        ("ALTER TABLE users (DROP e)", "Error: at (1, 24) Evolution cannot remove indexed fields"),
+        (
+            "ALTER TABLE users (ADD z LONG, DROP r.l)",
+            "Error: at (1, 36) Evolution cannot remove indexed fields",
+        ),
+        (
+            "ALTER TABLE users (MODIFY t STRING)",
+            "Error: at (1, 26) MODIFY STRING is not supported at this time",
+        ),
+        (
+            "ALTER TABLE users (MODIFY name AS UUID)",
+            "Error: at (1, 26) MODIFY STRING AS UUID is not supported at this time",
+        ),
+        (
+            "CREATE INDEX i ON users (name)",
+            (
+                f"{FAILED} CREATE INDEX failed for table users, index i: "
+                "Index i already exists in table users"
+            ),
+        ),
+        (
+            "CREATE INDEX k ON users (nosuch)",
+            (
+                f"{FAILED} CREATE INDEX failed for table users, index k: "
+                "Invalid index field definition : nosuch\nThere is no field named nosuch"
+            ),
+        ),
+        (
+            "CREATE INDEX k ON users (j.x)",
+            (
+                f"{FAILED} CREATE INDEX failed for table users, index k: "
+                "Must specify data type for JSON index field."
+            ),
+        ),
+        ("CREATE INDEX i ON nosuch (x)", "Error: at (1, 0) Table not found: nosuch"),
+        (
+            "DROP INDEX i7 ON users",
+            (
+                f"{FAILED} DROP INDEX failed for table users, index i7: "
+                "Index i7 does not exists in table users"
+            ),
+        ),
+        (
+            "DROP NAMESPACE ns",
+            f"{FAILED} DROP NAMESPACE failed for namespace ns: Namespace does not exist: ns",
+        ),
+        ("DESCRIBE TABLE nosuch", "Error: at (1, 0) Table does not exist: nosuch"),
+        ("DESCRIBE TABLE users (r.nosuch)", "Error: at (1, 0) Field does not exist: r.nosuch"),
+        (
+            "DESCRIBE INDEX k ON users",
+            "Error: at (1, 0) Index k does not exists in table users",
+        ),
+        ("SHOW INDEXES ON nosuch", "Error: at (1, 0) Table does not exist: nosuch"),
+    ],
+)
+def test_what_a_statement_refuses(made: nosql.Store, statement: str, text: str) -> None:
+    assert str(refused(made, statement)) == text
+
+
+def test_the_category_and_the_cause_stay(made: nosql.Store) -> None:
+    error = refused(made, "CREATE TABLE users (a LONG, PRIMARY KEY(a))")
+    assert isinstance(error, nosql.Conflict)
+    cause = error.__cause__
+    assert isinstance(cause, nosql.Conflict)
+    assert cause.rule is TypedRule.TABLE_EXISTS
+
+
+def test_a_key_may_be_declared_in_another_order_than_the_columns(store: nosql.Store) -> None:
+    statement = "CREATE TABLE t (c LONG, b LONG, a LONG, PRIMARY KEY(SHARD(a, b), c))"
+    ddl.run(store, statement)  # model §3
+    definition = store.table("t").definition
+    assert definition.primary_key == ("a", "b", "c")
+    assert definition.shard_key == ("a", "b")
+    assert [field.name for field in definition.fields] == ["c", "b", "a"]
+
+
+def test_changes_of_one_statement_happen_together(made: nosql.Store) -> None:
+    refused(made, "ALTER TABLE users (ADD fine LONG, DROP nosuch)")
+    ddl.run(made, "ALTER TABLE users (ADD r.z LONG DEFAULT 7, DROP t, ADD t STRING)")
+    table = made.table("users")
+    table.put({"id": 1, "name": "n", "r": {"a": 1}})
+    row = table.get({"id": 1, "name": "n"})
+    assert row is not None
+    assert row["r"]["z"] == 7
+    assert row["t"] is None
+
+
+def test_an_identity_can_be_changed_and_dropped(store: nosql.Store) -> None:  # model §9
+    ddl.run(
+        store,
+        "CREATE TABLE t (k LONG GENERATED ALWAYS AS IDENTITY (START WITH 5), n LONG, "
+        "PRIMARY KEY(k))",
+    )
+    table = store.table("t")
+    assert table.put({"n": 1}).generated == 5
+    ddl.run(store, "ALTER TABLE t (MODIFY k GENERATED BY DEFAULT AS IDENTITY (START WITH 90))")
+    assert table.put({"n": 1}).generated == 90
+    ddl.run(store, "ALTER TABLE t (MODIFY k DROP IDENTITY)")
+    with pytest.raises(nosql.InvalidRequest, match="Missing primary key field: k"):
+        table.put({"n": 1})
+
+
+def test_a_generated_uuid_can_be_turned_off_and_on(store: nosql.Store) -> None:  # model §9
+    ddl.run(store, "CREATE TABLE t (k STRING AS UUID GENERATED BY DEFAULT, PRIMARY KEY(k))")
+    assert len(store.table("t").put({}).generated) == 36
+    ddl.run(store, "ALTER TABLE t (MODIFY k STRING AS UUID)")
+    with pytest.raises(nosql.InvalidRequest, match="Missing primary key field: k"):
+        store.table("t").put({})
+    ddl.run(store, "ALTER TABLE t (MODIFY k AS UUID GENERATED BY DEFAULT)")
+    assert store.table("t").put({})
+
+
+def test_namespaces(store: nosql.Store) -> None:
+    ddl.run(store, "CREATE NAMESPACE ns")
+    ddl.run(store, "CREATE TABLE t (a LONG, PRIMARY KEY(a))", namespace="ns")
+    ddl.run(store, "CREATE TABLE t.kid (b LONG, PRIMARY KEY(b))", namespace="ns")
+    ddl.run(store, "CREATE INDEX i ON ns:t (a)")
+    assert ddl.run(store, "SHOW TABLES").text == "tables\n  ns:t\n  ns:t.kid"
+    assert ddl.run(store, "SHOW NAMESPACES").text == "namespaces\n  sysdefault\n  ns"
+    text = str(refused(store, "DROP NAMESPACE ns"))
+    assert text.endswith("Cannot drop namespace ns, it is not empty")
+    ddl.run(store, "DROP NAMESPACE ns CASCADE")
+    assert store.tables() == []
+    assert ddl.run(store, "SHOW AS JSON NAMESPACES").text == '{"namespaces" : ["sysdefault"]}'
+
+
+def test_create_index_tells_how_far_it_is(made: nosql.Store) -> None:
+    made.table("users").put_many({"id": i, "name": "n"} for i in range(300))
+    told: list[int] = []
+    ddl.run(made, "CREATE INDEX k ON users (name)", progress=told.append)
+    assert told == [256, 300]
+
+
+@pytest.mark.parametrize(  # ddl §1, SHOW
+    ("statement", "text"),
+    [
+        ("SHOW TABLES", "tables\n  users\n  users.kid"),
+        ("SHOW AS JSON TABLES", '{"tables" : ["users","users.kid"]}'),
+        ("SHOW TABLE users.kid", "tableHierarchy\n  users\n  users.kid"),
+        ("SHOW AS JSON TABLE users", '{"tableHierarchy" : ["users","users.kid"]}'),
+        ("SHOW INDEXES ON users", "indexes\n  i"),
+        ("SHOW AS JSON INDEXES ON users.kid", '{"indexes" : []}'),
+    ],
+)
+def test_show(made: nosql.Store, statement: str, text: str) -> None:
+    assert ddl.run(made, statement).text == text
+
+
+DESCRIBED = """\
+ === Information ===
+ +-----------+------+-----+----------------+-------+----------------+----------+--------+----------+---------+---------+-------------+
+ | namespace | name | ttl | beforeImageTTL | owner | jsonCollection | sysTable | parent | children | regions | indexes | description |
+ +-----------+------+-----+----------------+-------+----------------+----------+--------+----------+---------+---------+-------------+
+ | ns        | t    |     |                |       | N              | N        |        |          |         |         |             |
+ +-----------+------+-----+----------------+-------+----------------+----------+--------+----------+---------+---------+-------------+
+
+ === Fields ===
+ +----+------+------------+----------+---------+----------+------------+----------+
+ | id | name |    type    | nullable | default | shardKey | primaryKey | identity |
+ +----+------+------------+----------+---------+----------+------------+----------+
+ |  1 | k    | Long       | N        | NULL    | Y        | Y          | Y        |
+ +----+------+------------+----------+---------+----------+------------+----------+
+ |  2 | e    | Enum(x, y) | Y        | y       |          |            |          |
+ +----+------+------------+----------+---------+----------+------------+----------+"""  # noqa: E501  # as it is printed
+
+
+def test_describe_table_as_text(store: nosql.Store) -> None:  # ddl §1, DESCRIBE
+    ddl.run(store, "CREATE NAMESPACE ns")
+    ddl.run(
+        store,
+        "CREATE TABLE ns:t (k LONG GENERATED ALWAYS AS IDENTITY, e ENUM(x, y) DEFAULT y, "
+        "PRIMARY KEY(k))",
+    )
+    assert ddl.run(store, "DESCRIBE TABLE ns:t").text == DESCRIBED
+    part = ddl.run(store, "DESC TABLE ns:t (e)").text
+    assert part.startswith(" === Fields ===")
+    assert "|  1 | e " in part
+
+
+def test_descriptions_name_children_parents_and_indexes(made: nosql.Store) -> None:
+    text = ddl.run(made, "DESCRIBE TABLE users").text
+    head, row = text.splitlines()[2], text.splitlines()[4]
+    cells = dict(zip(map(str.strip, head.split("|")), map(str.strip, row.split("|")), strict=True))
+    assert cells["ttl"] == "5 DAYS"
+    assert cells["children"] == "users.kid"
+    assert cells["indexes"] == "i"
+    assert cells["description"] == "who"
+    assert "Record(a Integer, l Array(String))" in text
+    assert "| users  |" in ddl.run(made, "DESCRIBE TABLE users.kid").text
+
+
+def test_describe_table_as_json(made: nosql.Store) -> None:  # model §12
+    document = json.loads(ddl.run(made, "DESCRIBE AS JSON TABLE users").text)
+    assert list(document) == [
+        *("json_version", "type", "name", "id", "comment", "ttl", "fields"),
+        *("primaryKey", "shardKey", "indexes"),
+    ]
+    assert document["shardKey"] == ["id"]
+    part = json.loads(ddl.run(made, "DESCRIBE AS JSON TABLE users (r.l)").text)
+    assert part == {
+        "fields": [
+            {"name": "l", "type": "ARRAY", "collection": {"type": "STRING"}, "nullable": True}
+        ]
+    }
+
+
+def test_describe_index(made: nosql.Store) -> None:
+    ddl.run(made, "CREATE INDEX k ON users (j.x AS STRING) WITH NO NULLS")
+    assert ddl.run(made, "DESCRIBE INDEX i ON users").text == (
+        " +-------+------+-----------+----------+----------+--------------+-------------+\n"
+        " | table | name |   type    | multiKey |  fields  | declaredType | description |\n"
+        " +-------+------+-----------+----------+----------+--------------+-------------+\n"
+        " | users | i    | SECONDARY | Y        | e, r.l[] |              | by e        |\n"
+        " +-------+------+-----------+----------+----------+--------------+-------------+"
+    )
+    assert json.loads(ddl.run(made, "DESC AS JSON INDEX k ON users").text) == {
+        "name": "k",
+        "type": "secondary",
+        "fields": ["j.x"],
+        "types": ["STRING"],
+        "withNoNulls": True,
+        "withUniqueKeysPerRow": False,
+    }
+
+
+def test_a_table_writes_itself_as_a_statement(made: nosql.Store) -> None:  # ddl §1, td
+    ddl.run(made, "CREATE TABLE few (id INTEGER, name STRING, e ENUM(b, a), PRIMARY KEY(id))")
+    assert ddl.definition_text(made.table("few").definition) == (
+        "CREATE TABLE IF NOT EXISTS few (id INTEGER, name STRING, e ENUM(b, a), "
+        "PRIMARY KEY(SHARD(id)))"
+    )
+    assert ddl.definition_text(made.table("users.kid").definition) == (
+        "CREATE TABLE IF NOT EXISTS users.kid (c INTEGER, w STRING, PRIMARY KEY(c))"
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        USERS,
+        "CREATE TABLE t (a INTEGER, b STRING, PRIMARY KEY(SHARD(b), a(3))) USING TTL 7 HOURS",
+        (
+            "CREATE TABLE t (k NUMBER GENERATED BY DEFAULT ON NULL AS IDENTITY (START WITH 3 CYCLE "
+            "MAXVALUE 9 CACHE 2), PRIMARY KEY(k))"
+        ),
+        (
+            "CREATE TABLE t (k STRING AS UUID GENERATED BY DEFAULT, d DOUBLE DEFAULT -1.5e3, "
+            "b BINARY DEFAULT 'AAEC', f BINARY(3), n NUMBER DEFAULT 1e40, "
+            "t TIMESTAMP(3) DEFAULT '2024-01-02T03:04:05.678', o BOOLEAN DEFAULT TRUE NOT NULL, "
+            "s STRING DEFAULT 'a\"\\\\' COMMENT 'its', i INTEGER DEFAULT 1e3, PRIMARY KEY(k))"
+        ),
+    ],
+)
+def test_what_a_table_writes_makes_the_same_table(store: nosql.Store, statement: str) -> None:
+    ddl.run(store, statement)
+    (table,) = store.tables()
+    before = table.definition
+    written = ddl.definition_text(before)
+    store.drop_table(table.name)
+    ddl.run(store, written)
+    after = store.table(before.name).definition
+    assert (after.fields, after.primary_key, after.shard_key) == (
+        *(before.fields, before.primary_key),
+        before.shard_key,
+    )
+    assert (after.ttl, after.comment, after.key_sizes) == (
+        *(before.ttl, before.comment),
+        before.key_sizes,
+    )
+
+
+def test_queries_are_refused(store: nosql.Store) -> None:  # ddl §2 is out of scope
+    error = refused(store, "SELECT * FROM t")
+    assert isinstance(error, Unsupported)
