@@ -315,13 +315,22 @@ def test_show(made: nosql.Store, statement: str, text: str) -> None:
     assert ddl.run(made, statement).text == text
 
 
-DESCRIBED = """\
+INFORMATION = (  # each with the width of its column
+    *(("namespace", 9), ("name", 4), ("ttl", 3), ("beforeImageTTL", 14), ("owner", 5)),
+    *(("jsonCollection", 14), ("sysTable", 8), ("parent", 6), ("children", 8), ("regions", 7)),
+    *(("indexes", 7), ("description", 11)),
+)
+LINE = " +" + "+".join("-" * (width + 2) for _, width in INFORMATION) + "+"
+HEAD = " | " + " | ".join(name for name, _ in INFORMATION) + " |"
+FACTS = ("ns", "t", "", "", "", "N", "N", "", "", "", "", "")
+ROW = " | ".join(fact.ljust(width) for fact, (_, width) in zip(FACTS, INFORMATION, strict=True))
+DESCRIBED = f"""\
  === Information ===
- +-----------+------+-----+----------------+-------+----------------+----------+--------+----------+---------+---------+-------------+
- | namespace | name | ttl | beforeImageTTL | owner | jsonCollection | sysTable | parent | children | regions | indexes | description |
- +-----------+------+-----+----------------+-------+----------------+----------+--------+----------+---------+---------+-------------+
- | ns        | t    |     |                |       | N              | N        |        |          |         |         |             |
- +-----------+------+-----+----------------+-------+----------------+----------+--------+----------+---------+---------+-------------+
+{LINE}
+{HEAD}
+{LINE}
+ | {ROW} |
+{LINE}
 
  === Fields ===
  +----+------+------------+----------+---------+----------+------------+----------+
@@ -330,7 +339,7 @@ DESCRIBED = """\
  |  1 | k    | Long       | N        | NULL    | Y        | Y          | Y        |
  +----+------+------------+----------+---------+----------+------------+----------+
  |  2 | e    | Enum(x, y) | Y        | y       |          |            |          |
- +----+------+------------+----------+---------+----------+------------+----------+"""  # noqa: E501  # as it is printed
+ +----+------+------------+----------+---------+----------+------------+----------+"""
 
 
 def test_describe_table_as_text(store: nosql.Store) -> None:  # ddl §1, DESCRIBE
