@@ -159,7 +159,13 @@ def test_answers_that_nobody_reads_are_bounded(
 ) -> None:
     """Beyond the bound the slowest readers are cut off; others are served as before."""
     limit = 8 * 1024 * 1024
-    monkeypatch.setattr("widerow.server.admission.UNSENT_BYTES_MAX", limit)
+
+    def strict() -> Admission:
+        admission = Admission()
+        admission.unsent_max = limit
+        return admission
+
+    monkeypatch.setattr("widerow.server.lifecycle.Admission", strict)
     with WiderowServer() as server:
         fill_with(server.endpoint, sender, rows=15, size=256 * 1024)
         ask = sender.request("GetRange", everything())

@@ -86,6 +86,8 @@ _METAVARS: Final = {
     "path": "DIR",
     "store": "URL",
     "credentials": "FILE",
+    "tls_cert": "FILE",
+    "tls_key": "FILE",
     "instances": "A,B",
     "log_format": "FORMAT",
     "log_level": "LEVEL",

@@ -5,9 +5,14 @@ import socket
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, cast
 
+from widerow.limits import HANDSHAKES_MAX
 from widerow.server.connection import Connection, Handler, Patience
+from widerow.server.tls import Greeting, Greetings
 
 if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Callable
+
     from widerow.clock import Clock
     from widerow.server.admission import Admission
 
@@ -34,21 +39,34 @@ class Listener:
         self.date_line = b""
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._greetings: Greetings | None = None
 
-    async def start(self, host: str, port: int) -> str:
+    async def start(self, host: str, port: int, tls: "ssl.SSLContext | None" = None) -> str:
         """Listen, and return the endpoint, `http://host:port`. Port 0 takes a free one.
+
+        With `tls` the port speaks nothing else, and the endpoint begins with `https`.
 
         Raises: `OSError` if the address is taken or not this machine's.
         """
         self.loop = asyncio.get_running_loop()
         self._tick()
         self._server = await self.loop.create_server(
-            lambda: cast("asyncio.Protocol", Connection(self)),
+            self._protocols(tls),
             host,
             port,
             backlog=self._backlog(),
         )
-        return _endpoint(self._server.sockets[0].getsockname())
+        scheme = "http" if tls is None else "https"
+        return _endpoint(scheme, self._server.sockets[0].getsockname())
+
+    def _protocols(self, tls: "ssl.SSLContext | None") -> "Callable[[], asyncio.Protocol]":
+        """What makes the protocol of a connection that is accepted."""
+        if tls is None:
+            return lambda: cast("asyncio.Protocol", Connection(self))
+        most = min(HANDSHAKES_MAX, self.admission.connections_max)
+        greetings = Greetings(self.loop, tls, lambda: Connection(self), most)
+        self._greetings = greetings
+        return lambda: Greeting(greetings)
 
     def _backlog(self) -> int:
         """Loops accept all that the kernel holds at once: where descriptors are few, fewer."""
@@ -69,6 +87,8 @@ class Listener:
     def close(self) -> None:
         """End every connection now. Idempotent."""
         self.stop_accepting()
+        if self._greetings is not None:
+            self._greetings.close()
         for connection in list(self.connections):
             connection.abort()
         if self._timer is not None:
@@ -97,10 +117,10 @@ class Listener:
             connection.expire()
 
 
-def _endpoint(address: tuple[str, int] | tuple[str, int, int, int]) -> str:
+def _endpoint(scheme: str, address: tuple[str, int] | tuple[str, int, int, int]) -> str:
     host, port = address[0], address[1]
     try:
         socket.inet_pton(socket.AF_INET6, host)
     except OSError:
-        return f"http://{host}:{port}"
-    return f"http://[{host}]:{port}"
+        return f"{scheme}://{host}:{port}"
+    return f"{scheme}://[{host}]:{port}"

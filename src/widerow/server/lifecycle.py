@@ -12,6 +12,7 @@ is a restart, which is the operator's decision.
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from widerow.clock import Clock, Entropy
@@ -34,6 +35,7 @@ from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy
+from widerow.server.tls import TlsFiles
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
@@ -77,6 +79,7 @@ class Server:
         self._listener: Listener | None = None
         self._credentials: CredentialsFile | None = None
         self._control: Control | None = None
+        self._tls: TlsFiles | None = None
         self._balance: Balance | None = None
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
@@ -96,6 +99,7 @@ class Server:
         """
         try:
             identity = self._load_identity()
+            self._tls = _load_tls(self.settings)
             store = self._store = self._given or self._open_store()
             engine = Engine(
                 store,
@@ -147,10 +151,20 @@ class Server:
         self._hurried = True
 
     def reload(self) -> None:
-        """Look at the credentials file now. Nothing happens without one, or if it did not change.
+        """Look at the credentials file and the certificate now; for SIGHUP.
 
-        The file is looked at twice a second anyway; this is for SIGHUP.
+        Nothing happens without them, or if they did not change. The credentials file is looked at
+        twice a second anyway.
         """
+        if self._tls is not None:
+            try:
+                self._tls.reload()
+            except SettingsInvalid as error:
+                _log.error(
+                    "the certificate stays as it was", extra={"facts": {"reason": str(error)}}
+                )
+            else:
+                _log.info("certificate read again")
         if self._credentials is not None and self._dispatcher is not None:
             look = asyncio.get_running_loop().create_task(self._credentials.look(self._replace))
             self._tasks.add(look)
@@ -210,7 +224,8 @@ class Server:
     async def _bind(self, listener: Listener) -> str:
         settings = self.settings
         try:
-            return await listener.start(settings.host, settings.port)
+            context = None if self._tls is None else self._tls.context
+            return await listener.start(settings.host, settings.port, context)
         except OSError as error:
             reason = error.strerror or str(error)
             raise SettingsInvalid(
@@ -268,3 +283,12 @@ class Server:
 def _store_resumed() -> None:
     """The store takes writes after it refused some: whoever was warned is told."""
     _log.warning("the store takes writes again")
+
+
+def _load_tls(settings: Settings) -> TlsFiles | None:
+    """The certificate that the settings name, or None. Raises: `SettingsInvalid`."""
+    if settings.tls_cert is None and settings.tls_key is None:
+        return None
+    if settings.tls_cert is None or settings.tls_key is None:
+        raise SettingsInvalid("tls_cert and tls_key: give both files, or neither")
+    return TlsFiles(Path(settings.tls_cert), Path(settings.tls_key))

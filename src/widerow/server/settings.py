@@ -39,6 +39,8 @@ class Settings:
     port: int = 8087
     store: str = "rocksdb:widerow-data"
     credentials: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
     instances: tuple[str, ...] | None = None
     log_format: str = "text"
     log_level: str = "info"
@@ -79,6 +81,8 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "memory": "Keep everything in memory; short for --store memory:",
     "store": "URL of the store: memory: or rocksdb:DIR.",
     "credentials": "File with access keys; without it the pair widerow/widerow is valid.",
+    "tls_cert": "File with the certificate chain (PEM); with it the port speaks TLS and no HTTP.",
+    "tls_key": "File with the certificate's key (PEM), without a password.",
     "instances": "Instances to serve, separated by commas; any name if not set.",
     "log_format": "text or json; text if not set.",
     "log_level": "debug, info, warning, error or critical; info if not set, debug logs requests.",

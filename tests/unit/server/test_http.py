@@ -157,4 +157,4 @@ def test_the_tick_ends_what_waits_too_long() -> None:
 def test_endpoints_are_urls(
     address: tuple[str, int] | tuple[str, int, int, int], endpoint: str
 ) -> None:
-    assert _endpoint(address) == endpoint
+    assert _endpoint("http", address) == endpoint

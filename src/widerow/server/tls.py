@@ -1,0 +1,185 @@
+"""TLS on the port: the certificate, and connections until they speak it.
+
+A handshake costs the server more than the client, and what is in one has not said a word yet. So a
+handshake has a time, and so many may be under way; whoever comes then is cut off. Only a connection
+that speaks TLS becomes one of `connection.py`, and counts as one.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+from widerow.limits import HANDSHAKE_SECONDS_MAX, HANDSHAKES_MAX
+from widerow.server.connection import Connection
+from widerow.server.settings import SettingsInvalid
+
+__all__ = ["Greeting", "Greetings", "TlsFiles"]
+
+
+class TlsFiles:
+    """A certificate chain and its key, in files."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        """Read them. Raises: `SettingsInvalid`."""
+        self._certificate = certificate
+        self._key = key
+        self.context = self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+
+    def reload(self) -> None:
+        """Read them again, for connections from now on. Raises: `SettingsInvalid`, and keeps both.
+
+        What is read is tried first: half a pair must not end up in use.
+        """
+        self._load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+        self._load(self.context)
+
+    def _load(self, context: ssl.SSLContext) -> ssl.SSLContext:
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_alpn_protocols(["http/1.1"])
+        try:
+            context.load_cert_chain(self._certificate, self._key, password=_no_password)
+        except OSError as error:  # errors of TLS are such, too
+            raise SettingsInvalid(
+                f"cannot use certificate {self._certificate} with key {self._key}: "
+                f"{error.strerror or error}"
+            ) from None
+        return context
+
+
+def _no_password() -> str:
+    raise SettingsInvalid("the key of the certificate has a password; give one without")
+
+
+class Greetings:
+    """The handshakes of one listener that are under way."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        context: ssl.SSLContext,
+        connect: Callable[[], Connection],
+        handshakes_max: int = HANDSHAKES_MAX,
+    ) -> None:
+        """`connect` makes the connection that follows a handshake."""
+        self.loop = loop
+        self.context = context
+        self.connect = connect
+        self._handshakes_max = handshakes_max
+        self._under_way: set[Greeting] = set()
+
+    def enter(self, greeting: "Greeting") -> bool:
+        """Count a handshake; False if it is one too many."""
+        if len(self._under_way) >= self._handshakes_max:
+            return False
+        self._under_way.add(greeting)
+        return True
+
+    def leave(self, greeting: "Greeting") -> None:
+        """A handshake ended, well or not."""
+        self._under_way.discard(greeting)
+
+    def close(self) -> None:
+        """Cut off all that are under way."""
+        for greeting in list(self._under_way):
+            greeting.abort()
+
+
+class Greeting(asyncio.Protocol):
+    """A connection that was accepted and does not speak TLS yet."""
+
+    def __init__(self, greetings: Greetings) -> None:
+        """One of these."""
+        self._greetings = greetings
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._early = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin the handshake, unless too many are under way."""
+        self._transport = cast("asyncio.Transport", transport)
+        if not self._greetings.enter(self):
+            self._transport.abort()
+            return
+        self._transport.pause_reading()  # uvloop reads on until it is told again, see below
+        self._task = self._greetings.loop.create_task(self._shake_hands())
+
+    def data_received(self, data: bytes) -> None:
+        """The handshake's first bytes came before it began: they are kept for it."""
+        self._early += data
+        if self._transport is not None:
+            self._transport.pause_reading()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client went away before the handshake began."""
+        del exc  # why changes nothing
+        self._greetings.leave(self)
+
+    def abort(self) -> None:
+        """Cut it off."""
+        if self._task is not None:
+            self._task.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _shake_hands(self) -> None:
+        assert self._transport is not None
+        greetings, between = self._greetings, _Between()
+        if self._early:  # before what `start_tls` calls soon: the handshake, and reading on
+            greetings.loop.call_soon(self._pass_on)
+        try:
+            secured = await greetings.loop.start_tls(
+                self._transport,
+                between,
+                greetings.context,
+                server_side=True,
+                ssl_handshake_timeout=HANDSHAKE_SECONDS_MAX,
+            )
+        except (OSError, EOFError):  # no TLS, no common version, too slow, or gone
+            self._transport.abort()
+            return
+        finally:
+            greetings.leave(self)
+        if secured is not None:
+            between.hand_over(secured, greetings.connect())
+
+    def _pass_on(self) -> None:
+        """Give the protocol of the handshake what came before it, as a transport would."""
+        assert self._transport is not None
+        protocol = self._transport.get_protocol()
+        if not isinstance(protocol, Greeting):
+            taking = cast("asyncio.BufferedProtocol", protocol)
+            while self._early:
+                room = memoryview(taking.get_buffer(len(self._early)))
+                size = min(len(room), len(self._early))
+                room[:size] = self._early[:size]
+                taking.buffer_updated(size)
+                self._early = self._early[size:]
+
+
+class _Between(asyncio.Protocol):
+    """Keeps what is said between the end of a handshake and the moment that we hear of it."""
+
+    def __init__(self) -> None:
+        self._said = b""
+        self._lost = False
+
+    def data_received(self, data: bytes) -> None:
+        self._said += data
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc  # why changes nothing
+        self._lost = True
+
+    def hand_over(self, secured: asyncio.Transport, connection: Connection) -> None:
+        """Let `connection` have it from here on."""
+        if self._lost:
+            with suppress(OSError):
+                secured.abort()
+            return
+        secured.set_protocol(cast("asyncio.BaseProtocol", connection))
+        connection.connection_made(secured)
+        if self._said:
+            connection.data_received(self._said)
