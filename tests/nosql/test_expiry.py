@@ -107,3 +107,31 @@ def test_the_space_of_expired_rows_is_given_back(
     form = table.form
     assert [row["k"] for row in store.engine.scan_from(form, b"", 10_000)] == ["7", "kept"]
     assert store.engine.sweep.reclaimed.rows_removed == 1199
+
+
+def test_tables_are_swept_when_a_row_may_have_expired_and_not_otherwise(
+    store: nosql.Store, table: nosql.Table, clock: FakeClock
+) -> None:
+    def sweep() -> int:
+        """Records looked at until there is nothing to do."""
+        before = store.engine.sweep.reclaimed.records_examined
+        while store.housekeep():
+            pass
+        return store.engine.sweep.reclaimed.records_examined - before
+
+    table.put({"k": "x"}, ttl=TimeToLive.days(0))
+    assert (sweep(), sweep()) == (1, 0)
+    table.put({"k": "y"}, ttl=TimeToLive.hours(1))
+    store.execute([nosql.Operation.put(table, {"k": "z"}, ttl=TimeToLive.hours(3))])
+    assert sweep() == 0
+    clock.advance(3600)
+    assert (sweep(), sweep()) == (3, 0)
+    clock.advance(3600)
+    assert (sweep(), sweep()) == (2, 0)  # once more behind a pass that removed a row
+    clock.advance(3600)
+    assert (sweep(), sweep()) == (2, 0)
+    clock.advance(3600)
+    assert (sweep(), sweep()) == (1, 0)
+    clock.advance(100 * 3600)
+    assert sweep() == 0
+    assert store.engine.sweep.reclaimed.rows_removed == 2

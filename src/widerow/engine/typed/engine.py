@@ -36,6 +36,7 @@ from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "Step", "TypedEngine"]
 
+HOUR_MS: Final = 3_600_000
 PAGE_ROWS_DEFAULT: Final = 100  # of an iterator: rows read from one view
 
 
@@ -154,7 +155,13 @@ class TypedEngine:
 
     def _write_body(self, write: RowWrite, txn: Transaction) -> WriteResult:
         form = self._current(write.form)
-        return write_row(txn, write, form, self._moment(), self.observer)
+        result = write_row(txn, write, form, self._moment(), self.observer)
+        self._expires(form, result)
+        return result
+
+    def _expires(self, form: TableForm, result: WriteResult) -> None:
+        if result.expires_ms:
+            self.sweep.note(form.table.top, result.expires_ms // HOUR_MS)
 
     def _current(self, form: TableForm) -> TableForm:
         """The table as it is now, for a body.
@@ -289,7 +296,11 @@ class TypedEngine:
 
         def body(txn: Transaction) -> list[WriteResult]:
             current = [(step, self._current(step.write.form)) for step in steps]
-            return run_sequence(txn, current, [self._moment() for _ in steps], self.observer)
+            moments = [self._moment() for _ in steps]
+            results = run_sequence(txn, current, moments, self.observer)
+            for (_, form), result in zip(current, results, strict=True):
+                self._expires(form, result)
+            return results
 
         size = sum(_weight(step.write) for step in steps)
         return Plan((Write(shards, body),), single, size)

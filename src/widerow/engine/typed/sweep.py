@@ -3,6 +3,11 @@
 Reads hide expired rows at once; here they are found and removed in small steps, a few hundred
 records of the published view at a time. Each is read again inside its transaction, so a row that
 was written meanwhile stays.
+
+A hierarchy of tables is looked through once after opening, and then when the first hour comes at
+which one of its rows expires: the pass before found that hour, and writes since have noted theirs.
+A pass that removed something is followed by one in the next hour, which finds what was refused.
+So tables whose rows live for ever are read once.
 """
 
 from collections.abc import Sequence
@@ -24,7 +29,6 @@ from widerow.storage.interface import Outcome, Store, Transaction, Write
 __all__ = ["TypedReclaimed", "TypedSweep"]
 
 STEP_RECORDS: Final = 500  # read in one step: about half a millisecond
-PASS_SECONDS: Final = 600  # between the end of a pass over a hierarchy and its next one
 _HOUR_US: Final = 3_600_000_000
 
 
@@ -54,18 +58,23 @@ class TypedSweep:
         self._clock = clock
         self._observer = observer
         self._positions: dict[int, bytes] = {}  # top table -> where its running pass goes on
-        self._rested: dict[int, int] = {}  # top table -> when its last pass ended, monotonic
+        self._expiring: dict[int, int] = {}  # top table -> the first hour at which a row expires
+        self._passed: set[int] = set()  # top tables that were looked through since opening
+        self._noted: set[tuple[int, int]] = set()  # by writers, on their thread
+
+    def note(self, top: int, expiry_hour: int) -> None:
+        """A row of the hierarchy was written that expires then. Any thread."""
+        self._noted.add((top, expiry_hour))
 
     def step(self) -> Plan[None] | None:
         """The next step: what was dropped first, then expired rows; None when nothing is due."""
         leftover = next(iter(self._catalog.leftovers()), None)
         if leftover is not None:
             return self._clear(leftover)
-        waiting = [form for form in self._catalog.forms() if self._due(form)]
-        if not waiting:
-            return None
-        form = min(waiting, key=lambda form: self._rested.get(form.table.id, -1))
-        return self._expire(form)
+        while self._noted:
+            self._expires(*self._noted.pop())
+        form = next((form for form in self._catalog.forms() if self._due(form)), None)
+        return None if form is None else self._expire(form)
 
     # --- what was dropped --------------------------------------------------------------------
 
@@ -137,11 +146,13 @@ class TypedSweep:
         top = form.table.id
         if form.table.parent is not None:
             return False
-        if top in self._positions:
+        if top in self._positions or top not in self._passed:
             return True
-        ended = self._rested.get(top)
-        pause = PASS_SECONDS * 1_000_000_000
-        return ended is None or self._clock.monotonic_ns() >= ended + pause
+        expires = self._expiring.get(top)
+        return expires is not None and expires <= self._clock.now_us() // _HOUR_US
+
+    def _expires(self, top: int, hour: int) -> None:
+        self._expiring[top] = min(hour, self._expiring.get(top, hour))
 
     def _expire(self, form: TableForm) -> Plan[None]:
         top = form.table.id
@@ -149,7 +160,10 @@ class TypedSweep:
         now_hour = self._clock.now_us() // _HOUR_US
         writes: list[Write[Any]] = []
         count = 0
-        start = self._positions.get(top, prefix)
+        start = self._positions.get(top)
+        if start is None:  # a new pass finds out anew when rows expire
+            start = prefix
+            self._expiring.pop(top, None)
         for key, record in self._store.snapshot().scan(start, after_prefix(prefix)):
             if count >= STEP_RECORDS:
                 self._positions[top] = key
@@ -157,11 +171,14 @@ class TypedSweep:
             count += 1
             table_id, expiry_hour = typed_table_and_expiry(record)
             owner = self._catalog.form(table_id)
-            if 0 < expiry_hour <= now_hour and owner is not None:
+            if expiry_hour > now_hour:
+                self._expires(top, expiry_hour)
+            elif expiry_hour and owner is not None:
                 writes.append(self._removal(owner, key))
+                self._expires(top, now_hour + 1)  # look again, should the removal not succeed
         else:
             self._positions.pop(top, None)
-            self._rested[top] = self._clock.monotonic_ns()
+            self._passed.add(top)
         self.reclaimed.records_examined += count
         return Plan(tuple(writes), failing)
 

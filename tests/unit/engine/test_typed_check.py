@@ -1,0 +1,193 @@
+"""What a check of typed tables finds, and the hooks of their engine (design §6)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.engine.typed.engine import MultiRow, Step, TypedEngine
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.stored import StoredRow
+from widerow.keys.layout import row_prefix
+from widerow.model.typed.builder import TableBuilder
+from widerow.model.typed.requests import OperationKind, WriteChoice
+from widerow.model.typed.table import Index, IndexField, TypedTable
+from widerow.model.typed.types import INTEGER, STRING, enum_of
+from widerow.rows.typed import TYPED_HEADER_BYTES
+from widerow.storage.interface import Store, Transaction
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+PUT = OperationKind.PUT
+
+
+def users(engine: Engine) -> TableForm:
+    builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
+    builder.add_field("name", STRING).add_field("e", enum_of("ab"))
+    plan = engine.typed.create_table(builder.primary_key("g", "id").shard_key("g").build())
+    return engine.typed.catalog.find(engine.run(plan).qualified)
+
+
+def put(engine: Engine, form: TableForm, number: int) -> bytes:
+    row = {"g": "a", "id": number, "name": f"n{number}", "e": "b"}
+    engine.run(engine.typed.write(form, WriteChoice(PUT, row)))
+    return form.key.encode(["a", number])
+
+
+Damage = Callable[[bytes], bytes]
+DAMAGES: list[tuple[str, Damage]] = [
+    ("ends inside its header", lambda record: record[:10]),
+    ("unknown kind", lambda record: b"\x09" + record[1:]),
+    ("unknown kind", lambda record: record[:1] + b"\x01" + record[2:]),
+    ("unknown schema", lambda record: record[:2] + b"\x00\x09" + record[4:]),
+    (
+        "which is not of this hierarchy",
+        lambda record: record[:4] + b"\x00\x00\x01\x00" + record[8:],
+    ),
+    ("do not fit schema", lambda record: record[:TYPED_HEADER_BYTES] + b"\x91\x01"),
+    ("cannot be read", lambda record: record[:-1]),
+    ("beyond its enumeration", lambda record: record[:-1] + b"\x07"),
+    ("not what its values encode to", lambda record: record[:-1] + b"\xcc\x01"),
+]
+
+
+@pytest.mark.parametrize(("words", "damage"), DAMAGES)
+def test_damage_of_a_row_is_found(words: str, damage: Damage) -> None:
+    with open_store("memory:") as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        form = users(engine)
+        key = put(engine, form, 1)
+        put(engine, form, 2)
+        assert check_store(store) == []
+        record = store.snapshot().get(key)
+        assert record is not None
+        store.transact((key,), lambda txn: txn.put(key, damage(record)))
+        findings = check_store(store)
+        assert [(each.table, each.key) for each in findings] == [("users", key.hex())]
+        assert words in findings[0].problem
+
+
+def test_a_row_under_a_key_that_is_none_is_found() -> None:
+    with open_store("memory:") as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        form = users(engine)
+        key = put(engine, form, 1)
+        record = store.snapshot().get(key)
+        assert record is not None
+        stray = row_prefix(form.table.id) + b"a\x00"
+        store.transact((stray,), lambda txn: txn.put(stray, record))
+        assert [each.key for each in check_store(store)] == [stray.hex()]
+
+
+def test_rows_of_no_table_are_found(store: Store) -> None:
+    stray = row_prefix(77) + b"x"
+    store.transact((stray,), lambda txn: txn.put(stray, b"x"))
+    assert len(check_store(store)) == 1
+    store.transact((stray,), lambda txn: txn.delete(stray))
+
+
+# --- hooks -----------------------------------------------------------------------------------
+
+
+class Recorder:
+    """An observer that keeps what it hears, and refuses what it is told to."""
+
+    def __init__(self) -> None:
+        """Nothing heard."""
+        self.heard: list[tuple[str | None, str | None]] = []
+        self.refuse: Exception | None = None
+
+    def shards(self, form: TableForm) -> tuple[bytes, ...]:
+        """A prefix for each index."""
+        return tuple(b"\x14" + index.id.to_bytes(4, "big") for index in form.table.indexes)
+
+    def changed(
+        self,
+        txn: Transaction,
+        form: TableForm,
+        key: bytes,
+        rows: tuple[StoredRow | None, StoredRow | None],
+    ) -> None:
+        """Keep both names, and write below the index to show that the shard is the write's."""
+        if self.refuse is not None:
+            raise self.refuse
+        old, new = (None if row is None else str(row["name"]) for row in rows)
+        self.heard.append((old, new))
+        txn.put(self.shards(form)[0] + key, b"")
+        txn.delete(self.shards(form)[0] + key)
+
+
+@pytest.fixture
+def observed(engine: Engine, store: Store, clock: FakeClock) -> tuple[TypedEngine, Recorder]:
+    """A typed engine with an observer beside the plain one; its tables have no index yet."""
+    recorder = Recorder()
+    made = TypedEngine(store, engine.catalog, clock, FakeEntropy(1), observer=recorder)
+    return made, recorder
+
+
+def test_an_observer_hears_of_every_change_in_its_transaction(
+    engine: Engine, observed: tuple[TypedEngine, Recorder]
+) -> None:
+    typed, recorder = observed
+    form = made(engine, typed)
+    row = {"g": "a", "id": 1, "name": "x"}
+    engine.run(typed.write(form, WriteChoice(PUT, row)))
+    assert recorder.heard == []  # no index, nothing to hear
+    engine.run(typed.change_table(form, with_index))
+    form = typed.catalog.current(form)
+    engine.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
+    engine.run(typed.execute([Step(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))]))
+    engine.run(typed.multi_delete(form, MultiRow({"g": "a"})))
+    assert recorder.heard == [("x", "y"), (None, "z"), ("y", None), ("z", None)]
+    recorder.refuse = ValueError("no")
+    with pytest.raises(ValueError, match="no"):
+        engine.run(typed.write(form, WriteChoice(PUT, row)))
+    assert typed.get(form, {"g": "a", "id": 1}) is None
+
+
+def test_a_write_planned_before_an_index_came_is_refused(
+    engine: Engine, observed: tuple[TypedEngine, Recorder]
+) -> None:
+    typed, _ = observed
+    form = made(engine, typed)
+    plan = typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1}))
+    engine.run(typed.change_table(form, with_index))
+    with pytest.raises(Exception, match="changed meanwhile"):
+        engine.run(plan)
+    assert typed.get(form, {"g": "a", "id": 1}) is None
+
+
+def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock) -> None:
+    counted: list[tuple[int, bytes, int, int]] = []
+    typed = TypedEngine(
+        store,
+        engine.catalog,
+        clock,
+        FakeEntropy(1),
+        note_load=lambda *load: counted.append(load),
+    )
+    form = made(engine, typed)
+    number = form.table.id
+    row = {"g": "a", "id": 1, "name": "x" * 5000}
+    engine.run(typed.write(form, WriteChoice(PUT, row)))
+    typed.get(form, row := {"g": "a", "id": 1})
+    typed.get(form, {**row, "id": 2})
+    typed.multi_get(form, MultiRow({"g": "a"}))
+    assert counted == [
+        (number, b"a\x00\x01", 0, 2),
+        (number, b"a\x00\x01", 2, 0),
+        (number, b"a\x00\x01", 0, 0),
+        (number, b"a\x00\x01", 2, 0),
+    ]
+
+
+def made(engine: Engine, typed: TypedEngine) -> TableForm:
+    builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
+    table = builder.add_field("name", STRING).primary_key("g", "id").shard_key("g").build()
+    return typed.catalog.find(engine.run(typed.create_table(table)).qualified)
+
+
+def with_index(table: TypedTable) -> TypedTable:
+    return replace(table, indexes=(Index("i", (IndexField("name"),), id=99),))
