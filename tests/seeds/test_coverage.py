@@ -14,13 +14,14 @@ SHORT: Final = {
     "D": "tests/seeds/test_data_model.py",
     "O": "tests/seeds/test_table_operations.py",
     "K": "tests/seeds/test_key_design.py",
+    "P": "tests/seeds/test_partitions.py",
     "T": "tests/wire_limits/test_tables.py",
     "W": "tests/wire_limits/test_rows.py",
     "R": "tests/wire_limits/test_reads.py",
 }
 """Files written for this page, by the letters it names them with."""
 
-UNPROVED: Final = {"not yet: partitions", "not yet: typed tables", "advice"}
+UNPROVED: Final = {"not yet: typed tables", "advice"}
 TESTS: Final = re.compile(r"`([\w./]+)::(\w+)`")
 
 
