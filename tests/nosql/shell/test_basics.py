@@ -188,3 +188,13 @@ def test_help_lists_all_commands_and_refuses_unknown_ones(shell: "Shell") -> Non
     text, code = shell.run("help nosuch thing")
     assert text.startswith("Could not find command: nosuch thing\n")
     assert code == 64
+
+
+def test_debug_shows_where_it_went_wrong(shell: "Shell") -> None:  # cli §1
+    line = "plan remove-table -name t7"
+    plain, code = shell.run(line)
+    assert shell.run(f"{line} -debug")[0].startswith(f"{plain}Traceback (most recent call last):\n")
+    create = "table create -name 1x"
+    assert "InvalidRequest" in shell.run(f"{create} -debug")[0]
+    assert "Traceback" not in shell.run(create)[0]
+    assert code == 1

@@ -3,6 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
+from widerow import nosql
+
 if TYPE_CHECKING:
     from tests.nosql.shell.conftest import Shell
 
@@ -63,3 +67,48 @@ def test_a_shard_key_that_is_no_prefix_is_refused(shell: "Shell", scripts: Path)
     )
     assert shell.session.store.tables() == []
     assert shell.session.prompt == "kv-> "
+
+
+KEY_TYPES = ["INTEGER", "LONG", "FLOAT", "DOUBLE", "STRING", "ENUM -enum-values a,b"]
+OTHER_TYPES = ["BINARY", "FIXED_BINARY -size 4"]
+
+
+@pytest.mark.parametrize("kind", KEY_TYPES)
+def test_types_that_can_be_keys(shell: "Shell", kind: str) -> None:
+    build = f"table create -name t\nadd-field -name k -type {kind}\nprimary-key -field k\nexit"
+    assert shell.run(f"{build}\nplan add-table -name t")[1] == 0
+
+
+@pytest.mark.parametrize("kind", OTHER_TYPES)
+def test_types_that_cannot_be_keys(shell: "Shell", kind: str) -> None:
+    build = f"table create -name t\nadd-field -name k -type {kind}\nprimary-key -field k"
+    text, code = shell.run(build)
+    assert f"Field type cannot be part of a primary key: {kind.split(maxsplit=1)[0]}" in text
+    assert code == 1
+
+
+def test_a_primary_key_is_never_changed(shell: "Shell") -> None:
+    shell.products()
+    text, code = shell.run("table evolve -name myProducts\nprimary-key -field color")
+    assert text.startswith("Could not find  subcommand: primary-key\n")
+    assert code == 64
+    remove = "remove-field -name productClass"
+    assert shell.run(f"table evolve -name myProducts\n{remove}") == (
+        f"Error handling command {remove}: Cannot remove a primary key field: productClass\n",
+        1,
+    )
+
+
+def test_rows_of_one_shard_key_are_read_and_deleted_at_one_stroke(
+    shell: "Shell", scripts: Path
+) -> None:
+    shell.run(f"load -file {scripts}/products-by-shard.kv")
+    table = shell.session.store.table("myProducts")
+    key = {"productType": "hat", "productName": "bowler"}
+    table.put_many(key | {"productClass": each} for each in ("c", "a", "b"))
+    table.put({"productType": "hat", "productName": "brim", "productClass": "a"})
+    assert [row["productClass"] for row in table.multi_get(key)] == ["a", "b", "c"]
+    with pytest.raises(nosql.InvalidRequest, match="without a complete major path"):
+        table.multi_get({"productType": "hat"})
+    assert table.multi_delete(key) == 3
+    assert len(list(table.table_iterator())) == 1

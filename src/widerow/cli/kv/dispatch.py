@@ -1,6 +1,7 @@
 """Running one command: which it is, what it answers, what goes wrong (cli §1)."""
 
 from collections.abc import Callable, Sequence
+from traceback import format_exception
 from typing import Any, Final, NamedTuple
 
 from widerow.cli.kv.command import Command, Group, matching, understood
@@ -20,7 +21,7 @@ from widerow.model.typed.json_rows import dumps
 
 __all__ = ["execute", "execute_words", "incomplete"]
 
-_SWITCHES: Final = ("-verbose", "-json", "-json-v1")
+_SWITCHES: Final = ("-verbose", "-debug", "-json", "-json-v1")
 _SUCCEEDED, _FAILED = 5000, 5100  # return codes of reports
 # The names of a report's members, as the vendor has them now and had them before.
 _MEMBERS: Final = {
@@ -87,7 +88,9 @@ def _execute(session: Session, line: str, words: Sequence[str]) -> int:
     kept, switches = _without_switches(found)
     verbose, session.verbose = session.verbose, session.verbose or "-verbose" in switches
     session.value = None
-    code, text = _guarded(line, found, lambda: _run(session, found.command, kept))
+    code, text = _guarded(
+        line, found, lambda: _run(session, found.command, kept), debug="-debug" in switches
+    )
     if "-verbose" in switches:
         session.verbose = verbose
     members = next((_MEMBERS[name] for name in switches if name in _MEMBERS), None)
@@ -102,18 +105,32 @@ def _run(session: Session, command: Command, words: Sequence[str]) -> str | None
     return command.run(session, command.parse(session, words))
 
 
-def _guarded(line: str, found: _Found, act: Callable[[], str | None]) -> tuple[int, str | None]:
-    """What `act` answers, or what is printed instead, and the exit code."""
+def _guarded(
+    line: str, found: _Found, act: Callable[[], str | None], *, debug: bool = False
+) -> tuple[int, str | None]:
+    """What `act` answers, or what is printed instead, and the exit code.
+
+    `debug`: also where in widerow it went wrong.
+    """
     fault: Fault
     try:
         return EXIT_OK, act()
     except Fault as error:
         fault = error
     except WiderowError as error:
-        fault = CommandFault(worded(error))
+        fault = _caused(CommandFault(worded(error)), error)
     except OSError as error:
-        fault = CommandFault(f"{error.strerror or error}: {error.filename or found.path}")
-    return fault.exit_code, fault.text(line, found.syntax, found.command.description)
+        message = f"{error.strerror or error}: {error.filename or found.path}"
+        fault = _caused(CommandFault(message), error)
+    text = fault.text(line, found.syntax, found.command.description)
+    if debug:
+        text += "\n" + "".join(format_exception(fault)).rstrip()
+    return fault.exit_code, text
+
+
+def _caused(fault: Fault, error: Exception) -> Fault:
+    fault.__cause__ = error
+    return fault
 
 
 def _afterwards(session: Session, mode: Mode, found: _Found, line: str) -> int:
