@@ -36,6 +36,9 @@ _TABLE_AND_EXPIRY: Final = struct.Struct(">II")
 _INSTANT: Final = struct.Struct(">qI")
 TYPED_HEADER_BYTES: Final = _HEADER.size
 
+# What converting a value of another type raises.
+_WRONG: Final = (TypeError, ValueError, AttributeError)
+
 _EXT_NUMBER: Final = 1
 _EXT_TIMESTAMP: Final = 2
 _EXT_JSON_NULL: Final = 3
@@ -116,9 +119,12 @@ class ValueForm:
         stored = _unpacked(record[TYPED_HEADER_BYTES:])
         if not isinstance(stored, list) or len(stored) != len(reader):
             raise StoreDamaged(f"a row's values do not fit schema {schema} of its table")
-        for value, (index, unpack) in zip(stored, reader, strict=True):
-            if index >= 0:
-                row[index] = value if unpack is None or value is None else unpack(value)
+        try:
+            for value, (index, unpack) in zip(stored, reader, strict=True):
+                if index >= 0:
+                    row[index] = value if unpack is None or value is None else unpack(value)
+        except _WRONG as error:
+            raise StoreDamaged(f"a row's values are not of their types: {error}") from error
 
     @property
     def empty(self) -> list[TypedValue]:
@@ -154,7 +160,10 @@ def unpack_value(data: bytes, kind: FieldType) -> TypedValue:
     """The mirror of `pack_value`. Raises `StoreDamaged`."""
     value = _unpacked(data)
     unpack = _unpacker(kind)
-    return value if unpack is None or value is None else unpack(value)
+    try:
+        return value if unpack is None or value is None else unpack(value)
+    except _WRONG as error:
+        raise StoreDamaged(f"a value is not of its type: {error}") from error
 
 
 def _packed(value: Any) -> bytes:  # noqa: ANN401  # what MessagePack takes

@@ -1,0 +1,147 @@
+"""Rows are read by whatever schema their table has by now; damage is told (formats/rows.md)."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.errors import StoreDamaged
+from widerow.model.typed.builder import TableBuilder
+from widerow.model.typed.coerce import coerce
+from widerow.model.typed.evolve import TableEvolver
+from widerow.model.typed.table import TypedTable
+from widerow.model.typed.types import (
+    BINARY,
+    DOUBLE,
+    LONG,
+    NUMBER,
+    STRING,
+    UUID,
+    Field,
+    FieldType,
+    array_of,
+    enum_of,
+    map_of,
+    record_of,
+    timestamp,
+)
+from widerow.rows.typed import (
+    TypedHeader,
+    ValueForm,
+    encode_typed_row,
+    pack_value,
+    typed_header,
+    typed_table_and_expiry,
+    unpack_value,
+)
+
+scalars = st.sampled_from(
+    [LONG, DOUBLE, NUMBER, STRING, UUID, BINARY, timestamp(9), enum_of(["x", "y"])]
+)
+kinds = st.recursive(
+    scalars,
+    lambda inner: (
+        st.builds(array_of, inner)
+        | st.builds(map_of, inner)
+        | st.builds(lambda a, b: record_of(Field("a", a), Field("b", b)), inner, inner)
+    ),
+    max_leaves=4,
+)
+LEAVES: dict[str, st.SearchStrategy[Any]] = {
+    "LONG": st.integers(-(2**63), 2**63 - 1),
+    "DOUBLE": st.floats(allow_nan=False),
+    "NUMBER": st.decimals(allow_nan=False, allow_infinity=False),
+    "STRING": st.text(max_size=4),
+    "BINARY": st.binary(max_size=4),
+    "TIMESTAMP": st.datetimes(),
+    "ENUM": st.sampled_from("xy"),
+}
+
+
+def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
+    """Python values that a type takes."""
+    if kind.uuid:
+        return st.uuids().map(str)
+    if kind.element is not None:
+        inner = values_of(kind.element)
+        if kind.kind.value == "ARRAY":
+            return st.lists(inner, max_size=3)
+        return st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    if kind.fields:
+        return st.fixed_dictionaries(
+            {field.name: st.none() | values_of(field.type) for field in kind.fields}
+        )
+    return LEAVES[kind.kind.value]
+
+
+@given(data=st.data(), kind=kinds)
+def test_values_of_every_type_are_read_as_they_were_stored(
+    data: st.DataObject, kind: FieldType
+) -> None:
+    value = coerce(data.draw(values_of(kind)), kind, "f")
+    assert unpack_value(pack_value(value, kind), kind) == value
+
+
+@given(kind=kinds, damage=st.binary(max_size=12))
+def test_any_bytes_are_a_value_or_damage(kind: FieldType, damage: bytes) -> None:
+    try:
+        unpack_value(damage, kind)
+    except StoreDamaged:
+        return
+
+
+def table() -> TypedTable:
+    builder = TableBuilder("t").add_field("k", LONG).add_field("a", STRING).add_field("b", LONG)
+    return replace(builder.primary_key("k").build(), id=7, path=(7,))
+
+
+def record(schema: int, values: bytes) -> bytes:
+    return encode_typed_row(TypedHeader(4, 0, schema, 7, 5, 6, bytes(16)), values)
+
+
+def read(form: ValueForm, stored: bytes) -> list[Any]:
+    row = form.empty
+    form.unpack(typed_header(stored).schema, stored, row)
+    return row
+
+
+def test_rows_outlive_the_columns_of_their_schema() -> None:
+    first = table()
+    stored = record(1, ValueForm(first).pack([1, "x", 2]))
+    second = TableEvolver(first).remove_field("a").add_field("c", STRING, default="d").build()
+    third = TableEvolver(second).add_field("a", LONG).build()
+    assert read(ValueForm(first), stored) == [None, "x", 2]
+    assert read(ValueForm(second), stored) == [None, 2, "d"]
+    assert read(ValueForm(third), stored) == [None, 2, "d", None]
+    newer = record(2, ValueForm(second).pack([1, 3, "e"]))
+    assert read(ValueForm(third), newer) == [None, 3, "e", None]
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        record(0, b"\x92\xc0\xc0"),
+        record(2, b"\x92\xc0\xc0"),
+        record(1, b"\x91\xc0"),
+        record(1, b"\xc0"),
+        record(1, b""),
+        record(1, b"\x92\xc0\xc0\xc0"),
+        record(1, b"\x92\xc0\xd4\x7f\x00"),
+        record(1, b"\x92\xc0\xd6\x01zzzz"),
+        b"\x01" + record(1, b"\x92\xc0\xc0")[1:],
+        record(1, b"")[:-1],
+    ],
+)
+def test_what_no_writer_wrote_is_damage(stored: bytes) -> None:
+    with pytest.raises(StoreDamaged):
+        read(ValueForm(table()), stored)
+
+
+def test_table_and_expiry_are_read_alone() -> None:
+    stored = record(1, b"\x92\xc0\xc0")
+    assert typed_table_and_expiry(stored) == (7, 5)
+    for damaged in (stored[:20], b"\x03" + stored[1:]):
+        with pytest.raises(StoreDamaged):
+            typed_table_and_expiry(damaged)
