@@ -17,6 +17,7 @@ from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.live import LiveFinding, judge_live
 from widerow.keydesign.sample import FileSource, SampleInvalid, Source
 from widerow.keydesign.sketch import Estimate
+from widerow.keydesign.spread import RANGES
 from widerow.keydesign.table_source import WRITTEN, TableSource
 from widerow.storage.opener import open_store
 
@@ -77,8 +78,8 @@ def _show_live(found: LiveFinding, *, as_json: bool) -> None:
     console.print(Text(f"{found.key} of {found.table} is {found.verdict.value}", style=style))
     console.print(Text(f"{found.reason}."))
     console.print(
-        f"{found.units:,} units in {found.seconds:,} s on {found.partitions} partitions, the "
-        f"largest of {decimal_size(found.largest_bytes)}"
+        f"{found.units:,} units in {found.seconds:,} s; partitions: {found.partitions}, the "
+        f"largest of {decimal_size(found.largest_bytes)}."
     )
     for words in found.reports:
         console.print(Text(words))
@@ -119,7 +120,7 @@ def _print(advice: Advice, file: str | None) -> None:
     from rich.table import Table  # noqa: PLC0415  # same
     from rich.text import Text  # noqa: PLC0415  # same
 
-    columns = ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "appended")
+    columns = ("key", "verdict", "spread", "distinct", "top key", "Gini", "largest", "append")
     table = Table(*columns)
     for each in advice.findings:
         table.add_row(*map(Text, _cells(each)), style=_STYLES[each.verdict])
@@ -139,7 +140,7 @@ def _cells(finding: Finding) -> list[str]:
     return [
         finding.candidate.name,
         finding.verdict.value,
-        f"{found.spread:.0f} of 32",
+        f"{found.spread:.0f}/{RANGES}",
         _about(found.distinct, f"{found.distinct.value:,.0f}"),
         _about(found.top_share, percent(found.top_share.value)),
         f"{found.gini:.2f}",

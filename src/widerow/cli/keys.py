@@ -136,6 +136,8 @@ def _prefix(
 
 def _rehearse(source: Source, design: KeyDesign, given: Mapping[str, Any]) -> DryRun:
     types = {part.column: part.kind for part in design.parts}
+    if given["rows"] < 1:
+        raise KeyDesignInvalid(f"--rows is 1 or more, not {given['rows']}")
     rows = []
     with progress_bar(f"reading {source.name}", source.total) as progress:
         for record in islice(source.records(None, progress), given["rows"]):

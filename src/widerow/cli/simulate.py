@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +23,7 @@ __all__ = ["simulate_load"]
 
 _ROWS_SHOWN: Final = 12
 _MINUTE: Final = 60
+_LONG_SECONDS: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,13 @@ class _Subject:
     title: str
     subtitle: str
     names: Mapping[bytes, str]
+    thresholds: Thresholds
+
+    def time(self, second: float) -> str:
+        """A moment of the replay: in minutes if it is long."""
+        if self.script.seconds >= _LONG_SECONDS:
+            return f"{second / _MINUTE:.0f} min"
+        return f"{second:.0f} s"
 
 
 def simulate_load(given: Mapping[str, Any]) -> None:
@@ -65,7 +73,7 @@ def _sampled(given: Mapping[str, Any]) -> _Subject:
         f"{tempo.units_per_second:,.0f} write units per second, on {given['nodes']} nodes"
     )
     title = f"{given['column']} as the partition key"
-    return _Subject(made.script, title, subtitle, made.names)
+    return _Subject(made.script, title, subtitle, made.names, Thresholds())
 
 
 def _recorded(given: Mapping[str, Any]) -> _Subject:
@@ -75,9 +83,11 @@ def _recorded(given: Mapping[str, Any]) -> _Subject:
     names = {load.key: _name(load.key, kind) for load in script.loads}
     subtitle = (
         f"load recorded on {found['instance']}/{found['table']} in "
-        f"{script.seconds / _MINUTE:,.0f} minutes, on {given['nodes']} nodes"
+        f"{_span(script.seconds)}, on {given['nodes']} nodes"
     )
-    return _Subject(script, f"{found['key']['name']} as the partition key", subtitle, names)
+    thresholds = Thresholds(**found["thresholds"])
+    title = f"{found['key']['name']} as the partition key"
+    return _Subject(script, title, subtitle, names, thresholds)
 
 
 def _name(key: bytes, kind: KeyType) -> str:
@@ -87,9 +97,12 @@ def _name(key: bytes, kind: KeyType) -> str:
 
 def _simulate(subject: _Subject, given: Mapping[str, Any]) -> None:
     names = subject.names
-    rules = ServerRules(
-        Thresholds(split_units=given["split_units"]), lambda key: names.get(key, key.hex())
-    )
+    thresholds = subject.thresholds
+    if given["split_units"] is not None:
+        if given["split_units"] <= 0:
+            raise ScriptInvalid("--split-units is above 0")
+        thresholds = replace(thresholds, split_units=given["split_units"])
+    rules = ServerRules(thresholds, lambda key: names.get(key, key.hex()))
     with progress_bar("replaying", len(subject.script.loads)) as progress:
         run = replay(subject.script, rules, given["nodes"], given["seed"], progress)
     for path in filter(None, (given["svg"], given["png"])):
@@ -103,14 +116,12 @@ def _simulate(subject: _Subject, given: Mapping[str, Any]) -> None:
 def _legend(subject: _Subject) -> Legend:
     names = subject.names
     lowest = min((load.key for load in subject.script.loads), default=b"")
-    minutes = subject.script.seconds >= 10 * _MINUTE
-    unit, divisor = ("min", _MINUTE) if minutes else ("s", 1)
     return Legend(
         subject.title,
         subject.subtitle,
         names.get(lowest, lowest.hex()),
         lambda key: names.get(key, key.hex()),
-        lambda second: f"{second / divisor:.0f} {unit}",
+        subject.time,
     )
 
 
@@ -145,7 +156,8 @@ def _print(subject: _Subject, run: Replay) -> None:
     columns = ("until", "units/s", "partitions", "splits", "merges", "moves", "skew")
     table = Table(*columns, "load of the nodes")
     for group in _groups(run.steps):
-        table.add_row(*map(Text, _cells(group)))
+        ends = group[-1].start + group[-1].seconds
+        table.add_row(*map(Text, (subject.time(ends), *_cells(group))))
     console.print(table)
     for line in _verdict(run):
         console.print(Text(line))
@@ -163,7 +175,6 @@ def _cells(group: Sequence[Step]) -> list[str]:
     loads = [sum(each) / len(group) for each in zip(*(step.nodes for step in group), strict=True)]
     skew = max(loads) * len(loads) / sum(loads) if units else 1.0
     return [
-        f"{(last.start + last.seconds) / _MINUTE:.0f} min",
         f"{units:,.0f}",
         f"{len(last.bounds) + 1}",
         *(f"{sum(int(getattr(each, what)) for each in group)}" for what in _EVENTS),
@@ -177,12 +188,22 @@ _EVENTS: Final = ("splits", "merges", "moves")
 
 def _verdict(run: Replay) -> list[str]:
     nodes = len(run.steps[0].nodes)
-    counts = ", ".join(f"{run.count(what)} {what}" for what in _EVENTS)
+    counts = ", ".join(_count(run.count(what), what.removesuffix("s")) for what in _EVENTS)
     return [
-        f"{len(run.steps[-1].bounds) + 1} partitions at the end after {counts}.",
+        f"At the end {_count(len(run.steps[-1].bounds) + 1, 'partition')}, after {counts}.",
         (
             "In the second half the busiest node carried "
             f"{run.settled_skew:.2f} times the mean (1 is even, {nodes} is one node alone)."
         ),
         *(f"Not cured by splitting: {words}." for words in run.reports),
     ]
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _span(seconds: float) -> str:
+    if seconds < 2 * _MINUTE:
+        return f"{seconds:.0f} seconds"
+    return f"{seconds / _MINUTE:,.0f} minutes"

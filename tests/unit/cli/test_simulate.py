@@ -54,7 +54,7 @@ def test_a_good_key_and_a_growing_one(source: str) -> None:
 def test_a_table_and_two_pictures(source: str, tmp_path: Path) -> None:
     pictures = ("--svg", str(tmp_path / "a.svg"), "--png", str(tmp_path / "a.png"))
     shown = run("--nodes", "3", "--input", source, "--column", "seller", *pictures)
-    for words in ("seller as the partition key", "on 3 nodes", "partitions at the end"):
+    for words in ("seller as the partition key", "on 3 nodes", "At the end"):
         assert words in shown
     assert "key-too-hot at a: 87% of" in shown
     assert shown.count(" min ") >= 12
@@ -76,6 +76,7 @@ def test_the_same_seed_gives_the_same_answer(source: str) -> None:
         (("--nodes", "2", "--column", "nobody"), "no column nobody"),
         (("--nodes", "2", "--column", "card", "--minutes", "0"), "above 0"),
         (("--nodes", "2", "--column", "card", "--units-per-second", "-1"), "above 0"),
+        (("--nodes", "2", "--column", "card", "--split-units", "0"), "--split-units is above 0"),
         (("--nodes", "2", "--column", "card", "--svg", "a.bmp"), "named .svg or .png"),
         (("--nodes", "2", "--column", "order", "--time", "card"), "line 2: card is no time"),
     ],
