@@ -174,6 +174,22 @@ def test_removing_and_evolving_a_table_that_is_gone(shell: "Shell") -> None:
     )
 
 
+def test_a_table_whose_place_is_gone_is_refused(shell: "Shell") -> None:
+    build = "\nadd-field -name b -type LONG\nprimary-key -field b\nexit\n"
+    shell.run(
+        f"{T1}plan add-table -name t1\ntable create -name t1.kid{build}plan remove-table -name t1"
+    )
+    assert shell.run("plan add-table -name t1.kid") == (
+        f"{KIND}IllegalCommandException:Parent table does not exist (t1) in table path t1.kid\n",
+        1,
+    )
+    shell.run(f"table create -name t -namespace nosuch{build}")
+    assert shell.run("plan add-table -name t -namespace nosuch") == (
+        f"{KIND}IllegalCommandException:Namespace does not exist: nosuch\n",
+        1,
+    )
+
+
 def test_json_reports_the_number_of_the_plan(shell: "Shell") -> None:
     shell.run(T1)
     text, code = shell.run("plan add-table -name t1 -json")

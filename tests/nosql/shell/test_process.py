@@ -91,6 +91,14 @@ def test_another_shell_that_holds_the_store_is_the_same(tmp_path: Path) -> None:
     assert "nothing was opened or changed" in refused.stderr
 
 
+@pytest.mark.parametrize("path", ["rocksdb:", "postgres:x", "memory:x"])
+def test_a_path_that_is_none_is_refused(tmp_path: Path, path: str) -> None:
+    done = kv("--path", path, "show", "tables", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith("widerow kv: ")
+    assert "Traceback" not in done.stderr
+
+
 def test_an_endpoint_is_answered_with_what_to_do_instead(tmp_path: Path) -> None:
     done = kv("--endpoint", "http://localhost:8087", "show", "tables", cwd=tmp_path)
     assert done.returncode == 1

@@ -5,6 +5,7 @@ from typing import Final
 from widerow import nosql
 from widerow.errors import StoreLocked
 from widerow.nosql import Store
+from widerow.server.settings import SettingsInvalid
 
 __all__ = ["NO_SERVER", "open_target"]
 
@@ -15,7 +16,11 @@ NO_SERVER: Final = (
 
 
 def open_target(path: str) -> Store:
-    """The store in a directory. Raises: `StoreLocked`, at once, if another process has it open."""
+    """The store in a directory.
+
+    Raises: `StoreLocked`, at once, if another process has it open; what else opening a store
+    raises; `SettingsInvalid` for what is no directory's name.
+    """
     try:
         return nosql.open(path)
     except StoreLocked as error:
@@ -23,3 +28,5 @@ def open_target(path: str) -> Store:
             f"{error}. The shell has a store to itself: if a server (widerow serve) or another "
             "shell holds this one, stop it first; nothing was opened or changed"
         ) from error
+    except ValueError as error:
+        raise SettingsInvalid(str(error)) from error

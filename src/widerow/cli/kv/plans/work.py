@@ -8,7 +8,7 @@ from widerow.cli.kv.progress import counting
 from widerow.cli.kv.session import Session
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.typed.index_paths import checked_index
-from widerow.model.typed.names import folded
+from widerow.model.typed.names import folded, same_name
 from widerow.model.typed.plans import PlanKind, TablePlan
 from widerow.model.typed.rules import TypedRule
 from widerow.nosql import Table
@@ -33,6 +33,13 @@ def _table(session: Session, plan: TablePlan) -> Table:
 def _check_add(session: Session, plan: TablePlan) -> None:
     if session.store.find_table(plan.table) is not None:
         raise Conflict(TypedRule.TABLE_EXISTS, table=plan.table)
+    assert plan.definition is not None
+    space, parent = plan.definition.namespace, plan.definition.parent
+    if space and not any(same_name(space, name) for name in session.store.namespaces()):
+        raise NotFound(TypedRule.NAMESPACE_MISSING, namespace=space)
+    above = f"{space}:{parent}" if space else parent
+    if above is not None and session.store.find_table(above) is None:
+        raise NotFound(TypedRule.PARENT_MISSING, parent=above, table=plan.table)
 
 
 def _add(session: Session, plan: TablePlan) -> None:
