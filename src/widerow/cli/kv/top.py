@@ -5,6 +5,7 @@ from typing import Final
 from widerow.cli.kv.command import Entry
 from widerow.cli.kv.data.aggregate import AGGREGATE
 from widerow.cli.kv.data.delete import DELETE
+from widerow.cli.kv.data.execute import EXECUTE
 from widerow.cli.kv.data.get import GET
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.plans.commands import PLAN
@@ -25,6 +26,7 @@ COMMANDS: Final[tuple[Entry, ...]] = (
     AGGREGATE,
     CONNECT,
     DELETE,
+    EXECUTE,
     EXIT,
     GET,
     HELP,
