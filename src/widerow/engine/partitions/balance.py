@@ -42,6 +42,8 @@ EVENTS_MAX: Final = 256  # waiting to be logged
 LOOK_SECONDS: Final = 1.0  # between two decisions about a table
 FLUSH_SECONDS: Final = 30.0  # between two writes of the statistics
 REPEAT_SECONDS: Final = 3600.0  # between two events that report the same
+ASLEEP_RATE: Final = 0.01  # units a second, decayed: nothing for some minutes
+LOADS_MAX: Final = 1000  # tables kept in memory beside those with load
 RECENT_INTERVALS: Final = 60  # kept in memory; the history is read from the store
 
 _Note = tuple[int, bytes, int, int, int, int]
@@ -72,6 +74,8 @@ class Partitions:
         self._reports: dict[int, list[Report]] = {}
         self._told: dict[tuple[int, Reason, bytes], float] = {}
         self._walk: tuple[Table, Walk] | None = None
+        # Tables that are looked at: those with load, or with partitions that may merge.
+        self._awake = {table.id for table in catalog.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
         self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
         # What is noted was noted since `_drained`: where the counting of a table begins.
@@ -98,6 +102,9 @@ class Partitions:
                 load = self._load(table_id)
                 if load is None:
                     continue  # dropped since
+            if table_id not in self._awake:
+                self._awake.add(table_id)
+                load.tick(self._drained)  # nothing was asked of it until then
             load.note(key, reads, writes, rows, size)
             self._unsaved.add(table_id)
             if size > 0:
@@ -190,9 +197,12 @@ class Partitions:
 
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
-        for table in self._catalog.tables():
-            load = self._load(table.id)
-            if load is None or not load.tick(now, _reserved(table)):
+        for table_id in list(self._awake):
+            load, table = self._load(table_id), self._catalog.by_id(table_id)
+            if load is None or table is None:
+                self._awake.discard(table_id)
+                continue
+            if not load.tick(now, _reserved(table)):
                 continue
             if load.unsaved:
                 self._unsaved.add(table.id)
@@ -201,7 +211,12 @@ class Partitions:
             changes = [each for each in decisions if not isinstance(each, Report)]
             if changes:
                 writes.append(self._change(table, changes))
-        self._forget_dropped()
+            elif load.rate < ASLEEP_RATE and table.splits == table.asked:
+                self._awake.discard(table_id)
+        self._told = {
+            name: told for name, told in self._told.items() if now - told < REPEAT_SECONDS
+        }
+        self._forget()
         return writes
 
     def _matters(self, load: TableLoad) -> bool:
@@ -217,9 +232,6 @@ class Partitions:
             if now - self._told.get(name, -REPEAT_SECONDS) >= REPEAT_SECONDS:
                 self._told[name] = now
                 self.events.append(Event(table, report))
-        self._told = {
-            name: told for name, told in self._told.items() if now - told < REPEAT_SECONDS
-        }
 
     def _change(self, table: Table, changes: list[Split | Merge]) -> Write[Table]:
         write = self._catalog.change(table.instance, partial(self._changed, table, changes))
@@ -241,11 +253,15 @@ class Partitions:
         bounds -= {change.start for change in changes if isinstance(change, Merge)}
         return replace(current, splits=tuple(sorted(bounds)))
 
-    def _forget_dropped(self) -> None:
-        """Also takes the counts of dropped tables out of memory."""
-        for table_id in [each for each in self._loads if self._catalog.by_id(each) is None]:
-            del self._loads[table_id]
-            self._reports.pop(table_id, None)
+    def _forget(self) -> None:
+        """Take dropped tables out of memory, and idle ones if they are many and written down."""
+        crowded = len(self._loads) > LOADS_MAX
+        busy = self._awake | self._unsaved | self._grown
+        for table_id in list(self._loads):
+            idle = crowded and table_id not in busy
+            if idle or self._catalog.by_id(table_id) is None:
+                del self._loads[table_id]
+                self._reports.pop(table_id, None)
 
     def learn_sizes(self) -> bool:
         """Read a few hundred records where it is not known what lies where; False: nowhere."""

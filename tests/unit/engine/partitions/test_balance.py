@@ -202,6 +202,7 @@ def test_a_store_without_statistics_is_walked(
         for row in rows:
             engine.run(engine.write_row("i", row))
     again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    again.partitions.load_of(table(again))  # whoever asks or writes first starts it
     pass_time(again, clock, 1)
     sizes = again.partitions.load_of(table(again)).sizes
     stored = list(store.snapshot().scan(b"\x10", b"\x11"))
@@ -264,6 +265,38 @@ def test_rates_follow_the_load(engine: Engine, clock: FakeClock) -> None:
     assert engine.partitions.load_of(table(engine)).rate == pytest.approx(50, rel=0.05)
     pass_time(engine, clock, int(HALF_LIFE_SECONDS))
     assert engine.partitions.load_of(table(engine)).rate == pytest.approx(25, rel=0.05)
+
+
+def test_idle_tables_cost_nothing_and_are_counted_right_when_they_wake(
+    engine: Engine, clock: FakeClock
+) -> None:
+    load(engine, clock, evenly(), seconds=5, rate=10)
+    pass_time(engine, clock, 1200)
+    found = engine.partitions.load_of(table(engine))
+    ticked: list[float] = []
+    tick = found.tick
+
+    def counted(now: float, reserved: tuple[int, int] = (0, 0)) -> bool:
+        ticked.append(now)
+        return tick(now, reserved)
+
+    found.tick = counted  # type: ignore[method-assign]  # to see whether it is called
+    pass_time(engine, clock, 100)
+    assert ticked == []
+    load(engine, clock, evenly(), seconds=20, rate=10)
+    assert len(ticked) >= 20
+    assert found.rate == pytest.approx(5, rel=0.05)  # half of it after a half-life
+    assert found.consumed.additional_write == 250
+
+
+def test_tables_that_were_split_merge_after_a_restart_without_being_asked(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    load(engine, clock, evenly(), seconds=30)
+    assert table(engine).splits
+    again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
+    pass_time(again, clock, 300)
+    assert table(again).splits == ()
 
 
 # --- the history -------------------------------------------------------------------------------
