@@ -46,7 +46,7 @@ from widerow.testing.buffers import key_buffer
 from widerow.testing.http import Sender, Wire, digest, encode_request
 from widerow.testing.process import WiderowProcess
 from widerow.testing.requests import BODIES, get_range, put_row
-from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
+from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED
 
 __all__ = ["Attack", "Report", "Victim", "attacks", "main", "matrix", "run"]
 
@@ -142,6 +142,7 @@ def attacks() -> Iterator[Attack]:
 def _bodies_of() -> Iterator[tuple[str, bytes]]:
     for action, make in BODIES.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
+    yield "WiderowPartitions", b'{"table": "T"}'
 
 
 def _signatures() -> Iterator[Attack]:
@@ -208,7 +209,7 @@ def _headers() -> Iterator[Attack]:
 def _bodies() -> Iterator[Attack]:
     for action, body in _bodies_of():
         signed = OWNER.sign(action, OWNER.headers(body))
-        other = BODIES[action]("Other") + b"\x00"
+        other = body + b"\x00\x00"
         for name, sent in (("another", other), ("longer", body + b"\0")):
             yield Attack("body", f"{action}: {name}", encode_request(f"/{action}", signed, sent))
         forged = signed | {"x-ots-contentmd5": digest(other)}
@@ -257,7 +258,7 @@ def _instances() -> Iterator[Attack]:
 
 def matrix() -> Iterator[tuple[str, str, bool]]:
     """Action, key, and whether that key may: as docs/protocol/tablestore.md has it."""
-    for action, operation in OPERATIONS.items():
+    for action, operation in {**OPERATIONS, **OWN}.items():
         for name in LIMITED:
             yield action, name, operation.permission == name
 

@@ -15,15 +15,18 @@ from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.requests import BODIES
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
-from widerow.wire.tablestore.operations.table import OPERATIONS
+from widerow.wire.tablestore.operations.table import OPERATIONS, OWN
 
 __all__ = ["SEEDS", "check"]
 
 _TABLE: Final = "T"
-_ACTIONS: Final = tuple(OPERATIONS.values())
+_ACTIONS: Final = (*OPERATIONS.values(), *OWN.values())
 _NUMBERS: Final = {action.name: number for number, action in enumerate(_ACTIONS)}
 _CHECK_EVERY: Final = 500
-SEEDS: Final = tuple(bytes((_NUMBERS[name],)) + body for name, _, body in recorded(_TABLE))
+SEEDS: Final = (
+    *(bytes((_NUMBERS[name],)) + body for name, _, body in recorded(_TABLE)),
+    bytes((_NUMBERS["WiderowPartitions"],)) + b'{"table": "T", "history": true}',
+)
 
 
 class _World:

@@ -14,7 +14,10 @@ import hostile
 from hostile import CANARY, OWNER, Attack, Report, Victim
 from widerow.testing.requests import BODIES
 
-READ: Final = {"ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"}
+READ: Final = {
+    *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"),
+    *("ComputeSplitPointsBySize", "WiderowPartitions"),
+}
 WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"}
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),

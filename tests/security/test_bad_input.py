@@ -236,6 +236,15 @@ def test_a_name_that_is_no_text_is_refused(wire: Wire, sender: Sender, action: s
     assert_refused(sender, action, answer, unreadable())
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[" * 100_000, b'{"table": 1}', b'{"table": "T", "x": 1}', b"\xff", b"1e999"],
+)
+def test_json_that_is_not_as_it_must_be_is_refused(wire: Wire, sender: Sender, body: bytes) -> None:
+    answer = wire.ask(sender.request("WiderowPartitions", body))
+    assert_refused(sender, "WiderowPartitions", answer, unreadable())
+
+
 # --- too much (wire §1.7) ------------------------------------------------------------------------
 
 TOO_LARGE: Final[Error] = (413, "OTSRequestBodyTooLarge", "The size of POST data is too large.")

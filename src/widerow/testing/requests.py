@@ -127,6 +127,9 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "DeleteDefinedColumn": lambda table: m.DeleteDefinedColumnRequest(
             table_name=table, columns=["old"]
         ).SerializeToString(),
+        "ComputeSplitPointsBySize": lambda table: m.ComputeSplitPointsBySizeRequest(
+            table_name=table, split_size=1
+        ).SerializeToString(),
         "GetRow": lambda table: get_row(table).SerializeToString(),
         "BatchGetRow": lambda table: batch_get(table).SerializeToString(),
         "GetRange": lambda table: get_range(table).SerializeToString(),

@@ -25,7 +25,7 @@ def decode(body: bytes) -> PartitionsRequest:
     """The request. Raises `InvalidRequest(BODY_UNREADABLE)` for anything else."""
     try:
         found = json.loads(body)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
         raise InvalidRequest(Rule.BODY_UNREADABLE) from error
     if not isinstance(found, dict) or not found.keys() <= {"table", "history"}:
         raise InvalidRequest(Rule.BODY_UNREADABLE)
