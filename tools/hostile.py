@@ -15,6 +15,7 @@ Prints a line of JSON for each check; the exit code is 1 if anything was found.
 import argparse
 import base64
 import hashlib
+import os
 import subprocess
 import sys
 import tempfile
@@ -382,7 +383,9 @@ class Victim:
         program = Path(sys.executable).with_name("widerow")
         backup = self.folder / "backup"
         command = (str(program), "backup", str(backup), "--path", str(self.folder / "data"))
-        subprocess.run(command, check=True, capture_output=True)  # noqa: S603  # our own program
+        # Without the variables of this tool, which are settings for that program.
+        rest = {name: value for name, value in os.environ.items() if "WIDEROW_" not in name}
+        subprocess.run(command, check=True, capture_output=True, env=rest)  # noqa: S603  # our own program
         self.shown += [each.read_bytes() for each in backup.rglob("*") if each.is_file()]
         self.shown += [each.read_bytes() for each in (self.folder / "data").glob("LOG*")]
         plain = CANARY.encode()
