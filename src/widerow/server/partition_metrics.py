@@ -49,7 +49,7 @@ def _label(table: Table) -> str:
 
 
 def _units(name: str, table: Table, load: TableLoad) -> Iterator[str]:
-    consumed = load.consumed
+    consumed = load.consumed_whole_seconds
     for kind, whole, additional in (
         ("read", consumed.read, consumed.additional_read),
         ("write", consumed.write, consumed.additional_write),

@@ -182,6 +182,11 @@ class TableLoad:
             write=consumed.write + sum(part.writes for part in self._parts),
         )
 
+    @property
+    def consumed_whole_seconds(self) -> Consumed:
+        """Capacity units up to the last whole second: no part of it ever falls."""
+        return replace(self._consumed)
+
     def go_on_from(self, consumed: Consumed) -> None:
         """Add to what was counted before."""
         self._consumed = replace(consumed)

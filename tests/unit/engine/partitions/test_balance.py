@@ -6,6 +6,8 @@ from hashlib import blake2b
 from itertools import count, pairwise
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -21,6 +23,7 @@ from widerow.model.schema import KeyColumn, Table
 from widerow.model.selection import Direction, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
 from widerow.testing.changes import create, delete, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -174,6 +177,39 @@ def test_a_table_dropped_in_between_is_forgotten(
         engine.run(left)
     pass_time(engine, clock, 60)
     assert list(store.snapshot().scan(SPACE_STATISTICS, b"\x21")) == []
+
+
+# What happens in a second: how many requests, among how many keys from where on; or a restart.
+seconds = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(1, 500), st.integers(0, 800), st.booleans()),
+    max_size=25,
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seconds)
+def test_whatever_is_asked_partitions_cover_every_key_once(
+    past: list[tuple[int, int, int, bool]],
+) -> None:
+    clock, entropy = FakeClock(), FakeEntropy()
+    limits = replace(LIMITS, hot_seconds=1.0, cold_seconds=3.0, partitions_max=20)
+    with open_store("memory:") as store:
+        engine = Engine(store, clock, entropy, thresholds=limits)
+        engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        for rate, width, first, restart in past:
+            if restart:  # without a word: what was counted since the last write is gone
+                engine = Engine(store, clock, entropy, thresholds=limits)
+            keys = (first + number % width for number in count())
+            load(engine, clock, keys, seconds=1, rate=rate)
+            now = table(engine)
+            facts = engine.partitions.load_of(now).facts()
+            assert [each.start for each in facts] == [b"", *now.splits]
+            assert [each.stop for each in facts] == [*now.splits, None]
+            assert all(before.start < after.start for before, after in pairwise(facts))
+            assert len(facts) <= limits.partitions_max
+        assert check_store(store) == []
+        pass_time(engine, clock, 200)
+        assert table(engine).splits == ()
 
 
 # --- what is counted ---------------------------------------------------------------------------
