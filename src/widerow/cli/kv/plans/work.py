@@ -37,8 +37,10 @@ def _check_add(session: Session, plan: TablePlan) -> None:
     space, parent = plan.definition.namespace, plan.definition.parent
     if space and not any(same_name(space, name) for name in session.store.namespaces()):
         raise NotFound(TypedRule.NAMESPACE_MISSING, namespace=space)
+    if parent is None:
+        return
     above = f"{space}:{parent}" if space else parent
-    if above is not None and session.store.find_table(above) is None:
+    if session.store.find_table(above) is None:
         raise NotFound(TypedRule.PARENT_MISSING, parent=above, table=plan.table)
 
 
