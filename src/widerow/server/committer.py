@@ -13,7 +13,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from widerow.errors import Exhausted, Rule, StorageFailure
-from widerow.limits import GROUP_BYTES_MAX, GROUP_WRITES_MAX
+from widerow.limits import (
+    GROUP_BYTES_MAX,
+    GROUP_WRITES_MAX,
+    LOOP_COMMIT_NS_MAX,
+    LOOP_GROUP_BYTES_MAX,
+    LOOP_GROUP_WRITES_MAX,
+)
 from widerow.storage.interface import Outcome, Store, Write
 
 if TYPE_CHECKING:
@@ -87,6 +93,8 @@ class Committer:
         self._held: _Waiting | None = None  # taken from the queue, for the next group
         self._ended = False  # the end mark was read
         self._lock = threading.Lock()  # nothing gets behind the end mark
+        self._turning = threading.Lock()  # held while a group is committed, on whichever thread
+        self._usual_ns = 0  # what small groups have taken lately
 
     def start(self) -> None:
         """Start the writer thread."""
@@ -100,6 +108,32 @@ class Committer:
         """
         self._put(_Waiting(plan, done, any(write.alone for write in plan.writes)))
 
+    def commit_here(self, plans: "Sequence[tuple[Plan[Any], Done]]") -> bool:
+        """Commit these as one group on the caller's thread, if that is soon done; else do nothing.
+
+        It is where the group is small, groups like it were quick lately, and the writer thread has
+        nothing to do; then a hand-over would cost more than the commit. Everyone is told before it
+        returns. Not for plans that want a group of their own.
+        """
+        writes = sum([len(plan.writes) for plan, _ in plans])
+        size = sum([plan.size for plan, _ in plans])
+        if (
+            self._usual_ns > LOOP_COMMIT_NS_MAX
+            or writes > LOOP_GROUP_WRITES_MAX
+            or size > LOOP_GROUP_BYTES_MAX
+            or self._stopped
+            or not self._queue.empty()
+            or any(write.alone for plan, _ in plans for write in plan.writes)
+            or not self._turning.acquire(blocking=False)
+        ):
+            return False
+        try:
+            group = [_Waiting(plan, done, alone=False) for plan, done in plans]
+            self._commit(group, call_each)
+        finally:
+            self._turning.release()
+        return True
+
     def run(self, plan: "Plan[T]") -> T:
         """Commit `plan` and wait for its answer. Not for the loop's thread, nor the writer's.
 
@@ -109,7 +143,8 @@ class Committer:
         # `post` may need a loop that this caller does not run: the group tells us by itself.
         waiting = _Waiting(plan, _Direct(ends), any(write.alone for write in plan.writes))
         if self._thread is None and not self._stopped:
-            self._commit([waiting])
+            with self._turning:
+                self._commit([waiting], self._post)
         else:
             self._put(waiting)
         answer, error = ends.get()
@@ -169,7 +204,8 @@ class Committer:
         if first is _END:
             return False
         group, self._held, self._ended = self._drain(first, ended=self._ended)
-        self._commit(group)
+        with self._turning:
+            self._commit(group, self._post)
         return True
 
     def _drain(
@@ -193,8 +229,8 @@ class Committer:
             group.append(waiting)
         return group, None, ended
 
-    def _commit(self, group: list[_Waiting]) -> None:
-        """Hand a group to the store and tell everyone in it how it ended."""
+    def _commit(self, group: list[_Waiting], post: Post) -> None:
+        """Hand a group to the store and tell everyone in it how it ended, by way of `post`."""
         started = self._clock.monotonic_ns()
         try:
             if group[0].alone:
@@ -211,14 +247,17 @@ class Committer:
             self._metrics.commit_failed()
             if isinstance(error, StorageFailure):
                 self.report(error)
-            self._tell(group, [Committed(each.done, None, error) for each in group])
+            self._tell(group, [Committed(each.done, None, error) for each in group], post)
             return
-        self._metrics.committed(len(outcomes), self._clock.monotonic_ns() - started)
+        elapsed_ns = self._clock.monotonic_ns() - started
+        self._metrics.committed(len(outcomes), elapsed_ns)
+        if len(outcomes) <= LOOP_GROUP_WRITES_MAX:
+            self._usual_ns += (elapsed_ns - self._usual_ns) // 8
         if self._refused:
             self._refused = False
             if self._resumed is not None:
                 self._resumed()
-        self._tell(group, _ends(group, outcomes))
+        self._tell(group, _ends(group, outcomes), post)
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
         if not writes:
@@ -229,7 +268,7 @@ class Committer:
                 write.settled(outcome.result)
         return outcomes
 
-    def _tell(self, group: list[_Waiting], ends: list[Committed]) -> None:
+    def _tell(self, group: list[_Waiting], ends: list[Committed], post: Post) -> None:
         posted = []
         for waiting, end in zip(group, ends, strict=True):
             if isinstance(waiting.done, _Direct):
@@ -237,7 +276,7 @@ class Committer:
             else:
                 posted.append(end)
         if posted:
-            self._post(posted)
+            post(posted)
 
 
 class _Direct:

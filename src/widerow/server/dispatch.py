@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy, authorize
@@ -26,7 +26,7 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
 from widerow.limits import BLOCKING_THREADS_MAX, LENGTHY_THREADS_MAX
-from widerow.server.committer import Committer
+from widerow.server.committer import Done
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes, text
@@ -40,7 +40,10 @@ from widerow.wire.tablestore.operations.table import (
     operation,
 )
 
-__all__ = ["Dispatcher", "Identity", "RequestIds"]
+if TYPE_CHECKING:
+    from widerow.engine.plan import Plan
+
+__all__ = ["Commits", "Dispatcher", "Identity", "RequestIds"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -54,6 +57,18 @@ class Identity:
 
     keyring: Keyring
     instances: InstancePolicy
+
+
+class Commits(Protocol):
+    """Where writes go. Called on the loop's thread."""
+
+    def submit(self, plan: "Plan[Any]", done: Done) -> None:
+        """Commit `plan`, in a group with others; `done` gets its answer or its error."""
+        ...
+
+    def report(self, error: StorageFailure) -> None:
+        """The store refused a write elsewhere."""
+        ...
 
 
 class RequestIds:
@@ -105,7 +120,7 @@ class Dispatcher:
     def __init__(
         self,
         engine: Engine,
-        committer: Committer,
+        committer: Commits,
         probes: Probes,
         identity: Identity,
         clock: Clock,

@@ -30,6 +30,7 @@ from widerow.server.committer import Committed, Committer, call_each
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import Dispatcher, Identity
+from widerow.server.gathering import Gathering
 from widerow.server.http import Listener
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
@@ -203,16 +204,17 @@ class Server:
             store, self._clock, self.metrics, post, self._store_failed, _store_resumed
         )
         committer.start()
+        blocks = store.capabilities.reads_may_block
         dispatcher = self._dispatcher = Dispatcher(
             engine,
-            committer,
+            committer if blocks else Gathering(committer, loop.call_soon),
             Probes(engine, committer, self.admission, self.metrics),
             identity,
             self._clock,
             self._entropy,
             self.metrics,
         )
-        dispatcher.use_threads(loop, always=store.capabilities.reads_may_block)
+        dispatcher.use_threads(loop, always=blocks)
         self._listener = Listener(dispatcher, self.admission, self._clock)
         self.endpoint = await self._bind(self._listener)
         self._tasks.add(loop.create_task(self._keep_house(engine, committer)))

@@ -18,8 +18,15 @@ from widerow.errors import (
     StorePoisoned,
 )
 from widerow.keys.layout import SPACE_ROWS
-from widerow.limits import GROUP_BYTES_MAX, GROUP_WRITES_MAX
+from widerow.limits import (
+    GROUP_BYTES_MAX,
+    GROUP_WRITES_MAX,
+    LOOP_COMMIT_NS_MAX,
+    LOOP_GROUP_BYTES_MAX,
+    LOOP_GROUP_WRITES_MAX,
+)
 from widerow.server.committer import Committed, Committer
+from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
 from widerow.server.system import SystemClock
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
@@ -358,3 +365,72 @@ def test_commits_are_counted(world: World) -> None:
     world.next()
     assert (world.metrics.commits, world.metrics.writes) == (2, 4)
     assert sum(world.metrics.commit_seconds.buckets) == 2
+
+
+# --- groups on the caller's thread ---------------------------------------------------------------
+
+
+def here(world: World, *plans: Plan[Any]) -> bool:
+    """Try to commit on this thread; the gate is open."""
+    world.release()
+    return world.committer.commit_here([(plan, world._done) for plan in plans])
+
+
+def test_a_small_group_is_committed_where_it_is(world: World) -> None:
+    assert here(world, put(b"a"), put(b"b"))
+    assert world.gate.groups == [2]
+    assert [world.next()[1], world.next()[1]] == [None, None]
+    assert world.posts == []  # told on the spot
+
+
+def test_a_plan_that_wants_to_be_alone_is_for_the_writer(world: World) -> None:
+    assert not here(world, put(b"a"), put(b"b", alone=True))
+    assert world.gate.groups == []
+
+
+def test_a_large_group_is_for_the_writer(world: World) -> None:
+    plans = [put(str(number).encode()) for number in range(LOOP_GROUP_WRITES_MAX + 1)]
+    assert not here(world, *plans)
+    assert not here(world, put(b"a")._replace(size=LOOP_GROUP_BYTES_MAX + 1))
+    assert world.gate.groups == []
+
+
+def test_nothing_overtakes_a_busy_writer(world: World) -> None:
+    world.hold()
+    assert not here(world, put(b"a"))
+    world.release()
+    assert world.next()[1] is None
+
+
+def test_a_slow_disk_is_for_the_writer(world: World) -> None:
+    world.committer._usual_ns = LOOP_COMMIT_NS_MAX + 1
+    assert not here(world, put(b"a"))
+    for number in range(40):  # small groups of the writer are quick: that is noticed
+        world.submit(put(str(number).encode()))
+        world.release()
+        assert world.next()[1] is None
+    assert here(world, put(b"a"))
+
+
+def test_after_the_end_nothing_is_committed_here(world: World) -> None:
+    world.committer.stop()
+    assert not here(world, put(b"a"))
+
+
+def test_a_turn_is_one_group() -> None:
+    world, turns = World(), list[Callable[[], None]]()
+    gathering = Gathering(world.committer, turns.append)
+    world.release(3)
+    for key in (b"a", b"b", b"c"):
+        gathering.submit(put(key), world._done)
+    assert world.gate.groups == []
+    (turn,) = turns
+    turn()
+    assert world.gate.groups == [3]
+    gathering.submit(put(b"d", alone=True), world._done)  # goes to the writer by itself
+    turns[1]()
+    assert [world.next()[1] for _ in range(4)] == [None] * 4
+    world.committer.stop()
+    gathering.submit(put(b"e"), world._done)
+    turns[2]()
+    assert isinstance(world.next()[1], Exhausted)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from widerow.errors import StoreDamaged
-from widerow.server.committer import Committed, Committer
+from widerow.server.committer import Committed, Committer, Post
 from widerow.storage.interface import Outcome, Write
 from widerow.testing import simulation
 from widerow.testing.lossy import LossyDisk, LossyStore
@@ -144,12 +144,12 @@ def test_a_careless_store_is_caught(
 
 
 def test_a_committer_that_swaps_answers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def swapped(self: Committer, group: list[Any], ends: list[Committed]) -> None:
+    def swapped(self: Committer, group: list[Any], ends: list[Committed], post: Post) -> None:
         right = list(ends)
         if len(right) > 1:
             first, second = right[:2]
             right[:2] = [first._replace(answer=second.answer), second._replace(answer=first.answer)]
-        tell(self, group, right)
+        tell(self, group, right, post)
 
     tell = Committer._tell
     monkeypatch.setattr(Committer, "_tell", swapped)
