@@ -59,7 +59,7 @@ _Step = str | Members
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _STEP: Final = re.compile(
     r"(?P<elements>\[\])|\.(?P<members>values|keys)\(\)|\.(?P<name>[A-Za-z][A-Za-z0-9_]*)(?!\()",
-    re.IGNORECASE,
+    re.ASCII | re.IGNORECASE,
 )
 
 

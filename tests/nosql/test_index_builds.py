@@ -1,0 +1,104 @@
+"""Building an index beside writers and through kills: complete when it answers (model §11)."""
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from widerow import nosql
+from widerow.engine.check import check_store
+from widerow.nosql import Index, IndexField
+
+INDEX = Index("i", (IndexField("n"),))
+
+# Writes rows, then builds, uses and drops an index without end; says what it did, line by line.
+CHILD = """
+import sys
+from widerow import nosql
+from widerow.nosql import Index, IndexField
+
+index = Index("i", (IndexField("n"),))
+with nosql.open(sys.argv[1]) as store:
+    builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
+    table = store.create_table(builder.primary_key("id").build(), if_not_exists=True)
+    table.put_many({"id": i, "n": -i} for i in range(1000))
+    number = 0
+    while True:
+        store.create_index(table, index, progress=lambda done: print(done, flush=True))
+        for _ in range(20):
+            number += 1
+            table.put({"id": number % 1000, "n": number})
+            table.delete({"id": (7 * number) % 1000})
+            print("row", flush=True)
+        store.drop_index(table, "i")
+        print("dropped", flush=True)
+"""
+
+
+def whole(store: nosql.Store) -> bool:
+    """Whether the index holds exactly what the rows say."""
+    table = store.table("t")
+    wanted = sorted((row["n"], row["id"]) for row in table.table_iterator())
+    return [(row["n"], row["id"]) for row in table.index_iterator("i")] == wanted
+
+
+@pytest.mark.parametrize("lines", [1, 3, 11, 26])
+def test_a_process_killed_in_a_build_leaves_no_false_index(tmp_path: Path, lines: int) -> None:
+    directory = tmp_path / "data"
+    command = [sys.executable, "-c", CHILD, str(directory)]
+    for more in range(2):
+        with subprocess.Popen(command, stdout=subprocess.PIPE) as child:  # noqa: S603  # our own program
+            assert child.stdout is not None
+            for _ in range(lines + more):
+                assert child.stdout.readline()
+            child.kill()
+        with nosql.open(directory, housekeeping=False) as store:
+            assert check_store(store.engine.store) == []
+            store.create_index("t", INDEX, if_not_exists=True)
+            assert check_store(store.engine.store) == []
+            assert whole(store)
+            store.drop_index("t", "i")
+
+
+def test_writers_go_on_while_an_index_is_built(tmp_path: Path) -> None:
+    with nosql.open(tmp_path / "data", housekeeping=False) as store:
+        builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
+        table = store.create_table(builder.primary_key("id").build())
+        table.put_many({"id": i, "n": -i} for i in range(2000))
+        built = threading.Event()
+        failures: list[Exception] = []
+
+        def write(first: int) -> None:
+            number = first
+            try:
+                while not built.is_set():
+                    number += 3
+                    table.put({"id": number % 2500, "n": number})
+                    table.delete({"id": (11 * number) % 2500})
+            except Exception as error:  # noqa: BLE001  # told below
+                failures.append(error)
+
+        writers = [threading.Thread(target=write, args=(first,)) for first in range(3)]
+        for writer in writers:
+            writer.start()
+        try:
+            for _ in range(2):
+                store.create_index(table, INDEX)
+                store.drop_index(table, "i")
+            store.create_index(table, INDEX)
+        finally:
+            built.set()
+            for writer in writers:
+                writer.join()
+        assert failures == []
+        assert check_store(store.engine.store) == []
+        assert whole(store)
+
+
+def test_the_package_does_without_the_grammar() -> None:
+    """Who runs no statement does not pay for the parser."""
+    script = "import sys, widerow.nosql; sys.exit('lark' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], check=False)  # noqa: S603  # our own program
+    assert done.returncode == 0
