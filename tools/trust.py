@@ -14,6 +14,7 @@ cannot run (no root, no such program) is recorded as skipped, and the exit code 
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -212,7 +213,7 @@ def _restart(options: argparse.Namespace) -> int:
         f"restart after kill -9, {options.megabytes} MB",
         volume=len(outcome.starts),
         unit="restarts",
-        violations=outcome.lost + slow,
+        violations=outcome.lost,
         seconds=time.monotonic() - begun,
         seed=options.seed,
         facts={
@@ -220,6 +221,8 @@ def _restart(options: argparse.Namespace) -> int:
             "lost": outcome.lost,
             "p50_seconds": round(outcome.p50, 2),
             "p99_seconds": round(outcome.p99, 2),
+            "processor_seconds": max(outcome.worked),
+            "load": round(os.getloadavg()[0], 1),
             "files_mb": outcome.megabytes,
             "logs_mb": outcome.log_megabytes,
         },

@@ -4,6 +4,7 @@ The store is filled once. Each round overwrites part of it, so that up to a memt
 in the log alone, kills the server, and takes the time from exec to the line that says it answers.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ class Outcome:
     megabytes: int = 0  # of files, at the end
     log_megabytes: float = 0.0  # of logs at a kill, at most
     starts: list[float] = field(default_factory=list)
+    worked: list[float] = field(default_factory=list)  # seconds of processor time of each start
     lost: int = 0
 
     @property
@@ -77,12 +79,19 @@ def run_restarts(
             begun = time.perf_counter()
             process.start()
             outcome.starts.append(time.perf_counter() - begun)
+            outcome.worked.append(_processor_seconds(process.pid))
             outcome.lost += _missing(process.endpoint, sample)
             tell(kill + 1)
     finally:
         process.stop()
     outcome.megabytes = sum(file.stat().st_size for file in place.iterdir()) // _MIB
     return outcome
+
+
+def _processor_seconds(pid: int) -> float:
+    """What a process has used of the processors; on a busy machine the fairer measure."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _some(chance: Random, rows: int) -> Iterator[int]:
