@@ -115,6 +115,13 @@ def test_the_check_of_rows_is_the_definition(
         assert breaks(design, found.column, found)
 
 
+def test_a_key_that_begins_with_the_next_one_is_an_inversion() -> None:
+    design = KeyDesign((Part("n", INTEGER),))
+    checked = check_order(design, [(-10,), (-1,), (-1,)])
+    assert (checked.rows, checked.inverted) == (2, 1)
+    assert breaks(design, 0, checked.inversions[0])
+
+
 # --- the cases one by one ------------------------------------------------------------------------
 
 
