@@ -84,6 +84,14 @@ def test_a_server_that_holds_the_store_is_named_as_the_reason(tmp_path: Path) ->
     assert kv("--path", path, "show", "tables", cwd=tmp_path).returncode == 0
 
 
+def test_a_store_is_free_once_its_server_is_killed(tmp_path: Path) -> None:
+    path = str(tmp_path / "data")
+    with WiderowProcess("--path", path) as server:
+        server.kill()
+        shown = kv("--path", path, "show", "tables", cwd=tmp_path)
+    assert (shown.stdout, shown.returncode) == ("No table found.\n", 0)
+
+
 def test_another_shell_that_holds_the_store_is_the_same(tmp_path: Path) -> None:
     with nosql.open(tmp_path / "data", housekeeping=False):
         refused = kv("--path", "data", "show", "tables", cwd=tmp_path)
