@@ -1,7 +1,9 @@
 """Creating, changing and dropping typed tables, namespaces, and opening a store again."""
 
+import subprocess
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,8 @@ from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
 from widerow.model.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.nosql import Conflict, InvalidRequest, NotFound, TableEvolver, WiderowError
+from widerow.nosql.committer import Committer
+from widerow.storage.interface import Write
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -47,6 +51,7 @@ def test_tables_are_listed_parents_first(store: nosql.Store, lines: nosql.Table)
     assert names == ["users", "users.orders", "users.orders.lines", "shop:Stock"]
     assert [table.name for table in store.tables("SHOP")] == ["shop:Stock"]
     assert [table.name for table in store.tables("")] == names[:3]
+    assert [table.name for table in store.tables("SysDefault")] == names[:3]
     assert lines.definition.path[0] == store.table("users").definition.id
 
 
@@ -283,6 +288,86 @@ def test_a_directory_that_is_open_elsewhere_is_refused(tmp_path: Path) -> None:
     assert "A widerow server or another program has" in str(refused.value)
     with nosql.open(tmp_path):
         pass
+
+
+def test_a_namespace_goes_with_its_tables_when_told_to(store: nosql.Store) -> None:
+    assert store.create_namespace("ns")
+    assert not store.create_namespace("NS", if_not_exists=True)
+    parent = store.create_table(simple("ns:t")).definition
+    child = nosql.TableBuilder("kid", parent=parent).add_field("n", nosql.LONG)
+    store.create_table(child.primary_key("n").build())
+    assert store.drop_namespace("ns", cascade=True)
+    assert (store.namespaces(), store.tables()) == ([], [])
+    assert not store.drop_namespace("ns", if_exists=True)
+
+
+HOLD = (
+    "import sys; from widerow import nosql; nosql.open(sys.argv[1]); print(1, flush=True); input()"
+)
+
+
+def test_a_directory_that_another_process_holds_is_refused_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLD, str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as other:  # noqa: S603  # our own program
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"1\n"
+        with pytest.raises(StoreLocked) as refused:
+            nosql.open(tmp_path)
+        other.kill()
+    assert "stop it, or use another directory" in str(refused.value)
+    nosql.open(tmp_path).close()
+
+
+def test_many_puts_share_a_sync(tmp_path: Path) -> None:
+    with nosql.open(tmp_path, housekeeping=False) as store:
+        table = store.create_table(simple("t"))
+        before = store.engine.store.statistics()["syncs"]
+        table.put_many({"k": str(number)} for number in range(1500))
+        assert store.engine.store.statistics()["syncs"] == before + 2
+
+
+def test_waiting_threads_share_the_next_sync() -> None:
+    """The leader of the first group is held up until the others have come."""
+    opened = open_store("memory:")
+    come = threading.Semaphore(0)
+    groups: list[int] = []
+    commit = opened.transact_group
+
+    def held(writes: Sequence[Any]) -> Any:  # noqa: ANN401  # the store's
+        if not groups:
+            for _ in range(3):
+                come.acquire()
+        groups.append(len(writes))
+        return commit(writes)
+
+    committer = Committer(opened)
+
+    def write(name: bytes) -> None:
+        committer.commit([Write((b"\x10",), lambda txn: txn.put(b"\x10" + name, name))])
+
+    opened.transact_group = held  # type: ignore[method-assign]  # a seam of this test
+    first = threading.Thread(target=write, args=(b"first",))
+    first.start()
+    others = [threading.Thread(target=write, args=(name,)) for name in (b"a", b"b", b"c")]
+    for thread in others:
+        thread.start()
+    while len(committer._waiting) < 3:
+        pass
+    for _ in others:
+        come.release()
+    for thread in (first, *others):
+        thread.join()
+    assert groups == [1, 3]
+    opened.close()
+
+
+def test_a_group_that_fails_tells_each_of_its_writers() -> None:
+    opened = open_store("memory:")
+    committer = Committer(opened)
+    opened.close()
+    with pytest.raises(StorageFailure):
+        committer.commit([Write((b"\x10",), lambda _: None)])
 
 
 def test_both_models_share_one_store() -> None:

@@ -21,6 +21,7 @@ from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreLocked
 from widerow.limits import GROUP_BYTES_MAX, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
+from widerow.model.typed.names import split_name
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
@@ -197,11 +198,15 @@ class Store:
         return None if form is None else Table(self, form)
 
     def tables(self, namespace: str | None = None) -> list[Table]:
-        """Every table, or those of one namespace; sorted, parents before their children."""
+        """Every table, or those of one namespace; sorted, parents before their children.
+
+        The default namespace is `""` or `sysdefault`.
+        """
+        wanted = None if namespace is None else split_name(f"{namespace}:")[0].lower()
         return [
             Table(self, form)
             for form in self.engine.catalog.forms()
-            if namespace is None or form.table.namespace.lower() == namespace.lower()
+            if wanted is None or form.table.namespace.lower() == wanted
         ]
 
     # --- indexes -----------------------------------------------------------------------------

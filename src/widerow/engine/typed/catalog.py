@@ -104,7 +104,8 @@ class TypedCatalog:
 
     def forms(self) -> list[TableForm]:
         """Every table, sorted by namespace and name: parents before their children."""
-        return [self._by_name[name] for name in sorted(self._by_name)]
+        tables = dict(self._by_name)  # the writer may publish meanwhile
+        return [tables[name] for name in sorted(tables)]
 
     def children(self, table_id: int) -> list[TableForm]:
         """The tables directly below one."""
