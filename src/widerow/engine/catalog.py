@@ -15,6 +15,7 @@ from widerow.keys.layout import (
     DROPPED_MARK,
     SPACE_CATALOG,
     SPACE_STORE,
+    SPACE_TYPED_CATALOG,
     STORE_FORMAT_KEY,
     TABLE_ID_KEY,
     catalog_key,
@@ -24,9 +25,9 @@ from widerow.keys.layout import (
 )
 from widerow.model.schema import Table
 from widerow.model.values import KeyType
-from widerow.storage.interface import Store, Transaction, Write
+from widerow.storage.interface import Reader, Store, Transaction, Write
 
-__all__ = ["Catalog"]
+__all__ = ["Catalog", "holds_typed_tables"]
 
 STORE_FORMAT = b"widerow 1"
 _IDS_RESERVED = 64  # table numbers taken at once: a restart skips at most so many
@@ -166,6 +167,12 @@ class Catalog:
     def _publish(self, table: Table) -> None:
         self._by_name[table.instance, table.name] = table
         self._by_id[table.id] = table
+
+
+def holds_typed_tables(reader: Reader) -> bool:
+    """Whether anything of the other data model stands in the store's catalogue. Cost: one seek."""
+    stop = after_prefix(SPACE_TYPED_CATALOG)
+    return next(reader.scan(SPACE_TYPED_CATALOG, stop), None) is not None
 
 
 def _dropped_table(key: bytes) -> tuple[str, int] | None:

@@ -7,12 +7,12 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
 from widerow.engine.capacity import change_bytes, units
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog import Catalog, holds_typed_tables
 from widerow.engine.expiry import check_versions, live_from
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
@@ -44,8 +44,6 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
-from widerow.engine.typed.engine import TypedEngine
-from widerow.engine.typed.index_keeper import IndexKeeper
 from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
 from widerow.keys.encode import encode_key_value
@@ -78,6 +76,9 @@ from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+
+if TYPE_CHECKING:
+    from widerow.engine.typed.engine import TypedEngine
 
 __all__ = ["Engine"]
 
@@ -112,7 +113,7 @@ class Engine:
         self.partitions = Partitions(self.catalog, store, clock, thresholds)
         self.sweep = Sweep(self.catalog, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
-        self.typed = TypedEngine(store, self.catalog, clock, entropy, observer=IndexKeeper())
+        self._typed: TypedEngine | None = None
         self._note = self.partitions.note_load
 
     def run(self, plan: Plan[T]) -> T:
@@ -136,7 +137,25 @@ class Engine:
         if writes:
             self.sweep.reclaimed.tables_dropped += len(writes) // 2
             return Plan(tuple(writes), failing)
-        return self.sweep.step() or self.typed.housekeeping()
+        step = self.sweep.step()
+        if step is None and (self._typed is not None or holds_typed_tables(self.store.snapshot())):
+            return self.typed.housekeeping()
+        return step
+
+    @property
+    def typed(self) -> "TypedEngine":
+        """The operations of typed tables. Raises `StoreDamaged` if their catalogue is not readable.
+
+        Made when first asked for: a server of the other dialect starts a tenth sooner without.
+        """
+        if self._typed is None:
+            from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # see above
+            from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # see above
+
+            self._typed = TypedEngine(
+                self.store, self.catalog, self._clock, self._entropy, observer=IndexKeeper()
+            )
+        return self._typed
 
     # --- tables ------------------------------------------------------------------------------
 

@@ -191,3 +191,19 @@ def made(engine: Engine, typed: TypedEngine) -> TableForm:
 
 def with_index(table: TypedTable) -> TypedTable:
     return replace(table, indexes=(Index("i", (IndexField("name"),), id=99),))
+
+
+def test_typed_tables_are_loaded_when_there_are_any(store: Store, clock: FakeClock) -> None:
+    """A server of the other dialect loads nothing of them, and yet gives their space back."""
+    plain = Engine(store, clock, FakeEntropy())
+    while plain.housekeeping() is not None:
+        pass
+    assert plain._typed is None
+    other = Engine(store, clock, FakeEntropy(1))
+    other.run(other.typed.drop_table(users(other)))
+    assert len(other.typed.catalog.leftovers()) == 1
+    server = Engine(store, clock, FakeEntropy(2))
+    while (plan := server.housekeeping()) is not None:
+        server.run(plan)
+    assert server._typed is not None
+    assert server.typed.catalog.leftovers() == []
