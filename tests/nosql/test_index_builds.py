@@ -9,6 +9,7 @@ import pytest
 
 from widerow import nosql
 from widerow.engine.check import check_store
+from widerow.engine.typed.index_build import begin_index, build_step, finish_index
 from widerow.nosql import Index, IndexField
 
 INDEX = Index("i", (IndexField("n"),))
@@ -95,6 +96,37 @@ def test_writers_go_on_while_an_index_is_built(tmp_path: Path) -> None:
         assert failures == []
         assert check_store(store.engine.store) == []
         assert whole(store)
+
+
+def test_a_step_indexes_rows_as_they_are_when_it_runs(store: nosql.Store) -> None:
+    builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
+    table = store.create_table(builder.primary_key("id").build())
+    table.put_many({"id": i, "n": i} for i in range(3))
+    store.commit(lambda: begin_index(store.engine, table.form, INDEX))
+    step = build_step(store.engine, table.form, "i", b"")
+    table.put({"id": 0, "n": 70})  # after the step has seen it, before it is run
+    table.delete({"id": 1})
+    changed = nosql.TableEvolver(table.definition).add_field("first", nosql.LONG)
+    store.alter_table(changed.build())
+    store.commit(lambda: step.plan)
+    store.commit(lambda: finish_index(store.engine, table.form, "i"))
+    assert [(row["n"], row["id"]) for row in table.index_iterator("i")] == [(2, 2), (70, 0)]
+    assert check_store(store.engine.store) == []
+
+
+def test_a_step_of_an_index_that_was_dropped_is_refused(store: nosql.Store) -> None:
+    builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).primary_key("id")
+    table = store.create_table(builder.build())
+    table.put({"id": 1})
+    index = Index("i", (IndexField("id"),))
+    store.commit(lambda: begin_index(store.engine, table.form, index))
+    step = build_step(store.engine, table.form, "i", b"")
+    store.drop_index(table, "i")
+    with pytest.raises(nosql.NotFound, match="Index i does not exists in table t"):
+        store.commit(lambda: step.plan)
+    while store.housekeep():
+        pass
+    assert check_store(store.engine.store) == []
 
 
 def test_the_package_does_without_the_grammar() -> None:
