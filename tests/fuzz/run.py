@@ -7,8 +7,8 @@
 
 A target is a module of this folder with an invariant in its first line, `SEEDS`, and `check`, which
 raises where the invariant does not hold. Its corpus is `corpus/NAME.txt`, an input a line, in
-base64; tests run over it without a fuzzer. An input that breaks an invariant, takes longer than a
-second or more than half a gigabyte is written to `build/fuzz`. Prints a line of JSON for each
+base64; tests run over it without a fuzzer. An input that breaks an invariant, takes longer than
+five seconds or more than half a gigabyte is written to `build/fuzz`. Prints a line of JSON for each
 target.
 """
 
@@ -38,7 +38,7 @@ TARGETS: Final = (
     *("credentials", "manifest"),
 )
 FOUND: Final = ROOT / "build" / "fuzz"
-INPUT_SECONDS_MAX: Final = 1  # a good input takes a millisecond; instrumented, ten
+INPUT_SECONDS_MAX: Final = 5  # an input takes a millisecond, on a machine that others use more
 MEMORY_MB_MAX: Final = 512
 INPUT_BYTES_MAX: Final = 2048
 CORPUS_INPUTS_MAX: Final = 200  # for each target, the shortest ones: they run in every test run

@@ -43,6 +43,7 @@ def test_every_corpus_belongs_to_a_target() -> None:
     assert {file.stem for file in (FOLDER / "corpus").glob("*")} <= set(TARGETS)
 
 
+@pytest.mark.timeout(180)  # loading everything instrumented takes most of it
 @pytest.mark.parametrize("name", EIGHT)
 def test_a_few_seconds_of_fuzzing_find_nothing(name: str) -> None:
     if importlib.util.find_spec("atheris") is None:

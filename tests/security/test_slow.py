@@ -15,6 +15,7 @@ def test_a_healthy_client_is_served_beside_slow_ones(
 ) -> None:
     monkeypatch.setattr(slow, "LOOK_SECONDS", 0.1)
     monkeypatch.setattr(slow, "SETTLE_SECONDS", 0.05)
+    monkeypatch.setattr(slow, "CROWD_SECONDS_MAX", 10)
     outcome = slow.run(mode, 40, 0.2)
     assert outcome.beside.errors == 0
     assert outcome.alone.errors == 0
