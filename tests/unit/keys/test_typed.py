@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widerow.errors import StoreDamaged
@@ -27,6 +27,8 @@ from widerow.model.typed.types import (
     timestamp,
 )
 from widerow.model.typed.values import Timestamp
+
+unhurried = settings(deadline=None, max_examples=60)  # machines under load are slow
 
 COLORS = enum_of(["z", "a", "m"])
 numbers = st.decimals(allow_nan=False, allow_infinity=False) | st.builds(
@@ -60,6 +62,7 @@ def rank(kind: FieldType, value: Any) -> Any:  # noqa: ANN401  # what Python com
 
 
 @pytest.mark.parametrize("name", VALUES)
+@unhurried
 @given(data=st.data())
 def test_bytes_compare_as_the_values_do(name: str, data: st.DataObject) -> None:
     kind, strategy = VALUES[name]
@@ -70,6 +73,7 @@ def test_bytes_compare_as_the_values_do(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", VALUES)
+@unhurried
 @given(data=st.data())
 def test_no_value_begins_another(name: str, data: st.DataObject) -> None:
     kind, strategy = VALUES[name]
@@ -78,6 +82,7 @@ def test_no_value_begins_another(name: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", VALUES)
+@unhurried
 @given(data=st.data(), before=st.binary(max_size=3), behind=st.binary(max_size=3))
 def test_values_decode_to_themselves(
     name: str, data: st.DataObject, before: bytes, behind: bytes
@@ -90,6 +95,7 @@ def test_values_decode_to_themselves(
 
 
 @pytest.mark.parametrize("name", VALUES)
+@unhurried
 @given(data=st.data())
 def test_every_shortened_value_is_damage(name: str, data: st.DataObject) -> None:
     kind, strategy = VALUES[name]
@@ -100,6 +106,7 @@ def test_every_shortened_value_is_damage(name: str, data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("name", VALUES)
+@unhurried
 @given(data=st.data())
 def test_any_bytes_decode_or_are_damage(name: str, data: st.DataObject) -> None:
     kind, _ = VALUES[name]
@@ -139,6 +146,7 @@ parents = st.tuples(st.text(max_size=3), st.integers(-(2**63), 2**63 - 1))
 children = st.tuples(st.text(max_size=3), st.integers(-2, 2), st.text(max_size=3))
 
 
+@unhurried
 @given(parents)
 def test_keys_decode_and_know_their_shard(values: tuple[str, int]) -> None:
     shard, key = PARENTS.encode_row(values)
@@ -148,6 +156,7 @@ def test_keys_decode_and_know_their_shard(values: tuple[str, int]) -> None:
     assert key.startswith(shard)
 
 
+@unhurried
 @given(children)
 def test_a_childs_key_lies_in_its_parents_shard_and_under_its_key(
     values: tuple[str, int, str],
@@ -161,6 +170,7 @@ def test_a_childs_key_lies_in_its_parents_shard_and_under_its_key(
     assert CHILDREN.shard_of(key) == shard
 
 
+@unhurried
 @given(parents, parents, st.text(max_size=3))
 def test_children_lie_between_their_parent_and_the_next(
     left: tuple[str, int], right: tuple[str, int], own: str
@@ -171,6 +181,7 @@ def test_children_lie_between_their_parent_and_the_next(
     assert first == second or child < second
 
 
+@unhurried
 @given(children)
 def test_a_key_of_another_table_is_told(values: tuple[str, int, str]) -> None:
     with pytest.raises(StoreDamaged):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widerow.errors import StoreDamaged
@@ -36,6 +36,8 @@ from widerow.rows.typed import (
     typed_table_and_expiry,
     unpack_value,
 )
+
+unhurried = settings(deadline=None, max_examples=60)  # machines under load are slow
 
 scalars = st.sampled_from(
     [LONG, DOUBLE, NUMBER, STRING, UUID, BINARY, timestamp(9), enum_of(["x", "y"])]
@@ -76,6 +78,7 @@ def values_of(kind: FieldType) -> st.SearchStrategy[Any]:
     return LEAVES[kind.kind.value]
 
 
+@unhurried
 @given(data=st.data(), kind=kinds)
 def test_values_of_every_type_are_read_as_they_were_stored(
     data: st.DataObject, kind: FieldType
@@ -84,6 +87,7 @@ def test_values_of_every_type_are_read_as_they_were_stored(
     assert unpack_value(pack_value(value, kind), kind) == value
 
 
+@unhurried
 @given(kind=kinds, damage=st.binary(max_size=12))
 def test_any_bytes_are_a_value_or_damage(kind: FieldType, damage: bytes) -> None:
     try:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widerow.errors import InvalidRequest
@@ -36,6 +36,8 @@ from widerow.model.typed.types import (
 )
 from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.rows.typed import pack_value, unpack_value
+
+unhurried = settings(deadline=None, max_examples=60)  # machines under load are slow
 
 HOME = record_of(Field("street", STRING), Field("no", INTEGER, nullable=False, default=1))
 
@@ -178,12 +180,14 @@ documents = st.recursive(
 instants = st.builds(Timestamp, st.integers(-(2**37), 2**37), st.integers(0, 999_999_999))
 
 
+@unhurried
 @given(documents)
 def test_documents_are_stored_as_they_are(document: Any) -> None:  # noqa: ANN401  # any document
     value = coerce(document, JSON, "f")
     assert unpack_value(pack_value(value, JSON), JSON) == value
 
 
+@unhurried
 @given(documents)
 def test_documents_are_printed_as_json_reads_them(document: Any) -> None:  # noqa: ANN401  # same
     value = coerce(document, JSON, "f")
@@ -192,6 +196,7 @@ def test_documents_are_printed_as_json_reads_them(document: Any) -> None:  # noq
         assert read == value
 
 
+@unhurried
 @given(instants, st.integers(0, 9))
 def test_instants_are_printed_as_they_are_read(instant: Timestamp, precision: int) -> None:
     rounded = instant.rounded(precision)
@@ -200,6 +205,7 @@ def test_instants_are_printed_as_they_are_read(instant: Timestamp, precision: in
     assert len(rounded.text(precision).partition(".")[2]) == (precision + 1 if precision else 0)
 
 
+@unhurried
 @given(st.datetimes(timezones=st.just(UTC)))
 def test_instants_and_datetimes_agree(moment: datetime) -> None:
     instant = Timestamp.from_datetime(moment)
@@ -207,12 +213,14 @@ def test_instants_and_datetimes_agree(moment: datetime) -> None:
     assert Timestamp.parse(instant.text()) == instant
 
 
+@unhurried
 @given(st.floats())
 def test_doubles_are_printed_and_read(value: float) -> None:
     text = dumps(value_to_json(value, DOUBLE))
     assert repr(value_from_json(parse_json(text), DOUBLE, "f")) == repr(value)
 
 
+@unhurried
 @given(st.binary(max_size=9))
 def test_bytes_are_printed_in_base64(value: bytes) -> None:
     assert value_from_json(value_to_json(value, BINARY), BINARY, "f") == value
