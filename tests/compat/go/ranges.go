@@ -61,7 +61,7 @@ func splitPoints(client *tablestore.TableStoreClient) facts {
 		places[split.Location] = true
 	}
 	return facts{
-		"columns": len(found.SchemaEntry),
+		"columns": len(found.Splits[1].LowerBound.PrimaryKeys),
 		"bounds":  bounds[1:],
 		"places":  len(places),
 		"halves":  len(halves.Splits),
