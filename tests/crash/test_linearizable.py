@@ -11,6 +11,8 @@ from widerow.testing.histories import spoiled
 from widerow.testing.linearizability import judge, main
 from widerow.testing.recording import Recorder
 
+pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
+
 
 def test_four_clients_see_one_order(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--operations", "4000", "--clients", "4"]) == 0

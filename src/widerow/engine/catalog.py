@@ -2,7 +2,9 @@
 
 The published catalogue is a pair of dictionaries read without a lock. A change of it commits in a
 group of its own (`Write.alone`) and is published before the next group starts, so a body never
-sees a table that a reader could lose, and no write lands in a table after its drop.
+sees a table that a reader could lose, and no write lands in a table after its drop. A change whose
+outcome is open, because the disk filled up inside its commit, is learnt by reading the catalogue
+again: the first body after the store was opened again does that.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,14 +45,30 @@ class Catalog:
         self._by_id: dict[int, Table] = {}
         self._dropped: dict[int, str] = {}  # number -> instance; rows still to be removed
         self._ids: Iterator[int] = iter(())
+        self._reopenings = store.reopenings
         _claim(store)
-        snapshot = store.snapshot()
+        self._load()
+
+    def _load(self) -> None:
+        """Read every record, and show all of them at once."""
+        tables: list[Table] = []
+        dropped: dict[int, str] = {}
+        snapshot = self._store.snapshot()
         for key, record in snapshot.scan(SPACE_CATALOG, after_prefix(SPACE_CATALOG)):
-            dropped = _dropped_table(key)
-            if dropped is None:
-                self._publish(decode_table(record))
+            note = _dropped_table(key)
+            if note is None:
+                tables.append(decode_table(record))
             else:
-                self._dropped[dropped[1]] = dropped[0]
+                dropped[note[1]] = note[0]
+        self._by_name = {(table.instance, table.name): table for table in tables}
+        self._by_id = {table.id: table for table in tables}
+        self._dropped = dropped
+
+    def _renew(self) -> None:
+        """In a body: read everything again if the store was opened again meanwhile."""
+        if self._store.reopenings != self._reopenings:
+            self._reopenings = self._store.reopenings
+            self._load()
 
     # --- looking up --------------------------------------------------------------------------
 
@@ -63,6 +81,7 @@ class Catalog:
 
     def current(self, table: Table) -> Table:
         """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
+        self._renew()
         found = self._by_id.get(table.id)
         if found is None:
             raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=table.name)
@@ -106,6 +125,7 @@ class Catalog:
         """
 
         def body(txn: Transaction) -> Table:
+            self._renew()
             table = make()
             txn.put(catalog_key(table.instance, table.name), encode_table(table))
             return table

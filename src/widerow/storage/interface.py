@@ -155,6 +155,15 @@ class Store(ABC):
         """
 
     @property
+    def reopenings(self) -> int:
+        """How often the store opened itself again after it ran out of room (rule 8).
+
+        A write whose outcome was open then may have happened; whoever keeps in memory what writes
+        change reads it again when this number has changed. Bodies see the new one.
+        """
+        return 0
+
+    @property
     @abstractmethod
     def writable(self) -> bool:
         """False once the store is poisoned for good or closed (rules 7 and 8)."""

@@ -415,6 +415,11 @@ class RocksDBStore(Store):
         }
 
     @property
+    def reopenings(self) -> int:
+        """How often the engine was opened again after a full disk."""
+        return self._counts["reopenings"]
+
+    @property
     def writable(self) -> bool:
         """False once poisoned or closed. True on a full disk: writes resume by themselves."""
         return self._poison is None and not self._closed

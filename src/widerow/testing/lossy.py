@@ -320,7 +320,14 @@ class LossyStore(Store):
         self._poison: str | None = None
         self._out_of_room = False
         self._closed = False
-        self._counts = {"groups": 0, "writes": 0, "syncs": 0, "bytes": 0, "repaired": 0}
+        self._counts = {
+            "groups": 0,
+            "writes": 0,
+            "syncs": 0,
+            "bytes": 0,
+            "repaired": 0,
+            "reopenings": 0,
+        }
         self._generations: list[Store] = []
         self._name = ""
         self._number = 0
@@ -352,6 +359,7 @@ class LossyStore(Store):
         if self._out_of_room:
             self._shown = self._recover()
             self._out_of_room = False
+            self._counts["reopenings"] += 1
 
     def _commit(self, body: bytes) -> None:
         """Make a group safe. Raises: `StoreFull` before anything is written, `StorePoisoned`."""
@@ -429,6 +437,11 @@ class LossyStore(Store):
         """
         self.snapshot()  # raises where the store is closed
         return {**self._counts, "number": self._number}
+
+    @property
+    def reopenings(self) -> int:
+        """How often the log was read again after a full disk."""
+        return self._counts["reopenings"]
 
     @property
     def writable(self) -> bool:

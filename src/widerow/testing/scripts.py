@@ -1,19 +1,21 @@
 """What the clients of a simulation ask for, and what the model says must come of it.
 
-Two tables: `plain` keeps two versions for ever, `brief` one for two seconds. In `plain`, the
-partition `bank` holds accounts between which atomic batches move amounts, so that their sum stays
-what it is; everything else is put, updated, deleted, counted and read by everyone.
+Two tables are always there: `plain` keeps two versions for ever, `brief` one for two seconds. In
+`plain`, the partition `bank` holds accounts between which atomic batches move amounts, so that
+their sum stays what it is; everything else is put, updated, deleted, counted and read by everyone.
+Other tables come and go, each under a name that is used once.
 """
 
 from random import Random  # noqa: TID251  # seeded: a run must repeat
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.errors import Conflict, InvalidRequest
+from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchWrite, RowOutcome, RowWritten, TableWrite
+from widerow.model.requests import BatchWrite, RowWritten, TableWrite
 from widerow.model.row import ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyInput, KeyType
 from widerow.testing.answers import decode_row, plain
@@ -26,10 +28,13 @@ __all__ = [
     "INSTANCE",
     "PLAIN",
     "REFUSALS",
+    "REFUSED",
+    "Ask",
     "Key",
     "Models",
     "RowEnd",
     "Script",
+    "TableAsk",
     "WriteAsk",
     "copied",
     "make_tables",
@@ -46,6 +51,9 @@ BRIEF_SECONDS: Final = 2
 _VALUE, _COUNTER = "x", "c"
 _ROWS: Final = 4  # of each partition: few, so that requests meet
 _RETURN_COUNTER: Final = ReturnContent(ReturnType.AFTER_MODIFY, (_COUNTER,))
+
+_SCHEMA: Final = MappingProxyType({"k": KeyType.STRING, "n": KeyType.INTEGER})
+_TABLES_MAX: Final = 4
 
 Key = tuple[str, int]
 Models = dict[str, ModelTable]
@@ -82,9 +90,8 @@ def named(key: Key) -> dict[str, KeyInput]:
 
 def make_tables(engine: Engine) -> None:
     """Create both."""
-    schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
-    engine.run(engine.create_table(INSTANCE, create(PLAIN, schema, max_versions=2)))
-    brief = create(BRIEF, schema, time_to_live=BRIEF_SECONDS)
+    engine.run(engine.create_table(INSTANCE, create(PLAIN, _SCHEMA, max_versions=2)))
+    brief = create(BRIEF, _SCHEMA, time_to_live=BRIEF_SECONDS)
     engine.run(engine.create_table(INSTANCE, brief))
 
 
@@ -106,7 +113,9 @@ class WriteAsk(NamedTuple):
 
     def apply(self, models: Models, now_ms: int) -> list[RowEnd]:
         """Make it in the models; how each row must end."""
-        table = models[self.table]
+        table = models.get(self.table)
+        if table is None:
+            return [RowEnd(refused=True)] * len(self.changes)
         former = dict(table.rows)
         ends = [_apply(table, key, change, now_ms) for key, change in self.changes]
         if self.atomic and any(end.refused for end in ends):
@@ -114,9 +123,9 @@ class WriteAsk(NamedTuple):
             return [RowEnd(refused=True)] * len(ends)
         return ends
 
-    def ends(self, answer: RowWritten | list[list[RowOutcome]] | None) -> list[RowEnd]:
-        """How each row ended, by the engine's answer; None where it was refused as a whole."""
-        if answer is None:
+    def ends(self, answer: Any) -> list[RowEnd]:  # noqa: ANN401  # what the plan's `finish` gave
+        """How each row ended, by the engine's answer."""
+        if answer is REFUSED:
             return [RowEnd(refused=True)] * len(self.changes)
         if isinstance(answer, RowWritten):
             return [_end(answer)]
@@ -130,6 +139,50 @@ class WriteAsk(NamedTuple):
             for key, change in self.changes
         )
         return f"{self.table} {'atomic ' * self.atomic}{rows}"
+
+
+class TableAsk(NamedTuple):
+    """A table to be created, or to be dropped."""
+
+    table: str
+    drop: bool
+
+    @property
+    def changes(self) -> tuple[tuple[Key, RowChange], ...]:
+        """No rows."""
+        return ()
+
+    @property
+    def atomic(self) -> bool:
+        """Not a batch."""
+        return False
+
+    def plan(self, engine: Engine) -> Plan[Any]:
+        """The engine's plan for it."""
+        if self.drop:
+            return engine.delete_table(INSTANCE, self.table)
+        return engine.create_table(INSTANCE, create(self.table, _SCHEMA))
+
+    def apply(self, models: Models, _: int) -> list[RowEnd]:
+        """Make it in the models; as one row, whether it must be refused."""
+        if self.drop == (self.table not in models):
+            return [RowEnd(refused=True)]
+        if self.drop:
+            del models[self.table]
+        else:
+            models[self.table] = ModelTable(-1, 1)
+        return [RowEnd(refused=False)]
+
+    def ends(self, answer: object) -> list[RowEnd]:
+        """Done, unless it was refused: its answer is nothing either way."""
+        return [RowEnd(refused=answer is REFUSED)]
+
+    def __str__(self) -> str:
+        """For traces."""
+        return f"{'DROP' if self.drop else 'CREATE'} {self.table}"
+
+
+Ask = WriteAsk | TableAsk
 
 
 def _cells(change: RowChange) -> str:
@@ -154,7 +207,10 @@ def _apply(table: ModelTable, key: Key, change: RowChange, now_ms: int) -> RowEn
     return RowEnd(refused=False, counter=column[max(column)])
 
 
-REFUSALS: Final = (Conflict, InvalidRequest)
+REFUSED: Final = object()
+"""Stands where an answer would, of a request that was refused as a whole."""
+
+REFUSALS: Final = (Conflict, InvalidRequest, NotFound)
 """What a write of these clients may be refused with; anything else is a failure."""
 
 
@@ -165,30 +221,40 @@ class Script:
         """Draw from `random`."""
         self._random = random
         self._written = 0
+        self._tables = 0
 
     def key(self, table: str) -> Key:
         """Some row of a table, accounts excepted."""
         partition = "t" if table == BRIEF else self._random.choice("ab")
         return partition, self._random.randrange(_ROWS)
 
-    def table(self) -> str:
+    def table(self, models: Models) -> str:
         """Most of the time the one that keeps things."""
-        return self._random.choices((PLAIN, BRIEF), (4, 1))[0]
+        known = [PLAIN, *models]
+        return self._random.choices(known, (4, *(1 for _ in models)))[0]
 
-    def write(self, models: Models) -> WriteAsk:
-        """Any write. `models` are what the client may have read before."""
-        kinds = (self._single, self._batch, self._transfer)
-        return self._random.choices(kinds, (7, 1, 2))[0](models)
+    def ask(self, models: Models) -> Ask:
+        """Any change. `models` are what the client may have read before."""
+        kinds = (self._single, self._batch, self._transfer, self._define)
+        return self._random.choices(kinds, (14, 2, 4, 1))[0](models)
+
+    def _define(self, models: Models) -> Ask:
+        """A table comes, or one of those goes."""
+        living = [name for name in models if name not in {PLAIN, BRIEF}]
+        if len(living) == _TABLES_MAX or (living and self._random.random() < 0.5):
+            return TableAsk(self._random.choice(living), drop=True)
+        self._tables += 1
+        return TableAsk(f"t{self._tables}", drop=False)
 
     def _single(self, models: Models) -> WriteAsk:
-        table = self.table()
+        table = self.table(models)
         key = self.key(table)
         return WriteAsk(
             table, ((key, self._change(table, key, self._condition(models, table, key))),)
         )
 
     def _batch(self, models: Models) -> WriteAsk:
-        table = self.table()
+        table = self.table(models)
         partition = self.key(table)[0]
         rows = self._random.sample(range(_ROWS), self._random.randint(2, _ROWS))
         changes = []

@@ -40,14 +40,14 @@ from rich.progress import track
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.errors import StorageFailure, StoreFull, StorePoisoned
+from widerow.errors import NotFound, StorageFailure, StoreFull, StorePoisoned
 from widerow.model.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.server.committer import Committer
 from widerow.server.metrics import Metrics
 from widerow.storage.interface import Transaction, Write
 from widerow.testing.answers import decode_row, decode_rows
-from widerow.testing.changes import get, scan
+from widerow.testing.changes import delete, get, scan
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.faults import PowerCut, os_failure, power_cut
 from widerow.testing.lossy import CAPACITY_BYTES_DEFAULT, Keep, LossyDisk, LossyStore
@@ -57,10 +57,12 @@ from widerow.testing.scripts import (
     INSTANCE,
     PLAIN,
     REFUSALS,
+    REFUSED,
+    Ask,
     Key,
     Models,
     Script,
-    WriteAsk,
+    TableAsk,
     copied,
     make_tables,
     named,
@@ -70,6 +72,7 @@ from widerow.testing.scripts import (
 __all__ = ["SOMETIMES", "Life", "Violation", "World", "main", "missing", "simulate", "summary"]
 
 STEPS_DEFAULT: Final = 800  # about 200 requests
+_NOBODY: Final = ("nobody", 0)  # a row that nobody writes, so that its delete changes nothing
 _CLIENTS: Final = 12  # so that groups of eight happen
 _PATIENCE: Final = 40  # events until a client takes its request for lost
 _JUMPS: Final = (0.001, 1, -1, 3600, -3600, -86400)  # seconds
@@ -97,6 +100,9 @@ SOMETIMES: Final = (
     "a reply was lost",
     "a request came twice",
     "a request came after a restart",
+    "a table was dropped",
+    "a write met a dropped table",
+    "rows of a dropped table were removed",
 )
 
 
@@ -108,7 +114,7 @@ class _Letter(NamedTuple):
     """A request under way: whose it is, and how many restarts there had been when it was sent."""
 
     client: int
-    ask: WriteAsk
+    ask: Ask
     restarts: int
 
 
@@ -118,7 +124,7 @@ class _Pending:
 
     number: int
     client: int
-    ask: WriteAsk
+    ask: Ask
     begun_ms: int | None = None
 
 
@@ -178,7 +184,7 @@ class World:
         self._letters: list[_Letter] = []
         self._pending: list[_Pending] = []  # handed to the committer, in order
         self._open: list[_Pending] = []  # ended with an outcome that is not known
-        self._ended: list[WriteAsk] = []  # by the group that runs
+        self._ended: list[Ask] = []  # by the group that runs
         self._committing = False
         self._scans: list[_Scan] = []
         self._now = 0
@@ -252,7 +258,7 @@ class World:
             return
         client = self._idle.pop(self._random.randrange(len(self._idle)))
         self._waiting[client] = self._now + _PATIENCE
-        ask = self._script.write(self._models)
+        ask = self._script.ask(self._models)
         fate = self._random.random()
         self._note(f"{client} asks {ask}")
         if fate < 0.04:
@@ -260,7 +266,8 @@ class World:
             self._note("lost")
             return
         self._letters.append(_Letter(client, ask, self._restarts))
-        if fate < 0.08:
+        # A table's name is used once: one that is created again late would be another table.
+        if fate < 0.08 and not isinstance(ask, TableAsk):
             self._letters.append(_Letter(client, ask, self._restarts))
             self._see("a request came twice")
 
@@ -275,10 +282,27 @@ class World:
         self.life.operations += 1
         pending = _Pending(self.life.operations, letter.client, letter.ask)
         self._note(f"{pending.number} arrives from {letter.client}")
-        plan = letter.ask.plan(self._engine)
+        try:
+            plan = letter.ask.plan(self._engine)
+        except REFUSALS as error:
+            self._refuse(letter, error)
+            return
+        except StorageFailure:
+            return  # a table's number is taken from the store before anything else
+        except PowerCut:
+            self._crash(cut=True)
+            return
         writes = tuple(write._replace(body=self._noted(pending, write)) for write in plan.writes)
         self._pending.append(pending)
         self._committer.submit(plan._replace(writes=writes), partial(self._end, pending))
+
+    def _refuse(self, letter: _Letter, error: Exception) -> None:
+        """A request is refused before anything is written: what is committed must say so."""
+        self._note(f"refused {type(error).__name__}")
+        expected = letter.ask.apply(copied(self._models), self._now_ms())
+        found = letter.ask.ends(REFUSED)
+        self._hold(found == expected, f"{letter.ask} is refused: {error}")
+        self._reply(letter.client)
 
     def _noted(self, pending: _Pending, write: Write[Any]) -> Callable[[Transaction], Any]:
         """The body of a write, which notes when it began."""
@@ -323,7 +347,7 @@ class World:
             self._disk.plan.forget()
             self._make_room()
             before = self._number()
-            self._store.transact((b"",), _nothing)
+            self._engine.run(self._engine.write_row(INSTANCE, delete(PLAIN, named(_NOBODY))))
             self._settle(before, self._open)
             self._open = []
         return ran
@@ -344,9 +368,13 @@ class World:
             raise Violation(f"{pending.number} failed: {error!r}") from error
         self.life.acknowledged += 1
         expected = pending.ask.apply(self._models, self._now_ms())
-        found = pending.ask.ends(answer)
+        found = pending.ask.ends(answer if error is None else REFUSED)
         self._hold(found == expected, f"{pending.number} is answered {found}, not {expected}")
-        if any(end.refused for end in expected):
+        if isinstance(pending.ask, TableAsk) and pending.ask.drop:
+            self._see("a table was dropped")
+        elif isinstance(error, NotFound):
+            self._see("a write met a dropped table")
+        elif any(end.refused for end in expected):
             self._see("a condition lost its race")
             if pending.ask.atomic:
                 self._see("an atomic batch was refused")
@@ -357,7 +385,7 @@ class World:
     # --- reads -------------------------------------------------------------------------------
 
     def _read_row(self) -> None:
-        table = self._script.table()
+        table = self._script.table(self._models)
         self._compare_row(table, self._script.key(table))
         if not self._store.writable:
             self._see("a read came while no writes were taken")
@@ -370,6 +398,8 @@ class World:
                 self._compare_row(self._pending[0].ask.table, key)
 
     def _compare_row(self, table: str, key: Key) -> None:
+        if table not in self._models:
+            return
         now_ms = self._now_ms()
         row = decode_row(self._engine.get_row(INSTANCE, get(table, named(key))).row)
         found = None if row is None else row[1]
@@ -385,7 +415,7 @@ class World:
             if newest > now_ms:
                 self._see("a version was held up by the clock")
 
-    def _begin_anew(self, ask: WriteAsk) -> None:
+    def _begin_anew(self, ask: Ask) -> None:
         """Rows that were deleted may begin again with any version."""
         for key, change in ask.changes:
             if change.modification is Modification.DELETE:
@@ -435,7 +465,11 @@ class World:
 
     def _compare_all(self) -> None:
         """Everything that can be read is what the model says."""
-        for table in (PLAIN, BRIEF):
+        names = self._engine.list_tables(INSTANCE)
+        self._hold(
+            names == tuple(sorted(self._models)), f"there are {names}, not {[*self._models]}"
+        )
+        for table in names:
             found, expected = self._everything(table), self._models[table].scan(self._now_ms())
             self._hold(found == expected, f"{table} holds {found}, not {expected}")
         accounts = [row["c"][0][1] for key, row in self._everything(PLAIN) if key[0] == BANK]
@@ -461,12 +495,16 @@ class World:
         """A step of giving space back, between two groups."""
         if not self._store.writable or self._disk.capacity == 0:
             return
+        dropped = self._engine.catalog.dropped()
         plan = self._engine.housekeeping()
         if plan is None:
             return
         self._note(f"sweep of {len(plan.writes)}")
         purged = copied(self._models)
-        purged[BRIEF].purge(self._now_ms())
+        if dropped:
+            self._see("rows of a dropped table were removed")
+        else:
+            purged[BRIEF].purge(self._now_ms())
         try:
             self._engine.run(plan)
         except PowerCut:
@@ -475,7 +513,7 @@ class World:
         except StorageFailure:
             self._crash(cut=False, instead=purged)
             return
-        if plan.writes:
+        if plan.writes and not dropped:
             self._see("expired rows were removed")
         self._purge(purged)
         self._compare_all()
@@ -593,13 +631,16 @@ class World:
         self._compare_all()
 
 
-def _nothing(_: Transaction) -> None:
-    """A body that writes nothing."""
-
-
-def simulate(seed: int, steps: int = STEPS_DEFAULT, *, tell: Tell | None = None) -> Life:
+def simulate(
+    seed: int,
+    steps: int = STEPS_DEFAULT,
+    *,
+    open_store: Callable[[LossyDisk], LossyStore] = LossyStore,
+    disk: LossyDisk | None = None,
+    tell: Tell | None = None,
+) -> Life:
     """Live one seed. A violation, or an error that nobody foresaw, is told in the result."""
-    world = World(seed, tell=tell)
+    world = World(seed, open_store=open_store, disk=disk, tell=tell)
     try:
         return world.live(steps)
     except Violation as violation:

@@ -7,6 +7,7 @@ are crossed by rows of a few hundred columns in test_wide_rows.py.
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -37,6 +38,7 @@ from widerow.testing.changes import (
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.model import ModelRefusal, ModelTable
 
+pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 NOW = 1_468_944_000_000
 keys = st.tuples(st.sampled_from(["", "a", "a\x00", "b"]), st.integers(-1, 1))
 names = st.sampled_from(["x", "y", "z"])

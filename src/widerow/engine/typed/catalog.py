@@ -58,13 +58,27 @@ class TypedCatalog:
     def __init__(self, store: Store, catalog: Catalog) -> None:
         """Load the tables; numbers are taken from `catalog`. Raises `StoreDamaged`."""
         self.new_id = catalog.new_id
+        self._store = store
+        self._read()
+
+    def _read(self) -> None:
+        """Read every record."""
+        self._reopenings = self._store.reopenings
         self._by_name: dict[tuple[str, str], TableForm] = {}
         self._by_id: dict[int, TableForm] = {}
         self._namespaces: dict[str, str] = {}
         self._leftovers: dict[int, Leftover] = {}
         start = SPACE_TYPED_CATALOG
-        for key, record in store.snapshot().scan(start, after_prefix(start)):
+        for key, record in self._store.snapshot().scan(start, after_prefix(start)):
             self._load(key, record)
+
+    def _renew(self) -> None:
+        """In a body: read everything again if the store was opened again meanwhile.
+
+        A change whose outcome was open when the disk filled up may have happened.
+        """
+        if self._store.reopenings != self._reopenings:
+            self._read()
 
     def _load(self, key: bytes, record: bytes) -> None:
         at = len(SPACE_TYPED_CATALOG)
@@ -97,6 +111,7 @@ class TypedCatalog:
 
     def current(self, form: TableForm) -> TableForm:
         """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
+        self._renew()
         found = self._by_id.get(form.table.id)
         if found is None:
             raise NotFound(TypedRule.TABLE_MISSING, table=form.table.qualified)
@@ -133,6 +148,7 @@ class TypedCatalog:
         return Write(_SHARD, body, alone=True, settled=self._publish)
 
     def _numbered(self, table: TypedTable, table_id: int, now_us: int) -> TypedTable:
+        self._renew()
         if self.get(table.qualified) is not None:
             raise Conflict(TypedRule.TABLE_EXISTS, table=table.name)
         if table.namespace and folded(table.namespace) not in self._namespaces:
