@@ -9,7 +9,10 @@ import pytest
 
 from crash.faults import Call, Load, Report, make_base, try_fault, why_not
 
-pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "strace is here")
+pytestmark = [
+    pytest.mark.skipif(bool(why_not()), reason=why_not() or "strace is here"),
+    pytest.mark.timeout(300),  # seconds, on a machine that others load as well
+]
 
 SYNCS = [Call("fdatasync", error, number) for error in ("EIO", "ENOSPC") for number in (1, 5, 20)]
 WRITES = [Call("write", error, number) for error in ("EIO", "EDQUOT") for number in (2, 20, 40)]
