@@ -54,7 +54,7 @@ def test_a_control_tells_how_often_it_was_caught(lines: Path) -> None:
     evidence.record("control: y", volume=3, unit="plantings", violations=1, seconds=1)
     page = evidence.page(evidence.read_lines(lines.parent), EMPTY)
     assert "| y | 3 | 2 |" in page
-    assert "| control: y | 3" not in page
+    assert "| control: y | 3 |" not in page
 
 
 def test_what_was_skipped_is_shown_as_skipped_and_counts_nowhere(lines: Path) -> None:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
 def test_a_planted_defect_is_caught(defect: Defect) -> None:
     with copy_of_repository() as copy:
@@ -27,7 +27,7 @@ def test_a_planted_defect_is_caught(defect: Defect) -> None:
         assert not verdict(defect.command, copy), f"nothing noticed: {defect.told}"
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(400)
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_without_a_defect_nothing_is_caught(command: tuple[str, ...]) -> None:
     with copy_of_repository() as copy:
