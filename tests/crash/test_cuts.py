@@ -11,6 +11,8 @@ import pytest
 from crash.disks import why_not
 from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
 
+pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
+
 DISKS = ["ext4", "xfs"]
 CONTROL_CUTS = 3
 

@@ -11,6 +11,8 @@ import pytest
 from crash.damage import Damage, Report, Template, damages, make_template, try_damage
 from widerow.storage import rocksdb_engine
 
+pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
+
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Template:

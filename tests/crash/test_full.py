@@ -7,6 +7,8 @@ import pytest
 from crash.disks import why_not
 from crash.full import RESUME_SECONDS_MAX, run_full
 
+pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
+
 
 def test_a_full_disk_loses_nothing_and_writes_resume(tmp_path: Path) -> None:
     reason = why_not("ext4")

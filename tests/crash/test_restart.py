@@ -5,7 +5,11 @@ How fast, with 1 GB, `python tools/trust.py restart` measures.
 
 from pathlib import Path
 
+import pytest
+
 from crash.restart import run_restarts
+
+pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
 
 
 def test_a_killed_server_comes_back_with_its_log_read_again(tmp_path: Path) -> None:
