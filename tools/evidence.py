@@ -51,8 +51,8 @@ def record(
 
     `volume` counts independent trials, of which `unit` says what they are. `violations` is the sum
     of everything that must be 0. Numbers among `facts` are added up over runs, or the largest is
-    told where their names end in `_ms`, `_seconds` or `_mb`. A control, which must be caught, is a
-    check of its own whose name begins with `control: `; its `violations` were not caught.
+    told where their names end in `_ms`, `_seconds`, `_mb` or `load`. A control, which must be
+    caught, is a check of its own whose name begins with `control: `; its `violations` were not.
     """
     result: dict[str, Fact] = {
         "volume": volume,
@@ -156,7 +156,7 @@ def _summed(lines: Sequence[Line], *, controls: bool) -> list[dict[str, Fact]]:
 
 
 _CONTROL: Final = "control: "
-_LARGEST: Final = ("_ms", "_seconds", "_mb")  # measured, not counted: the largest is told
+_LARGEST: Final = ("_ms", "_seconds", "_mb", "load")  # measured, not counted: the largest is told
 
 
 def _facts(line: Line) -> dict[str, Fact]:
