@@ -13,7 +13,14 @@ from itertools import count, cycle, islice, pairwise
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.engine.partitions.rules import Reason, Thresholds
+from widerow.engine.partitions.rules import (
+    REMEDIES,
+    PartitionFacts,
+    Reason,
+    Report,
+    Thresholds,
+    decide,
+)
 from widerow.errors import Exhausted
 from widerow.keys.encode import encode_key_value
 from widerow.model.schema import KeyColumn, Table
@@ -102,6 +109,17 @@ def test_a_partition_holds_many_partition_key_values(engine: Engine, clock: Fake
     work(engine, clock)
     facts = engine.partitions.load_of(engine.describe_table("i", "t")).facts()
     assert [each.rows for each in facts] == [50]
+
+
+def test_more_than_ten_gigabytes_under_one_key_are_reported() -> None:
+    """The advice is kept by nobody but the application; it is told, with what helps."""
+    advice = 10 * 1024**3
+    facts = PartitionFacts(b"", None, size=advice - 1, largest=(b"card", advice))
+    assert list(decide([facts], Thresholds())) == []
+    (report,) = decide([replace(facts, largest=(b"card", advice + 1))], Thresholds())
+    assert isinstance(report, Report)
+    assert (report.key, report.reason) == (b"card", Reason.KEY_TOO_LARGE)
+    assert "splice" in REMEDIES[report.reason]
 
 
 def test_partitions_split_and_merge_by_rules(engine: Engine, clock: FakeClock) -> None:
