@@ -16,7 +16,7 @@ EMPTY = "table create -name t{0}\nadd-field -type LONG -name a\nprimary-key -fie
 def test_the_first_script_prints_exactly_this(shell: "Shell", scripts: Path) -> None:
     for number in range(17):  # so that the next plan is the 18th
         shell.run(EMPTY.format(number) + f"plan add-table -name t{number} -noexecute")
-    assert shell.run(f"load -file {scripts}/products.kv") == (
+    assert shell.run(f"load -file '{scripts}/products.kv'") == (
         (
             "Table myProducts built.\n"
             "Executed plan 18, waiting for completion...\n"
@@ -31,7 +31,7 @@ def test_the_first_script_prints_exactly_this(shell: "Shell", scripts: Path) -> 
 
 
 def test_a_key_of_three_columns(shell: "Shell", scripts: Path) -> None:
-    assert shell.run(f"load -file {scripts}/products-by-class.kv")[1] == 0
+    assert shell.run(f"load -file '{scripts}/products-by-class.kv'")[1] == 0
     definition = shell.session.store.table("myProducts").definition
     assert definition.primary_key == ("productName", "productType", "productClass")
     row = '{"productName":"a","productType":"b","productClass":"c"}'
@@ -52,13 +52,13 @@ def test_a_key_of_three_columns(shell: "Shell", scripts: Path) -> None:
 
 
 def test_a_shard_key_of_two_columns(shell: "Shell", scripts: Path) -> None:
-    assert shell.run(f"load -file {scripts}/products-by-shard.kv")[1] == 0
+    assert shell.run(f"load -file '{scripts}/products-by-shard.kv'")[1] == 0
     definition = shell.session.store.table("myProducts").definition
     assert definition.shard_key == ("productType", "productName")
 
 
 def test_a_shard_key_that_is_no_prefix_is_refused(shell: "Shell", scripts: Path) -> None:
-    assert shell.run(f"load -file {scripts}/refused-shard-key.kv") == (
+    assert shell.run(f"load -file '{scripts}/refused-shard-key.kv'") == (
         (
             "Error handling command exit: Shard key must be a subset of the primary key\n"
             'Script error in line "exit", ending execution\n'
@@ -102,7 +102,7 @@ def test_a_primary_key_is_never_changed(shell: "Shell") -> None:
 def test_rows_of_one_shard_key_are_read_and_deleted_at_one_stroke(
     shell: "Shell", scripts: Path
 ) -> None:
-    shell.run(f"load -file {scripts}/products-by-shard.kv")
+    shell.run(f"load -file '{scripts}/products-by-shard.kv'")
     table = shell.session.store.table("myProducts")
     key = {"productType": "hat", "productName": "bowler"}
     table.put_many(key | {"productClass": each} for each in ("c", "a", "b"))

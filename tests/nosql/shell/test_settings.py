@@ -107,7 +107,7 @@ def test_connect_says_that_servers_cannot_be_reached(shell: "Shell", flags: str)
 def test_load_stops_at_the_first_failure(shell: "Shell", tmp_path: Path) -> None:  # cli §1
     script = tmp_path / "a.kv"
     script.write_text("table list # fine\ntable evolve -name x\nshow plans\n")
-    assert shell.run(f"load -file {script}") == (
+    assert shell.run(f"load -file '{script}'") == (
         (
             "No tables available.\n"
             "Error handling command table evolve -name x: "
@@ -117,16 +117,16 @@ def test_load_stops_at_the_first_failure(shell: "Shell", tmp_path: Path) -> None
         1,
     )
     script.write_text("nosuch\n")
-    assert shell.run(f"load -file {script}")[1] == 64
+    assert shell.run(f"load -file '{script}'")[1] == 64
 
 
 def test_scripts_may_load_scripts_but_not_without_end(shell: "Shell", tmp_path: Path) -> None:
     inner, outer = tmp_path / "inner.kv", tmp_path / "outer.kv"
     inner.write_text("table list")
-    outer.write_text(f"load -file {inner}\nshow plans")
-    assert shell.run(f"load -file {outer}") == ("No tables available.\nThere are no plans.\n", 0)
-    inner.write_text(f"load -file {inner}")
-    text, code = shell.run(f"load -file {outer}")
+    outer.write_text(f"load -file '{inner}'\nshow plans")
+    assert shell.run(f"load -file '{outer}'") == ("No tables available.\nThere are no plans.\n", 0)
+    inner.write_text(f"load -file '{inner}'")
+    text, code = shell.run(f"load -file '{outer}'")
     assert "Scripts load each other more than 16 deep" in text
     assert code == 1
     assert shell.session.depth == 0
