@@ -134,6 +134,13 @@ def test_the_catalogue_example_is_what_is_written() -> None:
     assert (table.qualified, table.id, table.shard_key) == ("shop:users", 7, ("id",))
     assert table.ttl is not None
     assert table.ttl.text() == "5 DAYS"
+    assert table.splits == (encoder_of(LONG)(7),)
+
+
+def test_a_record_from_before_there_were_partitions_is_read() -> None:
+    former = encode_typed_table(example()).replace(b'"splits":["8000000000000007"],', b"")
+    assert decode_typed_table(former) == replace(example(), splits=())
+    assert b"splits" not in encode_typed_table(replace(example(), splits=()))
 
 
 def test_the_page_names_every_field_of_a_record() -> None:

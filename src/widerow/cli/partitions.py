@@ -8,20 +8,24 @@ import sys
 import urllib.error
 import urllib.request
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import md5
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from urllib.parse import urlsplit
 
 import typer
 
 from widerow.cli.flags import JSON, Flag, with_flags
-from widerow.errors import StoreLocked, WiderowError
+from widerow.errors import NotFound, StoreLocked, WiderowError
 from widerow.server.system import SystemClock, SystemEntropy
 
-__all__ = ["PARTITIONS_EXAMPLES", "PartitionsUnknown", "fetch", "partitions"]
+if TYPE_CHECKING:
+    from widerow.engine.engine import Engine
+
+__all__ = ["PARTITIONS_EXAMPLES", "NotThere", "PartitionsUnknown", "fetch", "partitions"]
 
 Json = dict[str, Any]
 
@@ -32,8 +36,12 @@ PARTITIONS_EXAMPLES: Final = """Examples:
 `widerow partitions purchases --endpoint http://db:8087 --instance shop --json`
 
 `widerow partitions purchases --path /srv/widerow` — of a store that no server has open
+
+`widerow partitions shop:users` — of a typed table, with its namespace
 """
+_NAMESPACE: Final = "sysdefault"  # of typed tables whose name does not say one
 _TIMEOUT_SECONDS: Final = 30.0
+_MISSING: Final = "OTSObjectNotExist"
 _BAR: Final = 20  # characters for all of the load
 
 
@@ -41,9 +49,19 @@ class PartitionsUnknown(WiderowError):
     """What was asked for could not be found out; the message says why."""
 
 
+class NotThere(PartitionsUnknown):
+    """The server knows no such table."""
+
+
 @with_flags(
     Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
-    Flag("instance", str, "The instance of the table.", "NAME", "widerow"),
+    Flag(
+        "instance",
+        str,
+        "The instance of the table; a typed table's is its namespace.",
+        "NAME",
+        "widerow",
+    ),
     Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
     Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
     Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
@@ -68,9 +86,29 @@ def fetch(table: str, flags: Mapping[str, Any]) -> Json:
     `flags`: those of `widerow partitions`. Raises: `PartitionsUnknown`, and `WiderowError` where a
     store cannot be opened.
     """
+    places = _places(table, flags["instance"])
     if flags["path"] is not None:
-        return _read(Path(flags["path"]), flags["instance"], table, history=flags["history"])
-    return _ask(table, flags)
+        return _read(Path(flags["path"]), places, history=flags["history"])
+    (owner, name), *others = places
+    try:
+        return _ask(name, {**flags, "instance": owner})
+    except NotThere:
+        for other, qualified in others:
+            with suppress(PartitionsUnknown):  # what is told is that the first place has none
+                return _ask(qualified, {**flags, "instance": other})
+        raise
+
+
+def _places(table: str, instance: str) -> tuple[tuple[str, str], ...]:
+    """Where a table may be: owner and name. Names of typed tables may hold colons and dots.
+
+    A server shows typed tables to whoever may open the instance of their namespace's name.
+    """
+    namespace, colon, _ = table.partition(":")
+    if colon:
+        return ((namespace or _NAMESPACE, table if namespace else _NAMESPACE + table),)
+    typed = (_NAMESPACE, f"{_NAMESPACE}:{table}")
+    return (typed,) if "." in table else ((instance, table), typed)
 
 
 # --- a running server --------------------------------------------------------------------------
@@ -89,7 +127,7 @@ def _ask(table: str, flags: Mapping[str, Any]) -> Json:
             found: Json = json.load(answer)
             return found
     except urllib.error.HTTPError as error:
-        raise PartitionsUnknown(_refusal(error)) from error
+        raise _refusal(error) from error
     except (OSError, ValueError) as error:
         raise PartitionsUnknown(
             f"no widerow answers at {endpoint} ({error}); name it with --endpoint, or a store that "
@@ -118,7 +156,7 @@ def _signed(body: bytes, flags: Mapping[str, Any]) -> dict[str, str]:
     return {**headers, SIGNATURE_V2: signature, "content-type": "application/json"}
 
 
-def _refusal(error: urllib.error.HTTPError) -> str:
+def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
     from google.protobuf.message import DecodeError  # noqa: PLC0415  # only when refused
 
     from widerow.wire.tablestore.messages import Error  # noqa: PLC0415  # same
@@ -126,15 +164,18 @@ def _refusal(error: urllib.error.HTTPError) -> str:
     try:
         told = Error.FromString(error.read())
     except DecodeError:
-        return f"the server answered {error.code}; is it a widerow of this version?"
+        return PartitionsUnknown(
+            f"the server answered {error.code}; is it a widerow of this version?"
+        )
     hint = error.headers.get("x-widerow-hint")
-    return f"{told.code}: {told.message}" + (f" ({hint})" if hint else "")
+    words = f"{told.code}: {told.message}" + (f" ({hint})" if hint else "")
+    return (NotThere if told.code == _MISSING else PartitionsUnknown)(words)
 
 
 # --- a store that nobody has open --------------------------------------------------------------
 
 
-def _read(directory: Path, instance: str, table: str, *, history: bool) -> Json:
+def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) -> Json:
     from widerow.engine.engine import Engine  # noqa: PLC0415  # only to read a store
     from widerow.storage.opener import open_store  # noqa: PLC0415  # same
 
@@ -146,10 +187,23 @@ def _read(directory: Path, instance: str, table: str, *, history: bool) -> Json:
         raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
     with store:
         engine = Engine(store, SystemClock(), SystemEntropy())
-        engine.partitions.load_of(engine.describe_table(instance, table))
+        place = _found(engine, places)
         while engine.partitions.learn_sizes():
             pass
-        return engine.describe_partitions(instance, table, history=history)
+        return engine.describe_partitions(*place, history=history)
+
+
+def _found(engine: "Engine", places: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Where the table is, which is made ready to be described. Raises `NotFound`."""
+    place, *others = places
+    try:
+        engine.partitions.load_of(engine.find_partitioned(*place))
+    except NotFound:
+        for other in others:
+            with suppress(NotFound):
+                return _found(engine, (other,))
+        raise
+    return place
 
 
 # --- showing -----------------------------------------------------------------------------------
@@ -161,8 +215,9 @@ def _print(found: Json) -> None:
     from rich.text import Text  # noqa: PLC0415  # same
 
     rows = found["partitions"]
-    name = f"{found['instance']}/{found['table']}"
-    shown = Table(title=Text(f"{name}: {len(rows)} partition{'s' if len(rows) > 1 else ''}"))
+    shown = Table(
+        title=Text(f"{found['name']}: {len(rows)} partition{'s' if len(rows) > 1 else ''}")
+    )
     shown.add_column(f"{found['key']['name']} from")
     for heading in ("rows", "size", "read/s", "write/s"):
         shown.add_column(heading, justify="right", no_wrap=True)
@@ -194,10 +249,10 @@ def _print(found: Json) -> None:
         console.print(Text(words, style="yellow"))
 
 
-def _bound(value: int | str | dict[str, str] | None) -> str:
+def _bound(value: int | str | dict[str, Any] | None) -> str:
     if value is None:
         return "INF_MIN"
-    return value["binary"] if isinstance(value, dict) else str(value)
+    return ", ".join(map(str, value.values())) if isinstance(value, dict) else str(value)
 
 
 def _size(size: float) -> str:

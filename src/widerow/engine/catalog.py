@@ -8,13 +8,17 @@ again: the first body after the store was opened again does that.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 
+from widerow.engine.partitions.tables import Bounds, KeyText, PartitionKey
 from widerow.engine.table_record import decode_table, encode_table
 from widerow.errors import NotFound, Rule, StoreDamaged
-from widerow.keys.decode import decode_key_value
+from widerow.keys.decode import decode_key_value, key_value_end
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
     DROPPED_MARK,
+    ROW_PREFIX_BYTES,
     SPACE_CATALOG,
     SPACE_STORE,
     SPACE_TYPED_CATALOG,
@@ -132,6 +136,27 @@ class Catalog:
 
         return Write((catalog_prefix(instance),), body, alone=True, settled=self._publish)
 
+    def divide(self, table: Table, bounds: Callable[[Bounds], Bounds]) -> Write[Table]:
+        """The write that puts what `bounds` makes of a table's splits. Raises `NotFound`."""
+
+        def make() -> Table:
+            current = self.current(table)
+            return replace(current, splits=bounds(current.splits))
+
+        return self.change(table.instance, make)
+
+    def partition_key(self, table: Table) -> PartitionKey:
+        """The first column of the primary key."""
+        column = table.key_columns[0]
+        return PartitionKey(
+            table.instance,
+            table.name,
+            column.name,
+            column.type.value,
+            lambda key: key_value_end(key, ROW_PREFIX_BYTES, column.type),
+            partial(_key_text, column.type),
+        )
+
     def drop(self, table: Table) -> Write[None]:
         """The write that removes a table from the catalogue and notes that its rows must go."""
 
@@ -193,6 +218,11 @@ def holds_typed_tables(reader: Reader) -> bool:
     """Whether anything of the other data model stands in the store's catalogue. Cost: one seek."""
     stop = after_prefix(SPACE_TYPED_CATALOG)
     return next(reader.scan(SPACE_TYPED_CATALOG, stop), None) is not None
+
+
+def _key_text(kind: KeyType, key: bytes) -> KeyText:
+    value = decode_key_value(key, 0, kind)[0]
+    return {"binary": value.hex()} if isinstance(value, bytes) else value
 
 
 def _dropped_table(key: bytes) -> tuple[str, int] | None:

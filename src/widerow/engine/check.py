@@ -3,25 +3,24 @@
 Verified: every record belongs to a table or to a noted drop; keys decode; a row's key section says
 what its key says; headers tell the truth about their cells; checksums are right; cells are in
 order; segments belong to a wide row, lie in order and add up to its header; the bounds of a table's
-partitions are whole partition keys in order, so that each key lies in exactly one. Typed tables:
-`typed/check.py`.
+partitions are whole partition keys in order, so that each key lies in exactly one
+(`partitions/check.py`). Typed tables: `typed/check.py`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final
 
 from widerow.engine.catalog import Catalog
-from widerow.engine.partitions.history import decode_interval
-from widerow.engine.partitions.records import decode_counts
+from widerow.engine.partitions.check import check_partitions
 from widerow.engine.stored import check_order, key_section_of, row_cells, segment_cells
 from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.check import check_typed_rows, typed_prefixes
 from widerow.engine.typed.index_check import check_indexes
+from widerow.engine.typed.partitioned import PartitionedHierarchies
 from widerow.engine.typed.plans import check_plans
 from widerow.errors import StoreDamaged
-from widerow.keys.decode import decode_key, decode_key_value
+from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
     SPACE_CATALOG,
@@ -32,7 +31,6 @@ from widerow.keys.layout import (
     SPACE_STORE,
     SPACE_TYPED_CATALOG,
     row_prefix,
-    statistics_key,
     statistics_prefix,
 )
 from widerow.limits import INT64_MAX
@@ -81,10 +79,11 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     numbers = sorted([*(table.id for table in catalog.tables()), *catalog.dropped()])
     rows = sorted([*map(row_prefix, numbers), *typed_prefixes(typed)])
     findings += _orphans(snapshot, SPACE_ROWS, rows, "a row")
-    counted = map(statistics_prefix, numbers)
+    counted = sorted(statistics_prefix(int.from_bytes(prefix[1:], "big")) for prefix in rows)
     findings += _orphans(snapshot, SPACE_STATISTICS, counted, "statistics")
+    for tables in (catalog, PartitionedHierarchies(typed)):
+        findings += [Finding(*found) for found in check_partitions(snapshot, tables)]
     for table in catalog.tables():
-        findings += _check_partitions(snapshot, table)
         findings += _check_table(snapshot, table, progress)
     findings += [Finding(*found) for found in check_typed_rows(snapshot, typed, progress)]
     findings += [Finding(*found) for found in check_indexes(snapshot, typed, progress)]
@@ -116,30 +115,6 @@ def _orphans(
             yield Finding("", key.hex(), f"{what} of a table that the catalogue does not know")
             break
         position = after_prefix(prefix)
-
-
-def _check_partitions(snapshot: Snapshot, table: Table) -> Iterator[Finding]:
-    """Bounds that are whole keys in order cover the key space without gap or overlap."""
-    name = f"{table.instance}/{table.name}"
-    for before, bound in pairwise((b"", *table.splits)):
-        try:
-            _, end = decode_key_value(bound, 0, table.key_columns[0].type)
-        except StoreDamaged as error:
-            yield Finding(name, bound.hex(), f"a partition's bound is no key: {error}")
-            continue
-        if end != len(bound) or bound <= before:
-            yield Finding(name, bound.hex(), "a partition's bound is out of order")
-    if not set(table.asked) <= set(table.splits):
-        yield Finding(name, "", "a bound that CreateTable asked for is gone")
-    prefix = statistics_prefix(table.id)
-    for key, record in snapshot.scan(prefix, after_prefix(prefix)):
-        try:
-            if key == statistics_key(table.id):
-                decode_counts(record)
-            else:
-                decode_interval(int.from_bytes(key[len(prefix) + 1 :], "big"), record)
-        except StoreDamaged as error:
-            yield Finding(name, key.hex(), str(error))
 
 
 def _check_table(

@@ -19,6 +19,7 @@ from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.partitions.table_load import END
+from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
@@ -45,7 +46,7 @@ from widerow.engine.tables import (
     without_columns,
 )
 from widerow.engine.writes import RowWrite, write_row
-from widerow.errors import Conflict, Exhausted, InvalidRequest, Rule, WiderowError
+from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
 from widerow.limits import (
@@ -113,7 +114,7 @@ class Engine:
         self.partitions = Partitions(self.catalog, store, clock, thresholds)
         self.sweep = Sweep(self.catalog, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
-        self._typed: TypedEngine | None = None
+        self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
 
     def run(self, plan: Plan[T]) -> T:
@@ -138,9 +139,12 @@ class Engine:
             self.sweep.reclaimed.tables_dropped += len(writes) // 2
             return Plan(tuple(writes), failing)
         step = self.sweep.step()
-        if step is None and (self._typed is not None or holds_typed_tables(self.store.snapshot())):
+        if step is None and self._has_typed():
             return self.typed.housekeeping()
         return step
+
+    def _has_typed(self) -> bool:
+        return bool(self._typed) or holds_typed_tables(self.store.snapshot())
 
     @property
     def typed(self) -> "TypedEngine":
@@ -148,14 +152,26 @@ class Engine:
 
         Made when first asked for: a server of the other dialect starts a tenth sooner without.
         """
-        if self._typed is None:
+        typed = self._typed.get("")
+        if typed is None:
             from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # see above
             from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # see above
-
-            self._typed = TypedEngine(
-                self.store, self.catalog, self._clock, self._entropy, observer=IndexKeeper()
+            from widerow.engine.typed.partitioned import (  # noqa: PLC0415  # see above
+                PartitionedHierarchies,
             )
-        return self._typed
+
+            made = TypedEngine(
+                self.store,
+                self.catalog,
+                self._clock,
+                self._entropy,
+                observer=IndexKeeper(),
+                note_load=self._note,
+            )
+            typed = self._typed.setdefault("", made)  # two threads may come here at once
+            if typed is made:
+                self.partitions.join(PartitionedHierarchies(typed.catalog))
+        return typed
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -194,14 +210,31 @@ class Engine:
         table = self._table(instance, request.table)
         sizes = self.partitions.load_of(table).sizes
         snapshot = self.store.snapshot()
-        points = find_split_points(snapshot, table, sizes, request.split_bytes, request.limit)
+        numbered = table.id, self.catalog.partition_key(table).end
+        points = find_split_points(snapshot, numbered, sizes, request.split_bytes, request.limit)
         return SplitPoints(table, points, find_locations(table, points))
 
     def describe_partitions(
         self, instance: str, table: str, *, history: bool = False
     ) -> dict[str, Any]:
-        """What is known of a table's partitions (docs/operating/partitions.md)."""
-        return describe(self.partitions, self._table(instance, table), history=history)
+        """What is known of a table's partitions (docs/operating/partitions.md).
+
+        `[namespace]:table` is a typed table's hierarchy, and `instance` must be its namespace then:
+        whoever may open an instance sees what bears its name and nothing else.
+        """
+        found = self.find_partitioned(instance, table)
+        return describe(self.partitions, found, history=history)
+
+    def find_partitioned(self, instance: str, name: str) -> Partitioned:
+        """The table of that name in an instance or namespace. Raises `NotFound`."""
+        if ":" not in name:
+            return self._table(instance, name)
+        form = self.typed.catalog.get(name) if self._has_typed() else None
+        if form is None or form.table.shown_namespace.lower() != instance.lower():
+            raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
+        top = self.typed.catalog.form(form.table.top)
+        assert top is not None  # a table with children cannot be dropped
+        return top.table
 
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
         """UpdateTable: the table as it is afterwards (semantics §2.4)."""

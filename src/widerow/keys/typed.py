@@ -153,6 +153,15 @@ class KeyForm:
             raise StoreDamaged(f"bytes behind the last key column: {key.hex()}")
         return tuple(values)
 
+    def decode_shard(self, key: bytes) -> tuple[TypedValue, ...]:
+        """The values of the shard key that a key begins with. Raises `StoreDamaged`."""
+        values: list[TypedValue] = []
+        position = len(self.prefix)
+        for decode in self._decoders[: self.shard_length]:
+            value, position = decode(key, position)
+            values.append(value)
+        return tuple(values)
+
     def shard_of(self, key: bytes) -> bytes:
         """The prefix of the shard that an encoded key lies in."""
         return key[: self.end(key, self.shard_length)]

@@ -110,6 +110,16 @@ class Table:
     asked: tuple[bytes, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
+    @property
+    def qualified(self) -> str:
+        """The name by which logs and metrics show it."""
+        return f"{self.instance}/{self.name}"
+
+    @property
+    def reserved_units(self) -> tuple[int, int]:
+        """Reserved capacity units a second: read, write."""
+        return self.throughput.reserved.read, self.throughput.reserved.write
+
     def __post_init__(self) -> None:
         """Find the auto-increment column once."""
         index = next((i for i, c in enumerate(self.key_columns) if c.auto_increment), None)

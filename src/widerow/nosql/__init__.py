@@ -6,6 +6,7 @@ builder = nosql.TableBuilder("users")
 builder.add_field("id", nosql.INTEGER).add_field("name", nosql.STRING).primary_key("id")
 """
 
+from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.typed.execute import OperationFailed
 from widerow.engine.typed.index_scan import IndexKey
 from widerow.engine.typed.stored import Key
@@ -83,6 +84,7 @@ __all__ = [
     "Table",
     "TableBuilder",
     "TableEvolver",
+    "Thresholds",
     "TimeToLive",
     "Timestamp",
     "TtlUnit",

@@ -1,13 +1,15 @@
 """An open store of typed tables, in this process (docs/guide/nosql.md)."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
+from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
@@ -20,7 +22,12 @@ from widerow.engine.typed.index_build import (
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
 from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreLocked
-from widerow.limits import GROUP_BYTES_MAX, HOUSEKEEPING_PAUSE_SECONDS, HOUSEKEEPING_SECONDS
+from widerow.limits import (
+    BALANCE_SECONDS,
+    GROUP_BYTES_MAX,
+    HOUSEKEEPING_PAUSE_SECONDS,
+    HOUSEKEEPING_SECONDS,
+)
 from widerow.model.typed.names import split_name
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
@@ -28,6 +35,7 @@ from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.committer import Committer
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import Table
+from widerow.server.partition_events import log_events
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Outcome
 from widerow.storage.interface import Store as Bytes
@@ -35,9 +43,12 @@ from widerow.storage.opener import open_store
 
 __all__ = ["Store", "open"]
 
+_log = logging.getLogger("widerow.nosql")
+
 T = TypeVar("T")
 
 BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
+_LOOKS: Final = round(HOUSEKEEPING_SECONDS / BALANCE_SECONDS)  # at partitions for one cleaning
 _REPLANS: Final = 16  # of a write whose table gets an index at that very moment
 
 
@@ -47,11 +58,13 @@ def open(  # noqa: A001  # read as nosql.open
     clock: Clock | None = None,
     entropy: Entropy | None = None,
     housekeeping: bool = True,
+    thresholds: Thresholds | None = None,
 ) -> "Store":
     """Open the store in a directory, which is created if it does not exist, or `"memory:"`.
 
-    `housekeeping`: a thread frees the space of expired rows and dropped tables; without it call
-    `Store.housekeep`. `clock` and `entropy` are the system's unless given.
+    `housekeeping`: a thread frees the space of expired rows and dropped tables and keeps partitions
+    in balance; without it call `Store.housekeep`. `clock` and `entropy` are the system's unless
+    given. `thresholds`: when partitions split and merge (docs/operating/partitions.md).
 
     Raises: `StoreLocked` when a server or another process holds the directory, `StoreDamaged`,
     `StoreFull`, `StorageFailure`, `ValueError` for a URL that names no kind of store.
@@ -69,6 +82,7 @@ def open(  # noqa: A001  # read as nosql.open
             clock or SystemClock(),
             entropy or SystemEntropy(),
             housekeeping=housekeeping,
+            thresholds=thresholds,
         )
     except BaseException:
         opened.close()
@@ -83,15 +97,23 @@ class Store:
     """
 
     def __init__(
-        self, store: Bytes, clock: Clock, entropy: Entropy, *, housekeeping: bool = False
+        self,
+        store: Bytes,
+        clock: Clock,
+        entropy: Entropy,
+        *,
+        housekeeping: bool = False,
+        thresholds: Thresholds | None = None,
     ) -> None:
         """Take over an open ordered store. Raises `StoreDamaged`."""
         self._bytes = store
-        self._whole = Engine(store, clock, entropy)
+        self._whole = Engine(store, clock, entropy, thresholds=thresholds)
         self.engine = self._whole.typed
         self._committer = Committer(store)
         self._planning = threading.Lock()  # generated values are handed out under it
+        self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._closing = threading.Event()
+        self._closed = False
         self._thread: threading.Thread | None = None
         if housekeeping:
             self._thread = threading.Thread(
@@ -117,6 +139,9 @@ class Store:
         self._closing.set()
         if self._thread is not None:
             self._thread.join()
+        if not self._closed:
+            self._closed = True
+            self._keep_counts()
         self._bytes.close()
 
     # --- tables ------------------------------------------------------------------------------
@@ -361,23 +386,63 @@ class Store:
     # --- housekeeping ------------------------------------------------------------------------
 
     def housekeep(self) -> bool:
-        """One small step of freeing the space of expired rows and dropped tables.
+        """One small step of freeing the space of expired rows and dropped tables, or of partitions.
 
         False when there was nothing to do.
         """
+        return self._clean_up() or self._balance()
+
+    def describe_partitions(self, table: str | Target, *, history: bool = False) -> dict[str, Any]:
+        """The partitions of a table's hierarchy, what they hold and carry; `history`: and carried.
+
+        The fields are those of `widerow partitions --json` (docs/operating/partitions.md). Raises
+        `NotFound`.
+        """
+        found = self.form_of(table).table
+        name = f"{found.shown_namespace}:{found.name}"
+        with self._balancing:
+            self._whole.partitions.absorb()
+            return self._whole.describe_partitions(found.shown_namespace, name, history=history)
+
+    def _clean_up(self) -> bool:
         plan = self._whole.housekeeping()
         if plan is None:
             return False
         self._run(plan)
         return True
 
+    def _balance(self) -> bool:
+        with self._balancing:
+            plan = self._whole.partitions.step()
+        if plan is not None:
+            self._run(plan)
+        log_events(self._whole.partitions.events)
+        return plan is not None
+
+    def _keep_counts(self) -> None:
+        """Write down what was counted, for the next opening."""
+        try:
+            with self._balancing:
+                plan = self._whole.partitions.flush()
+            if plan is not None:
+                self._run(plan)
+        except StorageFailure as error:
+            _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
+
     def _keep_house(self) -> None:
-        while not self._closing.wait(HOUSEKEEPING_SECONDS):
+        """Look at partitions as often as a server does, and for something to clean up now and then.
+
+        What fails is tried again: whoever writes next is told.
+        """
+        looks = 0
+        while not self._closing.wait(BALANCE_SECONDS):
+            looks += 1
+            step = self._balance if looks % _LOOKS else self.housekeep
             try:
-                while self.housekeep() and not self._closing.wait(HOUSEKEEPING_PAUSE_SECONDS):
+                while step() and not self._closing.wait(HOUSEKEEPING_PAUSE_SECONDS):
                     pass
             except StorageFailure:
-                continue  # whoever writes next is told; space is given back when it works again
+                continue
 
 
 def _first_error(outcomes: Sequence[Outcome[object]]) -> None:

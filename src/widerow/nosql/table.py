@@ -273,7 +273,8 @@ class Table:
         """
         selection = self._index_selection(name, key, field_range, children)
         engine, reverse = self._store.engine, direction is Direction.REVERSE
-        return scan_index(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
+        rows = scan_index(engine.store.snapshot, selection, engine.now_hour, reverse=reverse)
+        return engine.counted(selection.table, rows)
 
     def index_keys_iterator(  # as the vendor's
         self,

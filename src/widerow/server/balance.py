@@ -11,13 +11,11 @@ from functools import partial
 from typing import Final
 
 from widerow.engine.engine import Engine
-from widerow.engine.partitions.balance import Event
-from widerow.engine.partitions.document import key_hash
-from widerow.engine.partitions.rules import REMEDIES, Merge, Report
 from widerow.engine.plan import Plan
 from widerow.errors import StorageFailure, StoreDamaged
 from widerow.limits import BALANCE_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
 from widerow.server.committer import Committer
+from widerow.server.partition_events import log_events
 
 __all__ = ["Balance", "commit"]
 
@@ -48,7 +46,7 @@ class Balance:
                 except Exception as error:  # noqa: BLE001  # balance can wait, serving goes on
                     facts = {"kind": type(error).__name__}
                     _log.warning("balancing partitions is put off", extra={"facts": facts})
-            self._tell()
+            log_events(self._partitions.events)
             await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else BALANCE_SECONDS)
 
     async def finish(self) -> None:
@@ -61,7 +59,7 @@ class Balance:
                 await commit(self._committer, plan)
         except StorageFailure as error:
             _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
-        self._tell()
+        log_events(self._partitions.events)
 
     async def _step(self) -> bool:
         """One step; whether there was something to do."""
@@ -75,28 +73,6 @@ class Balance:
             return False
         await commit(self._committer, plan)
         return True
-
-    def _tell(self) -> None:
-        """Log what happened."""
-        events = self._partitions.events
-        while events:
-            _tell(events.popleft())
-
-
-def _tell(event: Event) -> None:
-    table, decision = event
-    facts: dict[str, object] = {
-        "table": f"{table.instance}/{table.name}",
-        "partitions": len(table.splits) + 1,
-        "reason": decision.reason.value,
-        "because": decision.words,
-    }
-    if isinstance(decision, Report):
-        facts |= {"key": key_hash(decision.key), "remedy": REMEDIES[decision.reason]}
-        _log.warning("no split helps a partition", extra={"facts": facts})
-        return
-    words = "partitions merged" if isinstance(decision, Merge) else "partition split"
-    _log.info(words, extra={"facts": facts})
 
 
 async def commit(committer: Committer, plan: Plan[None]) -> None:

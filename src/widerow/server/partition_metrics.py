@@ -6,7 +6,7 @@ from typing import Final
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.table_load import TableLoad
-from widerow.model.schema import Table
+from widerow.engine.partitions.tables import Partitioned
 from widerow.server.metrics import family
 
 __all__ = ["TABLES_MAX", "partition_lines"]
@@ -43,12 +43,12 @@ def partition_lines(engine: Engine) -> Iterator[str]:
     yield f"widerow_throttled_total {0 if engine.throttle is None else engine.throttle.refused}"
 
 
-def _label(table: Table) -> str:
-    """Names hold letters, digits, hyphens and underscores only: nothing to escape."""
-    return f'table="{table.instance}/{table.name}"'
+def _label(table: Partitioned) -> str:
+    """Names hold letters, digits and `_-.:@/` only: nothing to escape."""
+    return f'table="{table.qualified}"'
 
 
-def _units(name: str, table: Table, load: TableLoad) -> Iterator[str]:
+def _units(name: str, table: Partitioned, load: TableLoad) -> Iterator[str]:
     consumed = load.consumed_whole_seconds
     for kind, whole, additional in (
         ("read", consumed.read, consumed.additional_read),

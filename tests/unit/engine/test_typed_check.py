@@ -160,7 +160,7 @@ def test_a_write_planned_before_an_index_came_is_refused(
 
 
 def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock) -> None:
-    counted: list[tuple[int, bytes, int, int]] = []
+    counted: list[tuple[object, ...]] = []
     typed = TypedEngine(
         store,
         engine.catalog,
@@ -172,11 +172,12 @@ def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock
     number = form.table.id
     row = {"g": "a", "id": 1, "name": "x" * 5000}
     engine.run(typed.write(form, WriteChoice(PUT, row)))
+    size = sum(len(key) + len(value) for key, value in store.snapshot().scan(*form.key.range()))
     typed.get(form, row := {"g": "a", "id": 1})
     typed.get(form, {**row, "id": 2})
     typed.multi_get(form, MultiRow({"g": "a"}))
     assert counted == [
-        (number, b"a\x00\x01", 0, 2),
+        (number, b"a\x00\x01", 0, 2, 1, size),
         (number, b"a\x00\x01", 2, 0),
         (number, b"a\x00\x01", 0, 0),
         (number, b"a\x00\x01", 2, 0),
@@ -198,12 +199,12 @@ def test_typed_tables_are_loaded_when_there_are_any(store: Store, clock: FakeClo
     plain = Engine(store, clock, FakeEntropy())
     while plain.housekeeping() is not None:
         pass
-    assert plain._typed is None
+    assert not plain._typed
     other = Engine(store, clock, FakeEntropy(1))
     other.run(other.typed.drop_table(users(other)))
     assert len(other.typed.catalog.leftovers()) == 1
     server = Engine(store, clock, FakeEntropy(2))
     while (plan := server.housekeeping()) is not None:
         server.run(plan)
-    assert server._typed is not None
+    assert server._typed
     assert server.typed.catalog.leftovers() == []

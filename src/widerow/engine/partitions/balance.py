@@ -9,13 +9,11 @@ written now and then, and the last half minute of them may be lost.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock
-from widerow.engine.catalog import Catalog
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
 from widerow.engine.partitions.records import decode_counts, encode_counts
 from widerow.engine.partitions.rules import (
@@ -28,11 +26,11 @@ from widerow.engine.partitions.rules import (
     decide,
 )
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
+from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
 from widerow.engine.plan import Plan, failing
-from widerow.errors import NotFound
+from widerow.errors import NotFound, Rule
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
-from widerow.model.schema import Table
 from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["Event", "Partitions"]
@@ -52,7 +50,7 @@ _Note = tuple[int, bytes, int, int, int, int]
 class Event(NamedTuple):
     """A change that was made, or a report, and why."""
 
-    table: Table
+    table: Partitioned
     decision: Decision
 
 
@@ -60,26 +58,54 @@ class Partitions:
     """The partitions of all tables of a store."""
 
     def __init__(
-        self, catalog: Catalog, store: Store, clock: Clock, thresholds: Thresholds | None = None
+        self,
+        tables: PartitionedTables,
+        store: Store,
+        clock: Clock,
+        thresholds: Thresholds | None = None,
     ) -> None:
         """Nothing counted yet; what was counted before is read when a table is first needed."""
         self.thresholds = thresholds or Thresholds()
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.changes: Counter[Reason] = Counter()
-        self._catalog = catalog
+        self._catalogs: tuple[PartitionedTables, ...] = ()
         self._store = store
         self._clock = clock
         self._notes: deque[_Note] = deque(maxlen=NOTES_MAX)
         self._loads: dict[int, TableLoad] = {}
         self._reports: dict[int, list[Report]] = {}
         self._told: dict[tuple[int, Reason, bytes], float] = {}
-        self._walk: tuple[Table, Walk] | None = None
+        self._walk: tuple[Partitioned, Walk] | None = None
         # Tables that are looked at: those with load, or with partitions that may merge.
-        self._awake = {table.id for table in catalog.tables() if table.splits != table.asked}
+        self._awake: set[int] = set()
         self._unsaved: set[int] = set()
         self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
         # What is noted was noted since `_drained`: where the counting of a table begins.
         self._drained = self._looked = self._flushed = self._seconds()
+        self.join(tables)
+
+    def join(self, tables: PartitionedTables) -> None:
+        """Keep the partitions of another catalogue's tables too, from now on."""
+        self._catalogs += (tables,)
+        self._awake |= {table.id for table in tables.tables() if table.splits != table.asked}
+
+    def partition_key(self, table: Partitioned) -> PartitionKey:
+        """What a table's rows are divided by. Raises `NotFound` if it was dropped."""
+        return self._home(table).partition_key(table)
+
+    def _home(self, table: Partitioned) -> PartitionedTables:
+        for catalog in self._catalogs:
+            if catalog.by_id(table.id) is not None:
+                return catalog
+        owner, _, name = table.qualified.rpartition("/")
+        raise NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=name)
+
+    def _table(self, table_id: int) -> Partitioned | None:
+        for catalog in self._catalogs:
+            table = catalog.by_id(table_id)
+            if table is not None:
+                return table
+        return None
 
     # --- noting ------------------------------------------------------------------------------
 
@@ -116,26 +142,27 @@ class Partitions:
 
     # --- looking -----------------------------------------------------------------------------
 
-    def load_of(self, table: Table) -> TableLoad:
+    def load_of(self, table: Partitioned) -> TableLoad:
         """What is known of a table's partitions. Raises `NotFound` if it was dropped."""
-        self._catalog.current(table)
+        self._home(table)
         load = self._load(table.id)
         assert load is not None
         return load
 
-    def reports(self, table: Table) -> list[Report]:
+    def reports(self, table: Partitioned) -> list[Report]:
         """What no split can help, as it was at the last look."""
         return list(self._reports.get(table.id, ()))
 
-    def loads(self) -> list[tuple[Table, TableLoad]]:
+    def loads(self) -> list[tuple[Partitioned, TableLoad]]:
         """Every table of which anything was counted since the engine was opened."""
         return [
             (table, load)
-            for table in self._catalog.tables()
+            for catalog in self._catalogs
+            for table in catalog.tables()
             if (load := self._loads.get(table.id)) is not None
         ]
 
-    def history(self, table: Table) -> tuple[Interval, ...]:
+    def history(self, table: Partitioned) -> tuple[Interval, ...]:
         """The load of the last hours, oldest first; seconds without load are left out.
 
         Cost: decodes up to 2160 records. Raises `NotFound`, `StoreDamaged`.
@@ -150,7 +177,7 @@ class Partitions:
 
     def _load(self, table_id: int) -> TableLoad | None:
         load = self._loads.get(table_id)
-        table = self._catalog.by_id(table_id)
+        table = self._table(table_id)
         if table is None:
             return None
         if load is None:
@@ -160,7 +187,7 @@ class Partitions:
             self._grown.add(table_id)
         return load
 
-    def _read(self, table: Table) -> TableLoad:
+    def _read(self, table: Partitioned) -> TableLoad:
         record = self._store.snapshot().get(statistics_key(table.id))
         origin = self._clock.now_us() / 1e6 - self._seconds()
         sizes, consumed = (None, None) if record is None else decode_counts(record)
@@ -198,11 +225,11 @@ class Partitions:
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
         for table_id in list(self._awake):
-            load, table = self._load(table_id), self._catalog.by_id(table_id)
+            load, table = self._load(table_id), self._table(table_id)
             if load is None or table is None:
                 self._awake.discard(table_id)
                 continue
-            if not load.tick(now, _reserved(table)):
+            if not load.tick(now, table.reserved_units):
                 continue
             if load.unsaved:
                 self._unsaved.add(table.id)
@@ -225,7 +252,7 @@ class Partitions:
         large = load.sizes.size > min(thresholds.split_bytes, thresholds.key_bytes)
         return large or bool(load.bounds) or load.rate >= thresholds.split_units / 2
 
-    def _report(self, table: Table, reports: list[Report], now: float) -> None:
+    def _report(self, table: Partitioned, reports: list[Report], now: float) -> None:
         self._reports[table.id] = reports
         for report in reports:
             name = (table.id, report.reason, report.key)
@@ -233,12 +260,12 @@ class Partitions:
                 self._told[name] = now
                 self.events.append(Event(table, report))
 
-    def _change(self, table: Table, changes: list[Split | Merge]) -> Write[Table]:
-        write = self._catalog.change(table.instance, partial(self._changed, table, changes))
+    def _change(self, table: Partitioned, changes: list[Split | Merge]) -> Write[Any]:
+        write = self._home(table).divide(table, partial(_changed, changes))
         publish = write.settled
         assert publish is not None
 
-        def settled(changed: Table) -> None:
+        def settled(changed: Partitioned) -> None:
             publish(changed)
             for change in changes:
                 self.changes[change.reason] += 1
@@ -246,20 +273,13 @@ class Partitions:
 
         return write._replace(settled=settled)
 
-    def _changed(self, table: Table, changes: list[Split | Merge]) -> Table:
-        current = self._catalog.current(table)
-        bounds = set(current.splits)
-        bounds |= {change.at for change in changes if isinstance(change, Split)}
-        bounds -= {change.start for change in changes if isinstance(change, Merge)}
-        return replace(current, splits=tuple(sorted(bounds)))
-
     def _forget(self) -> None:
         """Take dropped tables out of memory, and idle ones if they are many and written down."""
         crowded = len(self._loads) > LOADS_MAX
         busy = self._awake | self._unsaved | self._grown
         for table_id in list(self._loads):
             idle = crowded and table_id not in busy
-            if idle or self._catalog.by_id(table_id) is None:
+            if idle or self._table(table_id) is None:
                 del self._loads[table_id]
                 self._reports.pop(table_id, None)
 
@@ -280,20 +300,21 @@ class Partitions:
             self._unsaved.add(table.id)
         return True
 
-    def _walks(self) -> Iterator[tuple[Table, Walk]]:
+    def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:
         for table_id in list(self._grown):
-            load, table = self._load(table_id), self._catalog.by_id(table_id)
+            load, table = self._load(table_id), self._table(table_id)
             piece = None if load is None else load.sizes.overdue()
             if load is None or table is None or piece is None:
                 self._grown.discard(table_id)
                 continue
             stop = load.sizes.stop_of(piece)
-            yield table, Walk(table, piece.key, stop, load.sizes.unit)
+            end = self.partition_key(table).end
+            yield table, Walk(table.id, end, piece.key, stop, load.sizes.unit)
 
     def _saved(self) -> Iterator[Write[None]]:
         for table_id in self._unsaved:
             load = self._load(table_id)
-            table = self._catalog.by_id(table_id)
+            table = self._table(table_id)
             if load is None or table is None:
                 continue
             pairs = [(statistics_key(table_id), encode_counts(load.sizes, load.consumed))]
@@ -302,24 +323,31 @@ class Partitions:
                 for each in load.take_unsaved()
             ]
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
-            body = partial(self._save, table, pairs, load_key(table_id, max(0, oldest)))
+            current = partial(self._home(table).current, table)
+            body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
             yield Write((statistics_prefix(table_id),), body)
-
-    def _save(
-        self, table: Table, pairs: list[tuple[bytes, bytes]], oldest: bytes, txn: Transaction
-    ) -> None:
-        try:
-            self._catalog.current(table)
-        except NotFound:
-            return  # dropped since: its statistics go with it
-        txn.delete_range(load_key(table.id, 0), oldest)
-        for key, record in pairs:
-            txn.put(key, record)
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9
 
 
-def _reserved(table: Table) -> tuple[int, int]:
-    reserved = table.throughput.reserved
-    return reserved.read, reserved.write
+def _changed(changes: list[Split | Merge], splits: Bounds) -> Bounds:
+    bounds = set(splits)
+    bounds |= {change.at for change in changes if isinstance(change, Split)}
+    bounds -= {change.start for change in changes if isinstance(change, Merge)}
+    return tuple(sorted(bounds))
+
+
+def _save(
+    current: Callable[[], Partitioned],
+    pairs: list[tuple[bytes, bytes]],
+    oldest: bytes,
+    txn: Transaction,
+) -> None:
+    try:
+        table = current()
+    except NotFound:
+        return  # dropped since: its statistics go with it
+    txn.delete_range(load_key(table.id, 0), oldest)
+    for key, record in pairs:
+        txn.put(key, record)

@@ -6,9 +6,7 @@ from typing import Any
 
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
-from widerow.keys.decode import decode_key_value
-from widerow.model.schema import Table
-from widerow.model.values import KeyType
+from widerow.engine.partitions.tables import KeyText, Partitioned, PartitionKey
 
 __all__ = ["describe", "key_hash", "key_text"]
 
@@ -20,30 +18,29 @@ def key_hash(key: bytes) -> str:
     return hashlib.sha256(key).hexdigest()[:16]
 
 
-def key_text(key: bytes | None, kind: KeyType) -> int | str | dict[str, str] | None:
+def key_text(key: bytes | None, kind: PartitionKey) -> KeyText | None:
     """An encoded partition key value for JSON; None for either end of the table."""
-    if not key:
-        return None
-    value = decode_key_value(key, 0, kind)[0]
-    return {"binary": value.hex()} if isinstance(value, bytes) else value
+    return kind.text(key) if key else None
 
 
-def describe(partitions: Partitions, table: Table, *, history: bool = False) -> Json:
+def describe(partitions: Partitions, table: Partitioned, *, history: bool = False) -> Json:
     """Everything about one table (docs/operating/partitions.md names the fields).
 
     `history`: with the load of the last hours. Raises `NotFound`, `StoreDamaged`.
     """
     load = partitions.load_of(table)
     facts = load.facts()
-    first, reserved, consumed = table.key_columns[0], table.throughput.reserved, load.consumed
+    kind, consumed = partitions.partition_key(table), load.consumed
+    read, write = table.reserved_units
     whole = sum(each.rate for each in facts)
     document: Json = {
-        "instance": table.instance,
-        "table": table.name,
+        "instance": kind.owner,
+        "table": kind.table,
+        "name": table.qualified,
         "id": table.id,
-        "key": {"name": first.name, "type": first.type.value},
+        "key": {"name": kind.name, "type": kind.type},
         "thresholds": asdict(partitions.thresholds),
-        "reserved": {"read": reserved.read, "write": reserved.write},
+        "reserved": {"read": read, "write": write},
         "consumed": {"read": consumed.read, "write": consumed.write},
         "additional": {
             "read": round(consumed.additional_read, 3),
@@ -51,7 +48,7 @@ def describe(partitions: Partitions, table: Table, *, history: bool = False) -> 
         },
         "rows": load.sizes.rows,
         "bytes": load.sizes.size,
-        "partitions": [_partition(each, first.type, whole) for each in facts],
+        "partitions": [_partition(each, kind, whole) for each in facts],
         "reports": [_report(each) for each in partitions.reports(table)],
     }
     if history:
@@ -67,7 +64,7 @@ def describe(partitions: Partitions, table: Table, *, history: bool = False) -> 
     return document
 
 
-def _partition(facts: PartitionFacts, kind: KeyType, whole: float) -> Json:
+def _partition(facts: PartitionFacts, kind: PartitionKey, whole: float) -> Json:
     return {
         "start": key_text(facts.start, kind),
         "end": key_text(facts.stop, kind),

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Final
 
 from widerow.engine.partitions.sizes import Piece, SizeMap
+from widerow.engine.partitions.tables import KeyEnd, Partitioned
 from widerow.engine.partitions.walk import Walk
-from widerow.model.schema import Table
 from widerow.storage.interface import Reader
 
 __all__ = ["find_locations", "find_split_points"]
@@ -19,13 +19,18 @@ _PARTS: Final = 8  # pieces to a part: a part is too large by at most one of the
 
 
 def find_split_points(
-    reader: Reader, table: Table, sizes: SizeMap, split_bytes: int, limit: int | None
+    reader: Reader,
+    table: tuple[int, KeyEnd],
+    sizes: SizeMap,
+    split_bytes: int,
+    limit: int | None,
 ) -> tuple[bytes, ...]:
     """Partition key values, ascending, between which lie about `split_bytes` each.
 
     A small table is read through for it, within bounds; of a large one the pieces are known, each
     a five hundredth of it or 1 MiB, and parts are made of whole pieces. A partition key value is
-    never divided. At most `limit` points: parts are larger then.
+    never divided. At most `limit` points: parts are larger then. `table`: its number, and where
+    partition keys end in the keys of its rows.
     """
     pieces = _pieces(reader, table, sizes, split_bytes)
     if limit is not None:
@@ -35,11 +40,13 @@ def find_split_points(
     return points if limit is None else points[:limit]
 
 
-def _pieces(reader: Reader, table: Table, sizes: SizeMap, split_bytes: int) -> Sequence[Piece]:
+def _pieces(
+    reader: Reader, table: tuple[int, KeyEnd], sizes: SizeMap, split_bytes: int
+) -> Sequence[Piece]:
     known = list(sizes.pieces)
     if sizes.size > WALKED_BYTES_MAX:
         return known
-    walk = Walk(table, b"", None, split_bytes // _PARTS)
+    walk = Walk(*table, b"", None, split_bytes // _PARTS)
     return walk.found if walk.step(reader, WALKED_ROWS_MAX) else known
 
 
@@ -52,7 +59,7 @@ def _cuts(pieces: Iterable[Piece], split_bytes: int) -> Iterable[bytes]:
         held += piece.size
 
 
-def find_locations(table: Table, points: Iterable[bytes]) -> tuple[tuple[str, int], ...]:
+def find_locations(table: Partitioned, points: Iterable[bytes]) -> tuple[tuple[str, int], ...]:
     """Which partition each part begins in, as a name of 32 characters, run by run."""
     starts = (b"", *table.splits)
     begins = (bisect_right(table.splits, point) for point in (b"", *points))
@@ -61,5 +68,5 @@ def find_locations(table: Table, points: Iterable[bytes]) -> tuple[tuple[str, in
     )
 
 
-def _location(table: Table, start: bytes) -> str:
+def _location(table: Partitioned, start: bytes) -> str:
     return hashlib.sha256(b"%d %b" % (table.id, start)).hexdigest()[:32]

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from widerow.engine.partitions.sizes import Piece
-from widerow.keys.decode import key_value_end
+from widerow.engine.partitions.tables import KeyEnd
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
-from widerow.model.schema import Table
 from widerow.rows.record import RecordKind, record_bytes
 from widerow.storage.interface import Reader
 
@@ -20,26 +19,28 @@ class Walk:
     """A pass over one piece, cut at partition key values into parts of about `unit` bytes."""
 
     __slots__ = (
+        "_end",
         "_key",
         "_key_rows",
         "_key_size",
         "_keys",
         "_position",
         "_prefix",
-        "_table",
         "_unit",
         "found",
         "start",
         "stop",
     )
 
-    def __init__(self, table: Table, start: bytes, stop: bytes | None, unit: int) -> None:
-        """Begin at `start`; `stop` None is the end of the table."""
+    def __init__(
+        self, table_id: int, end: KeyEnd, start: bytes, stop: bytes | None, unit: int
+    ) -> None:
+        """Begin at `start`; `stop` None is the end of the table. `end`: of partition keys."""
         self.start, self.stop = start, stop
         self.found = [Piece(start, walked=0)]
-        self._table = table
+        self._end = end
         self._unit = unit
-        self._prefix = row_prefix(table.id)
+        self._prefix = row_prefix(table_id)
         self._position = self._prefix + start
         self._key: bytes | None = None
         self._key_size = self._key_rows = 0  # of the key that passes
@@ -63,9 +64,7 @@ class Walk:
         return reader.scan(self._position, end)
 
     def _add(self, key: bytes, record: bytes) -> None:
-        start = len(self._prefix)
-        kind = self._table.key_columns[0].type
-        partition_key = key[start : key_value_end(key, start, kind)]
+        partition_key = key[len(self._prefix) : self._end(key)]
         if partition_key != self._key:
             self._end_key()
             self._begin_key(partition_key)

@@ -25,6 +25,7 @@ from widerow.keys.layout import (
     namespace_key,
     row_prefix,
     sequence_prefix,
+    statistics_prefix,
     typed_catalog_key,
     typed_dropped_key,
 )
@@ -161,7 +162,7 @@ class TypedCatalog:
             if parent.table.primary_key != table.primary_key[: table.parent_key_length]:
                 raise Conflict(TypedRule.EVOLVE_STALE, table=parent.table.qualified)
             path = (*parent.table.path, table_id)
-        return replace(table, id=table_id, path=path, created_us=now_us)
+        return replace(table, id=table_id, path=path, created_us=now_us, splits=())
 
     def change(
         self,
@@ -180,7 +181,8 @@ class TypedCatalog:
 
         def body(txn: Transaction) -> TypedTable:
             before = self.current(form).table
-            after = replace(make(before), revision=before.revision + 1)
+            # A split may have come since what `make` knows of the table.
+            after = replace(make(before), revision=before.revision + 1, splits=before.splits)
             kept = {index.id for index in after.indexes}
             gone[:] = [
                 Leftover(index.id, (index_prefix(index.id),))
@@ -200,6 +202,25 @@ class TypedCatalog:
 
         shards = (*_SHARD, sequence) if restart_sequence else _SHARD
         return Write(shards, body, alone=True, settled=settled)
+
+    def divide(
+        self,
+        form: TableForm,
+        bounds: Callable[[tuple[bytes, ...]], tuple[bytes, ...]],
+    ) -> Write[TypedTable]:
+        """The write that puts what `bounds` makes of a top table's splits.
+
+        It leaves the revision, because the definition stays: whoever evolves the table meanwhile
+        notices nothing. Its body raises `NotFound`.
+        """
+
+        def body(txn: Transaction) -> TypedTable:
+            before = self.current(form).table
+            after = replace(before, splits=bounds(before.splits))
+            _put(txn, after)
+            return after
+
+        return Write(_SHARD, body, alone=True, settled=self._publish)
 
     def drop(self, form: TableForm) -> Write[None]:
         """The write that removes a table and notes what must go.
@@ -285,7 +306,7 @@ def _leftover_of(table: TypedTable) -> Leftover:
     """What a table's drop leaves behind."""
     prefixes = [sequence_prefix(table.id), *(index_prefix(index.id) for index in table.indexes)]
     if table.parent is None:
-        prefixes.append(row_prefix(table.id))
+        prefixes += (row_prefix(table.id), statistics_prefix(table.id))
     return Leftover(table.id, tuple(prefixes), 0 if table.parent is None else table.top)
 
 

@@ -18,7 +18,7 @@ from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import Generator
-from widerow.engine.typed.multi_delete import delete_selected
+from widerow.engine.typed.multi_delete import Deleted, delete_selected
 from widerow.engine.typed.observer import LoadRecorder, RowObserver
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import Selection, scan_rows, select
@@ -82,7 +82,7 @@ class TypedEngine:
         # Unique for ever: chosen by chance for this process, then counted.
         self._session = entropy.token_bytes(8)
         self._writes = 0
-        self.sweep = TypedSweep(self.catalog, store, clock, observer)
+        self.sweep = TypedSweep(self.catalog, store, clock, observer, note_load)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class TypedEngine:
         shard, encoded = form.row_key(values)
         record = self.store.snapshot().get(encoded)
         if self._note_load is not None:
-            self._note(shard, 0 if record is None else len(record), 0)
+            self._note(shard, 0 if record is None else len(record))
         if record is None or self._expired(record):
             return None
         return StoredRow(form, encoded, record)
@@ -190,13 +190,23 @@ class TypedEngine:
     def _settled(self, write: RowWrite) -> Callable[[WriteResult], None] | None:
         if self._note_load is None:
             return None
-        size = len(write.key) + len(write.values or b"")
-        return lambda _: self._note(write.shard, 0, size)
+        return partial(self._note_write, write)
 
-    def _note(self, shard: bytes, read: int, written: int) -> None:
+    def _note_write(self, write: RowWrite, result: WriteResult) -> None:
+        assert self._note_load is not None
+        self._note_load(
+            write.form.table.path[0],
+            write.shard[ROW_PREFIX_BYTES:],
+            0,
+            _written_units(write),
+            result.rows,
+            result.size,
+        )
+
+    def _note(self, shard: bytes, read: int) -> None:
         assert self._note_load is not None
         table_id = int.from_bytes(shard[1:ROW_PREFIX_BYTES], "big")
-        self._note_load(table_id, shard[ROW_PREFIX_BYTES:], units(read), units(written))
+        self._note_load(table_id, shard[ROW_PREFIX_BYTES:], units(read), 0)
 
     # --- several rows ------------------------------------------------------------------------
 
@@ -211,7 +221,7 @@ class TypedEngine:
         found = list(scan_rows(self.store.snapshot(), selection, self.now_hour()))
         if self._note_load is not None:
             size = sum(len(row.record) for row in found)
-            self._note(form.key.shard_of(selection.start), size, 0)
+            self._note(form.key.shard_of(selection.start), size)
         return found
 
     def multi_get_keys(self, form: TableForm, rows: MultiRow) -> list[Key]:
@@ -251,9 +261,26 @@ class TypedEngine:
                     if len(page) >= batch_rows:
                         more = True
                         break
+            self._note_page(selection.target, page)
             yield from page
             if more:
                 selection = selection.since(last, reverse=reverse)
+
+    def _note_page(self, form: TableForm, page: Sequence[StoredRow]) -> None:
+        """A page counts where it begins, as a range read of the other dialect does."""
+        if page and self._note_load is not None:
+            shard = form.key.shard_of(page[0].encoded_key)
+            self._note(shard, sum(len(row.record) for row in page))
+
+    def counted(self, form: TableForm, rows: Iterator[StoredRow]) -> Iterator[StoredRow]:
+        """Rows of a table that an index led to, as they are read; each counts at its own shard."""
+        if self._note_load is None:
+            return rows
+        return map(partial(self._counted, form), rows)
+
+    def _counted(self, form: TableForm, row: StoredRow) -> StoredRow:
+        self._note(form.key.shard_of(row.encoded_key), len(row.record))
+        return row
 
     def multi_delete(self, form: TableForm, rows: MultiRow) -> Plan[int]:
         """Delete rows of one shard in one transaction: how many (model §6).
@@ -269,12 +296,19 @@ class TypedEngine:
         for shown in (*selection.shown.values(), *selection.ancestors):
             shards += self._shards(shard, shown)[1:]
 
-        def body(txn: Transaction) -> int:
+        def body(txn: Transaction) -> Deleted:
             for shown in selection.shown.values():
                 self._current(shown)
             return delete_selected(txn, selection, self.now_hour(), self.observer)
 
-        return Plan((Write(shards, body),), single)
+        write = Write(shards, body, settled=partial(self._note_deleted, form, shard))
+        return Plan((write,), lambda outcomes: single(outcomes).rows)
+
+    def _note_deleted(self, form: TableForm, shard: bytes, gone: Deleted) -> None:
+        if self._note_load is not None:
+            key = shard[ROW_PREFIX_BYTES:]
+            reads = units(gone.size)
+            self._note_load(form.table.top, key, reads, gone.rows, -gone.rows, -gone.size)
 
     def execute(self, operations: Sequence[Step]) -> Plan[list[WriteResult]]:
         """Run operations of one shard key in order, all or none (model §7).
@@ -303,7 +337,13 @@ class TypedEngine:
             return results
 
         size = sum(_weight(step.write) for step in steps)
-        return Plan((Write(shards, body),), single, size)
+        write = Write(shards, body, settled=partial(self._note_sequence, steps))
+        return Plan((write,), single, size)
+
+    def _note_sequence(self, steps: Sequence[SequenceStep], results: list[WriteResult]) -> None:
+        if self._note_load is not None:
+            for step, result in zip(steps, results, strict=True):
+                self._note_write(step.write, result)
 
     def scan_from(self, form: TableForm, start: bytes, limit: int) -> list[StoredRow]:
         """Up to `limit` rows of one table with keys from `start` on (b"": all), expired ones too.
@@ -336,6 +376,10 @@ class TypedEngine:
 
 def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given.key if isinstance(given, StoredRow) else given
+
+
+def _written_units(write: RowWrite) -> int:
+    return units(len(write.key) + len(write.values or b""))
 
 
 def _weight(write: RowWrite) -> int:

@@ -33,8 +33,11 @@ class RowObserver(Protocol):
 class LoadRecorder(Protocol):
     """Counts what each shard is asked for."""
 
-    def __call__(
-        self, table_id: int, partition_key: bytes, read_units: int, write_units: int
+    def __call__(  # as the partitions count it
+        self, table_id: int, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0
     ) -> None:
-        """So many capacity units were used on one shard of the table hierarchy `table_id`."""
+        """So many capacity units were used on one shard of the table hierarchy `table_id`.
+
+        `key`: the encoded shard key. `rows`, `size`: by how much the hierarchy grew there.
+        """
         ...

@@ -30,6 +30,8 @@ def encode_typed_table(table: TypedTable) -> bytes:
     record["layouts"] = [list(layout) for layout in table.layouts]
     record["fields"] = [_field(field) for field in table.fields]
     record["indexes"] = [_index(index) for index in table.indexes]
+    if table.splits:
+        record["splits"] = [bound.hex() for bound in table.splits]
     if table.ttl is not None:
         record["ttl"] = [table.ttl.value, table.ttl.unit.name]
     return json.dumps(record, separators=(",", ":")).encode()
@@ -62,6 +64,7 @@ def _table(record: dict[str, Any]) -> TypedTable:
         fields=tuple(map(_read_field, pop("fields"))),
         layouts=tuple(tuple(layout) for layout in pop("layouts")),
         indexes=tuple(map(_read_index, pop("indexes"))),
+        splits=tuple(map(bytes.fromhex, pop("splits", ()))),
         ttl=None if ttl is None else TimeToLive(ttl[0], TtlUnit[ttl[1]]),
     )
 

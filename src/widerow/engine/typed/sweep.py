@@ -19,10 +19,11 @@ from widerow.clock import Clock
 from widerow.engine.plan import Plan, failing
 from widerow.engine.typed.catalog import Leftover, TypedCatalog
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.observer import RowObserver
+from widerow.engine.typed.observer import LoadRecorder, RowObserver
+from widerow.engine.typed.partitioned import shard_end
 from widerow.engine.typed.stored import StoredRow
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import row_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
@@ -50,13 +51,15 @@ class TypedSweep:
         store: Store,
         clock: Clock,
         observer: RowObserver | None,
+        note_load: LoadRecorder | None,
     ) -> None:
-        """Nothing swept yet."""
+        """Nothing swept yet. `note_load` hears by how much tables shrink."""
         self.reclaimed = TypedReclaimed()
         self._catalog = catalog
         self._store = store
         self._clock = clock
         self._observer = observer
+        self._note_load = note_load
         self._positions: dict[int, bytes] = {}  # top table -> where its running pass goes on
         self._expiring: dict[int, int] = {}  # top table -> the first hour at which a row expires
         self._passed: set[int] = set()  # top tables that were looked through since opening
@@ -130,7 +133,8 @@ class TypedSweep:
                 break
             count += 1
             if typed_table_and_expiry(record)[0] == leftover.id:
-                writes.append(Write((key,), partial(_remove, key)))
+                count_it = partial(self._shrunk, leftover.top, key)
+                writes.append(Write((key,), partial(_remove, key), settled=count_it))
         self.reclaimed.records_examined += count
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
@@ -182,30 +186,39 @@ class TypedSweep:
         self.reclaimed.records_examined += count
         return Plan(tuple(writes), failing)
 
-    def _removal(self, form: TableForm, key: bytes) -> Write[bool]:
+    def _removal(self, form: TableForm, key: bytes) -> Write[int]:
         observer = self._observer if form.table.indexes else None
         shards = (key,) if observer is None else (key, *observer.shards(form))
 
-        def body(txn: Transaction) -> bool:
+        def body(txn: Transaction) -> int:
             current = self._catalog.form(form.table.id)
             record = txn.get(key)
             if record is None or current is None:
-                return False  # gone, or its table was dropped since: its rows go with it
+                return 0  # gone, or its table was dropped since: its rows go with it
             expiry_hour = typed_table_and_expiry(record)[1]
             if not 0 < expiry_hour <= self._clock.now_us() // _HOUR_US:
-                return False
+                return 0
             if observer is not None and current.table.indexes == form.table.indexes:
                 observer.changed(txn, current, key, (StoredRow(current, key, record), None))
             elif current.table.indexes:
-                return False  # an index came up meanwhile: the next pass knows it
+                return 0  # an index came up meanwhile: the next pass knows it
             txn.delete(key)
-            return True
+            return len(key) + len(record)
 
-        return Write(shards, body, settled=self._count)
+        return Write(shards, body, settled=partial(self._count, form.table.top, key))
 
-    def _count(self, removed: bool) -> None:  # noqa: FBT001  # a body's result
-        self.reclaimed.rows_removed += removed
+    def _count(self, top: int, key: bytes, size: int) -> None:
+        self.reclaimed.rows_removed += size > 0
+        self._shrunk(top, key, size)
+
+    def _shrunk(self, top: int, key: bytes, size: int) -> None:
+        form = self._catalog.form(top)
+        if size and form is not None and self._note_load is not None:
+            shard = key[ROW_PREFIX_BYTES : shard_end(form, key)]
+            self._note_load(top, shard, 0, 0, -1, -size)
 
 
-def _remove(key: bytes, txn: Transaction) -> None:
+def _remove(key: bytes, txn: Transaction) -> int:
+    record = txn.get(key)
     txn.delete(key)
+    return 0 if record is None else len(key) + len(record)

@@ -50,7 +50,8 @@ class WriteResult(NamedTuple):
 
     `version`: of the row as written. `previous`, `previous_version`: the row that was there, as
     far as `returning` asked for it. `generated`: the value that the store made for the row's
-    identity or UUID column. `expires_ms`: when the row expires, 0: never.
+    identity or UUID column. `expires_ms`: when the row expires, 0: never. `rows`, `size`: by how
+    many rows and bytes (keys and records) the table grew; negative where it shrank.
     """
 
     success: bool
@@ -59,6 +60,8 @@ class WriteResult(NamedTuple):
     previous_version: Version | None = None
     generated: TypedValue = None
     expires_ms: int = 0
+    rows: int = 0
+    size: int = 0
 
     def __bool__(self) -> bool:
         """Whether the write happened."""
@@ -107,7 +110,13 @@ def write_row(
         if observed and observer is not None and stored is not None:
             observer.changed(txn, form, key, (StoredRow(form, key, stored), None))
         txn.delete(key)
-        return WriteResult(success=True, previous=previous, previous_version=previous_version)
+        return WriteResult(
+            success=True,
+            previous=previous,
+            previous_version=previous_version,
+            rows=-1 if stored is not None else 0,
+            size=0 if stored is None else -len(key) - len(stored),
+        )
     if record is None or write.update_ttl:
         ttl = write.ttl if write.ttl is not None else form.table.ttl
         expiry_hour = 0 if ttl is None else ttl.expiry_hour(moment.now_us)
@@ -123,6 +132,8 @@ def write_row(
         previous_version=previous_version,
         generated=write.generated,
         expires_ms=expiry_hour * 3_600_000,
+        rows=1 if stored is None else 0,
+        size=len(new) + len(key) if stored is None else len(new) - len(stored),
     )
 
 

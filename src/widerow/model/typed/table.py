@@ -117,7 +117,8 @@ class TypedTable:
     Given by the catalogue: `id` (0: not created yet), `path` (the numbers of the table's ancestors
     from the top one down, and its own), `schema` (raised by each evolution), `layouts` (for each
     schema so far, the numbers of the fields in the order that rows store them), `revision` (raised
-    by every change of the definition, of indexes too).
+    by every change of the definition, of indexes too), `splits` (of a table without a parent: the
+    encoded shard keys where the partitions of its hierarchy meet, ascending, without the ends).
     """
 
     name: str
@@ -139,6 +140,17 @@ class TypedTable:
     layouts: tuple[tuple[int, ...], ...] = ()
     revision: int = 0
     created_us: int = 0
+    splits: tuple[bytes, ...] = ()
+
+    @property
+    def asked(self) -> tuple[bytes, ...]:
+        """Bounds of partitions that stay for good: there is no way to ask for any."""
+        return ()
+
+    @property
+    def reserved_units(self) -> tuple[int, int]:
+        """Reserved capacity units a second, read and write: typed tables have no reserve."""
+        return 0, 0
 
     @property
     def qualified(self) -> str:

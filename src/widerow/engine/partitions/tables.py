@@ -1,0 +1,87 @@
+"""What partitions need to know of tables, whichever data model they are of.
+
+Numbers of tables are unique over a store, so a number says which catalogue a table is in.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from widerow.storage.interface import Write
+
+__all__ = ["Bounds", "KeyEnd", "KeyText", "PartitionKey", "Partitioned", "PartitionedTables"]
+
+Bounds = tuple[bytes, ...]
+KeyEnd = Callable[[bytes], int]
+KeyText = int | str | dict[str, Any]
+
+
+class Partitioned(Protocol):
+    """A table whose rows are divided: an immutable value, another one after each change."""
+
+    @property
+    def id(self) -> int:
+        """The number that keys of its rows begin with."""
+        ...
+
+    @property
+    def qualified(self) -> str:
+        """The name that logs and metrics show."""
+        ...
+
+    @property
+    def splits(self) -> Bounds:
+        """The encoded partition keys where partitions meet, ascending, without the ends."""
+        ...
+
+    @property
+    def asked(self) -> Bounds:
+        """Those of `splits` that never go."""
+        ...
+
+    @property
+    def reserved_units(self) -> tuple[int, int]:
+        """Capacity units a second at no extra charge: read, write."""
+        ...
+
+
+class PartitionKey(NamedTuple):
+    """What a table's rows are divided by: the partition key, or the shard key of a typed table.
+
+    `owner` and `table`: whose the table is (instance or namespace), and its name there. `end`:
+    where the partition key ends in the key of a row; it raises `StoreDamaged`. `text`: what stands
+    for an encoded partition key in JSON; it raises `StoreDamaged`.
+    """
+
+    owner: str
+    table: str
+    name: str
+    type: str
+    end: KeyEnd
+    text: Callable[[bytes], KeyText]
+
+
+class PartitionedTables(Protocol):
+    """The catalogue of one data model. Tables handed in are its own."""
+
+    def by_id(self, table_id: int) -> Partitioned | None:
+        """The table of that number as it is now, or None if it is none of these."""
+        ...
+
+    def tables(self) -> Sequence[Partitioned]:
+        """Every table that has rows of its own to divide."""
+        ...
+
+    def current(self, table: Any) -> Partitioned:  # noqa: ANN401  # one of its own
+        """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
+        ...
+
+    def divide(self, table: Any, bounds: Callable[[Bounds], Bounds]) -> Write[Any]:  # noqa: ANN401  # same
+        """The write that puts what `bounds` makes of the newest `splits`; its result: the table.
+
+        Its body raises `NotFound`.
+        """
+        ...
+
+    def partition_key(self, table: Any) -> PartitionKey:  # noqa: ANN401  # same
+        """What the table's rows are divided by."""
+        ...
