@@ -12,13 +12,17 @@ _Command = Callable[..., None]
 
 
 class Flag(NamedTuple):
-    """One flag. Without a default it must be given; a list may be given several times."""
+    """One flag. Without a default it must be given; a list may be given several times.
+
+    `variable` is looked at where the flag is not given.
+    """
 
     name: str
     kind: type[Any]
     help: str
     metavar: str | None = None
     default: Any = ...
+    variable: str | None = None
 
     @property
     def parameter(self) -> inspect.Parameter:
@@ -26,7 +30,14 @@ class Flag(NamedTuple):
         flag = "--" + self.name.removeprefix("as_").replace("_", "-")
         many = isinstance(self.default, list)
         shown = self.default not in (..., None, False, []) and not many
-        option = typer.Option(flag, help=self.help, metavar=self.metavar, show_default=shown)
+        option = typer.Option(
+            flag,
+            help=self.help,
+            metavar=self.metavar,
+            show_default=shown,
+            envvar=self.variable,
+            show_envvar=self.variable is not None,
+        )
         kind: Any = list[self.kind] if many else self.kind  # type: ignore[name-defined]  # a value
         if self.default is None:
             kind = kind | None

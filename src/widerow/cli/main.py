@@ -14,6 +14,14 @@ import typer
 
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
+from widerow.cli.transfer import (
+    ARCHIVE_EXAMPLES,
+    EXPORT_EXAMPLES,
+    IMPORT_EXAMPLES,
+    archive,
+    export,
+    import_,
+)
 from widerow.errors import WiderowError
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 
@@ -33,6 +41,9 @@ app.add_typer(keys_app, name="keys")
 app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
 app.add_typer(advise_app, name="advise")
 app.command(epilog=SIMULATE_EXAMPLES)(simulate)
+app.command(epilog=EXPORT_EXAMPLES)(export)
+app.command("import", epilog=IMPORT_EXAMPLES)(import_)
+app.command(epilog=ARCHIVE_EXAMPLES)(archive)
 
 _SERVE_EXAMPLES: Final = """Examples:
 

@@ -22,10 +22,12 @@ from widerow.keydesign.key import PartKind, PartValue
 from widerow.limits import INT64_MAX, INT64_MIN
 
 __all__ = [
+    "KIND_ROWS",
     "Access",
     "FileSource",
     "Progress",
     "Record",
+    "Rejected",
     "SampleInvalid",
     "Source",
     "accesses",
@@ -37,10 +39,13 @@ __all__ = [
 Progress = Callable[[int], None]
 """Told now and then how much of the source is behind."""
 
+Rejected = Callable[[int, str, object], None]
+"""Told of a row that cannot be read: its line, why, and what of it there is."""
+
 KIND_ROWS: Final = 10_000  # rows that decide whether a column of a CSV file holds integers
 _PROGRESS_ROWS: Final = 2_000
 _BATCH_ROWS: Final = 8_192  # of Parquet
-_FIELD_BYTES_MAX: Final = 4 * 1024 * 1024  # an attribute has 2 MB, and quotes may double it
+_FIELD_BYTES_MAX: Final = 256 * 1024 * 1024  # an exported row of 100,000 columns is one field
 _INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
 # Epoch times say their unit by their size: seconds, milliseconds, microseconds, nanoseconds.
 _EPOCH_UNITS: Final = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
@@ -126,9 +131,16 @@ class FileSource:
         return self.path.suffix.lower() not in {".csv", ".tsv"}
 
     def records(
-        self, columns: Sequence[str] | None = None, progress: Progress | None = None
+        self,
+        columns: Sequence[str] | None = None,
+        progress: Progress | None = None,
+        rejected: Rejected | None = None,
     ) -> Iterator[Record]:
-        """Every row, from the start. Raises: `SampleInvalid`."""
+        """Every row, from the start.
+
+        With `rejected`, rows that are broken by themselves are told to it and left out.
+        Raises: `SampleInvalid`.
+        """
         reader = _READERS.get(self.path.suffix.lower())
         if reader is None:
             known = ", ".join(_READERS)
@@ -137,7 +149,7 @@ class FileSource:
             raise SampleInvalid(f"there is no file {self.path}")
         if not os.access(self.path, os.R_OK):
             raise SampleInvalid(f"{self.path} may not be read")
-        return reader(self.path, columns, progress)
+        return reader(self.path, columns, progress, rejected)
 
 
 def kinds(source: Source, columns: Sequence[str], texts: Sequence[str] = ()) -> dict[str, PartKind]:
@@ -255,8 +267,13 @@ def _text(column: str, value: object) -> str:
 # --- the formats ----------------------------------------------------------------------------------
 
 
-def _lines(path: Path, progress: Progress | None) -> Iterator[tuple[int, int, str]]:
-    """Number, bytes and text of each line, without a byte order mark."""
+def _lines(
+    path: Path, progress: Progress | None, broken: Rejected | None
+) -> Iterator[tuple[int, int, str]]:
+    """Number, bytes and text of each line, without a byte order mark.
+
+    With `broken`, a line that is not UTF-8 is told to it first and comes as well as it can be read.
+    """
     behind = 0
     with path.open("rb") as file:
         for number, data in enumerate(file, 1):
@@ -268,46 +285,84 @@ def _lines(path: Path, progress: Progress | None) -> Iterator[tuple[int, int, st
             try:
                 yield number, len(data), data.decode()
             except UnicodeDecodeError as error:
-                raise SampleInvalid(
-                    f"{path.name}, line {number}: not UTF-8 at byte {error.start}; "
+                words = (
+                    f"not UTF-8 at byte {error.start}; "
                     "convert the file, for example with iconv -t UTF-8"
-                ) from error
+                )
+                if broken is None:
+                    raise SampleInvalid(f"{path.name}, line {number}: {words}") from error
+                text = data.decode(errors="replace")
+                broken(number, words, text)
+                yield number, len(data), text
     if progress:
         progress(behind)
 
 
-def _read_csv(
-    path: Path, columns: Sequence[str] | None, progress: Progress | None
-) -> Iterator[Record]:
-    size = place = 0
+class _Physical:
+    """The lines of a CSV file as the reader of rows takes them: their bytes, and what was wrong."""
 
-    def texts() -> Iterator[str]:
-        nonlocal size
-        for _, length, text in _lines(path, progress):
-            size += length
+    def __init__(self, path: Path, progress: Progress | None, *, lenient: bool) -> None:
+        self.size = 0
+        self.wrong = ""
+        self._lines = _lines(path, progress, self._note if lenient else None)
+
+    def __iter__(self) -> Iterator[str]:
+        for _, size, text in self._lines:
+            self.size += size
             yield text
 
+    def taken(self) -> tuple[int, str]:
+        """Bytes and faults since this was last asked."""
+        found = self.size, self.wrong
+        self.size, self.wrong = 0, ""
+        return found
+
+    def _note(self, _line: int, words: str, _text: object) -> None:
+        self.wrong = words
+
+
+def _read_csv(
+    path: Path,
+    columns: Sequence[str] | None,
+    progress: Progress | None,
+    rejected: Rejected | None,
+) -> Iterator[Record]:
     csv.field_size_limit(_FIELD_BYTES_MAX)
-    reader = csv.reader(texts(), delimiter=_delimiter(path), strict=True)
+    lines = _Physical(path, progress, lenient=rejected is not None)
+    reader = csv.reader(lines, delimiter=_delimiter(path), strict=True)
+    header = _csv_header(path, reader, columns)
+    if header is None:
+        raise SampleInvalid(f"{path.name} is empty; its first line names the columns")
+    lines.taken()
+    while True:
+        line, fields, words = reader.line_num + 1, [], ""
+        try:
+            fields = next(reader, [])
+        except csv.Error as error:
+            words = f"{error}; a quote inside quotes is written twice"
+        size, wrong = lines.taken()
+        if not size:
+            return
+        if not words and fields and len(fields) != len(header):
+            words = f"{len(fields)} fields, and the header has {len(header)}"
+        if words := words or wrong:
+            if rejected is None:
+                raise SampleInvalid(f"{path.name}, line {line}: {words}")
+            rejected(line, words, fields)
+        elif fields:
+            yield Record(line, dict(zip(header, fields, strict=True)), size)
+
+
+def _csv_header(
+    path: Path, reader: Iterator[list[str]], columns: Sequence[str] | None
+) -> list[str] | None:
     try:
         header = next(reader, None)
-        if header is None:
-            raise SampleInvalid(f"{path.name} is empty; its first line names the columns")
-        _check_columns(path.name, header, columns)
-        count, size, place = len(header), 0, reader.line_num
-        for fields in reader:
-            place, line = reader.line_num, place + 1
-            if len(fields) == count:
-                yield Record(line, dict(zip(header, fields, strict=True)), size)
-            elif fields:
-                raise SampleInvalid(
-                    f"{path.name}, line {line}: {len(fields)} fields, and the header has {count}"
-                )
-            size = 0
     except csv.Error as error:
-        raise SampleInvalid(
-            f"{path.name}, line {place + 1}: {error}; a quote inside quotes is written twice"
-        ) from error
+        raise SampleInvalid(f"{path.name}, line 1: {error}") from error
+    if header is not None:
+        _check_columns(path.name, header, columns)
+    return header
 
 
 def _delimiter(path: Path) -> str:
@@ -329,21 +384,41 @@ def _check_columns(name: str, header: Sequence[str], columns: Sequence[str] | No
 
 
 def _read_json(
-    path: Path, columns: Sequence[str] | None, progress: Progress | None
+    path: Path,
+    columns: Sequence[str] | None,
+    progress: Progress | None,
+    rejected: Rejected | None,
 ) -> Iterator[Record]:
-    for number, size, text in _lines(path, progress):
-        if not text.strip():
+    wrong = 0  # the line that was told already
+
+    def broken(number: int, words: str, text: object) -> None:
+        nonlocal wrong
+        wrong = number
+        assert rejected is not None
+        rejected(number, words, text)
+
+    for number, size, text in _lines(path, progress, broken if rejected else None):
+        if number == wrong or not text.strip():
             continue
-        try:
-            fields = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise SampleInvalid(f"{path.name}, line {number}: not JSON, {error}") from error
-        if not isinstance(fields, dict):
-            raise SampleInvalid(f"{path.name}, line {number}: an object is wanted on every line")
+        fields = _json_object(text)
+        if isinstance(fields, str):
+            if rejected is None:
+                raise SampleInvalid(f"{path.name}, line {number}: {fields}")
+            rejected(number, fields, text)
+            continue
         for column in columns or ():
             if column not in fields:
                 _missing(f"{path.name}, line {number}", fields, column)
         yield Record(number, fields, size)
+
+
+def _json_object(text: str) -> dict[str, object] | str:
+    """The object in a line, or what is wrong with it."""
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return f"not JSON, {error}"
+    return fields if isinstance(fields, dict) else "an object is wanted on every line"
 
 
 def _missing(where: str, fields: Iterable[str], column: str) -> None:
@@ -351,7 +426,10 @@ def _missing(where: str, fields: Iterable[str], column: str) -> None:
 
 
 def _read_parquet(
-    path: Path, columns: Sequence[str] | None, progress: Progress | None
+    path: Path,
+    columns: Sequence[str] | None,
+    progress: Progress | None,
+    _rejected: Rejected | None,
 ) -> Iterator[Record]:
     try:
         from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415  # an extra
@@ -382,7 +460,10 @@ def _bytes_of_a_row(metadata: Any) -> int:  # noqa: ANN401  # the library has no
 
 
 _READERS: Final[
-    Mapping[str, Callable[[Path, Sequence[str] | None, Progress | None], Iterator[Record]]]
+    Mapping[
+        str,
+        Callable[[Path, Sequence[str] | None, Progress | None, Rejected | None], Iterator[Record]],
+    ]
 ] = {
     ".csv": _read_csv,
     ".tsv": _read_csv,

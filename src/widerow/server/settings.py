@@ -19,9 +19,15 @@ from widerow.limits import TABLES_PER_INSTANCE_MAX
 from widerow.server.logging import FORMATS, LEVELS
 from widerow.storage.opener import CACHE_BYTES_DEFAULT
 
-__all__ = ["DESCRIPTIONS", "PREFIX", "Settings", "SettingsInvalid", "resolve"]
+__all__ = ["CLIENT_VARIABLES", "DESCRIPTIONS", "PREFIX", "Settings", "SettingsInvalid", "resolve"]
 
 PREFIX: Final = "WIDEROW_"
+
+CLIENT_VARIABLES: Final = {
+    f"{PREFIX}{name.upper()}": name
+    for name in ("endpoint", "instance", "access_key_id", "access_key_secret")
+}
+"""Variables of commands that ask a server, by what they say; a server passes them over."""
 _FILE_DEFAULT: Final = Path("widerow.toml")
 _MEBIBYTE: Final = 1024 * 1024
 _PORT_MAX: Final = 65535
@@ -142,7 +148,7 @@ def _variables(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
-        if name.startswith(PREFIX) and value
+        if name.startswith(PREFIX) and value and name not in CLIENT_VARIABLES
     }
 
 

@@ -1,0 +1,151 @@
+"""What `widerow export`, `widerow import` and `widerow archive` do, and say of it."""
+
+import json
+import sys
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import typer
+
+from widerow.cli.flags import listed
+from widerow.cli.progress import row_bar
+from widerow.keydesign.sample import FileSource
+from widerow.transfer import archive
+from widerow.transfer.client import Client, Endpoint, TransferFailed
+from widerow.transfer.columns import parse_kinds
+from widerow.transfer.export import export_table, known_table
+from widerow.transfer.importing import Import, import_file
+from widerow.transfer.load import Load
+
+__all__ = ["archive_rows", "export_rows", "import_rows"]
+
+_INTERRUPTED: Final = 130  # what shells say of a command that was ended with Ctrl-C
+
+
+def export_rows(table: str, given: Mapping[str, Any]) -> int:
+    """`widerow export`; its exit code. Raises: `WiderowError`."""
+    path = Path(given["output"])
+    with Client(_endpoint(given)) as client, row_bar(f"exporting {table}") as bar:
+        found = export_table(
+            client,
+            known_table(client, table),
+            path,
+            lambda rows: bar(0, rows),
+            overwrite=given["overwrite"],
+        )
+    document = {"table": table, "file": str(path), **found.document()}
+    _say(
+        given,
+        document,
+        f"{found.rows:,} rows, {found.cells:,} cells of {table} are in {path}\n"
+        f"checksum {found.sha256}",
+    )
+    return 0
+
+
+def import_rows(table: str, given: Mapping[str, Any]) -> int:
+    """`widerow import`; its exit code. Raises: `WiderowError`."""
+    names = ("workers", "window", "rate", "in_order", "max_rejected")
+    wish = Import(
+        Path(given["input"]),
+        table,
+        parse_kinds(listed(given["types"])),
+        create=given["create"],
+        key=listed(given["key"]),
+        load=Load(**{name: given[name] for name in names}),
+    )
+    total = FileSource(wish.path).total
+    try:
+        with row_bar(f"importing {wish.path.name}", total) as bar:
+            done = import_file(
+                _endpoint(given),
+                wish,
+                lambda step: bar(step.behind, step.rows, step.rejected),
+                lambda behind: bar(behind, 0),
+            )
+    except KeyboardInterrupt:
+        sys.stderr.write("widerow: stopped; run the same command again to go on\n")
+        return _INTERRUPTED
+    document = {"table": table, "file": str(wish.path), **done.document()}
+    words = f"{done.rows:,} rows of {wish.path} are in {table}"
+    if done.resumed_rows:
+        words += f", and {done.resumed_rows:,} that were stored before"
+    words += f"; {done.seconds:.1f} s, {document['rows_per_second']:,} rows/s"
+    if done.rejected:
+        words += f"\n{done.rejected:,} rows were rejected; see {wish.rejected}"
+        document["rejected_file"] = str(wish.rejected)
+    _say(given, document, words)
+    return 1 if done.rejected else 0
+
+
+def archive_rows(table: str, given: Mapping[str, Any]) -> int:
+    """`widerow archive`; its exit code. Raises: `WiderowError`."""
+    cold = archive.Cold(_moment(given["before"]), given["column"])
+    path = Path(given["output"] or f"{table}-{given['before'].replace(':', '')}.parquet")
+    document: dict[str, Any] = {"table": table, "file": str(path), "before": given["before"]}
+    quiet = given["as_json"]
+    with Client(_endpoint(given)) as client:
+        facts = known_table(client, table)
+        document["written"] = not path.exists()
+        if document["written"]:
+            with row_bar(f"archiving {table}") as bar:
+                archive.archive_rows(client, facts, cold, path, lambda rows: bar(0, rows))
+        with row_bar(f"verifying {path.name}") as bar:
+            found = archive.verify_archive(facts, cold, path, lambda rows: bar(0, rows))
+        document |= found.document()
+        _note(
+            f"{path} holds {found.rows:,} rows; read back, its checksum is that of the rows "
+            f"exported\n{found.sha256}",
+            quiet=quiet,
+        )
+        if not _wanted(given, found.rows, table):
+            _note("Nothing was deleted; run the command again with --delete.", quiet=quiet)
+            _say(given, document, "")
+            return 0
+        with row_bar(f"deleting from {table}") as bar:
+            gone = archive.delete_archived(client, facts, path, lambda rows: bar(0, rows))
+    document |= {"deleted": gone.deleted, "changed": gone.changed, "gone": gone.gone}
+    words = f"{gone.deleted:,} rows were deleted"
+    if gone.changed:
+        words += f"; {gone.changed:,} have changed since and stay"
+    if gone.gone:
+        words += f"; {gone.gone:,} were not there any more"
+    _say(given, document, words)
+    return 1 if gone.changed else 0
+
+
+def _endpoint(given: Mapping[str, Any]) -> Endpoint:
+    return Endpoint(
+        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
+    )
+
+
+def _moment(text: str) -> float:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise TransferFailed(f"--before {text}: write 2025-01-01 or 2025-01-01T12:00") from error
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def _wanted(given: Mapping[str, Any], rows: int, table: str) -> bool:
+    """Whether to delete: by the flag, or asked for where somebody can answer."""
+    if given["delete"]:
+        return True
+    if given["as_json"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return typer.confirm(f"Delete these {rows:,} rows from {table}?", err=True)
+
+
+def _note(words: str, *, quiet: bool) -> None:
+    if not quiet:
+        sys.stdout.write(words + "\n")
+
+
+def _say(given: Mapping[str, Any], document: Mapping[str, Any], words: str) -> None:
+    if given["as_json"]:
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+    elif words:
+        sys.stdout.write(words + "\n")

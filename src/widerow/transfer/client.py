@@ -1,0 +1,218 @@
+"""A small client of the protocol: signs requests, verifies answers, repeats what may be repeated.
+
+One object has one connection and belongs to one thread; threads that work together have one each.
+Only requests that can be repeated without harm are sent through it: reads, puts whose versions the
+sender chose, deletes under a condition whose failure the caller looks into.
+"""
+
+import hmac
+import http.client
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import md5
+from threading import Event
+from typing import Any, Final, Self, TypeVar
+from urllib.parse import SplitResult, urlsplit
+
+from google.protobuf.message import DecodeError
+
+from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical_response
+from widerow.errors import WiderowError
+from widerow.server.system import SystemClock
+from widerow.wire.tablestore.messages import Error
+
+__all__ = ["PASSING", "Client", "Endpoint", "Refused", "Stopped", "TransferFailed", "Unreachable"]
+
+PASSING: Final = frozenset(
+    (
+        *("OTSServerBusy", "OTSServerUnavailable", "OTSPartitionUnavailable", "OTSTimeout"),
+        *("OTSNotEnoughCapacityUnit", "OTSCapacityUnitExhausted", "OTSRowOperationConflict"),
+        *("OTSTableNotReady", "OTSInternalServerError", "OTSRequestTimeout"),
+    )
+)
+"""Codes of errors that pass by themselves (semantics §18)."""
+
+TIMEOUT_SECONDS: Final = 60.0  # of one answer; a server under load takes seconds
+PATIENCE_SECONDS: Final = 120.0  # how long a request is repeated: a restart takes less
+FIRST_PAUSE_SECONDS: Final = 0.05
+PAUSE_SECONDS_MAX: Final = 5.0
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+_Message = TypeVar("_Message")
+
+
+class TransferFailed(WiderowError):
+    """Nothing more can be transferred; the message says why and what to do."""
+
+
+class Unreachable(TransferFailed):
+    """No answer, or none but passing errors, for `PATIENCE_SECONDS`."""
+
+
+class Stopped(TransferFailed):
+    """Another thread ended the work while this one waited."""
+
+
+class Refused(TransferFailed):
+    """The server's answer is an error that repeating does not help. `code` is the vendor's."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        """An error as it came."""
+        super().__init__(f"{code}: {message}" + (f" ({hint})" if hint else ""))
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the tables are, and who asks."""
+
+    url: str
+    instance: str
+    access_key_id: str
+    access_key_secret: str
+
+    @property
+    def place(self) -> SplitResult:
+        """The address taken apart. Raises: `TransferFailed` for what is none."""
+        place = urlsplit(self.url)
+        if place.scheme not in {"http", "https"} or not place.hostname or place.path.strip("/"):
+            raise TransferFailed(f"{self.url} is no endpoint; give http://HOST:PORT")
+        return place
+
+
+class Client:
+    """One connection to an endpoint, opened when it is needed and again when it breaks."""
+
+    def __init__(
+        self, endpoint: Endpoint, *, stop: Event | None = None, patience: float = PATIENCE_SECONDS
+    ) -> None:
+        """Connect to nothing yet. `stop` ends waits early; `patience` in seconds."""
+        self._endpoint = endpoint
+        self._place = endpoint.place
+        self._mac = Mac(endpoint.access_key_secret.encode(), "sha1")
+        self._stop = stop or Event()
+        self._patience = patience
+        self._clock = SystemClock()
+        self._connection: http.client.HTTPConnection | None = None
+
+    def __enter__(self) -> Self:
+        """This client."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection. Idempotent; the next call opens another."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def call(self, action: str, message: Any, answer: type[_Message]) -> _Message:  # noqa: ANN401  # messages have no common type
+        """Send `message` and return the answer, repeated with growing pauses while errors pass.
+
+        Raises: `Refused`; `Unreachable`; `Stopped`; `TransferFailed` for an answer that the
+        endpoint did not sign.
+        """
+        body = message.SerializeToString()
+        parse: Any = answer
+        return parse.FromString(self._persist(action, body))  # type: ignore[no-any-return]  # messages have no common type
+
+    def pause(self, attempt: int, began_ns: int, error: Exception) -> None:
+        """Wait before attempt `attempt + 1` of something begun at `began_ns` (monotonic).
+
+        Raises: `Stopped`, and `Unreachable` from `error` once patience is at an end.
+        """
+        if self._clock.monotonic_ns() - began_ns > self._patience * 1e9:
+            raise Unreachable(
+                f"{self._endpoint.url} does not answer as it should for {self._patience:.0f} s; "
+                f"the last try: {error}"
+            ) from error
+        if self._stop.wait(min(PAUSE_SECONDS_MAX, FIRST_PAUSE_SECONDS * 2 ** min(attempt, 10))):
+            raise Stopped("stopped by another thread") from error
+
+    def now_ns(self) -> int:
+        """The monotonic time that `pause` counts from."""
+        return self._clock.monotonic_ns()
+
+    def _persist(self, action: str, body: bytes) -> bytes:
+        began, attempt = self.now_ns(), 0
+        while True:
+            try:
+                return self._ask(action, body)
+            except Refused as error:
+                if error.code not in PASSING:
+                    raise
+                self.pause(attempt, began, error)
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                self.pause(attempt, began, error)
+            attempt += 1
+
+    def _ask(self, action: str, body: bytes) -> bytes:
+        path = f"/{action}"
+        connection = self._connect()
+        connection.request("POST", path, body, self._headers(path, body))
+        answer = connection.getresponse()
+        headers = {name.lower(): value for name, value in answer.getheaders()}
+        data = answer.read()
+        if answer.status != http.client.OK:
+            raise _refusal(answer.status, headers, data)
+        self._verify(path, headers, data)
+        return data
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._connection is None:
+            kind = (
+                http.client.HTTPSConnection
+                if self._place.scheme == "https"
+                else http.client.HTTPConnection
+            )
+            host = self._place.hostname
+            assert host is not None, "an endpoint has a host"
+            self._connection = kind(host, self._place.port, timeout=TIMEOUT_SECONDS)
+        return self._connection
+
+    def _headers(self, path: str, body: bytes) -> dict[str, str]:
+        """The headers of a request and their V2 signature (wire §1.2, §1.3)."""
+        now = _EPOCH + timedelta(microseconds=self._clock.now_us())
+        headers = {
+            "x-ots-date": f"{now:%Y-%m-%dT%H:%M:%S.000Z}",
+            "x-ots-apiversion": "2015-12-31",
+            "x-ots-accesskeyid": self._endpoint.access_key_id,
+            "x-ots-instancename": self._endpoint.instance,
+            "x-ots-contentmd5": _digest(body),
+        }
+        headers[SIGNATURE_V2] = self._mac.sign(canonical_request(path, headers)).decode()
+        return headers
+
+    def _verify(self, path: str, headers: Mapping[str, str], data: bytes) -> None:
+        """Hold an answer against its digest and signature (wire §1.5)."""
+        shown = sorted(each for each in headers.items() if each[0].startswith("x-ots-"))
+        signature = self._mac.sign(canonical_response(path, shown)).decode()
+        expected = f"OTS {self._endpoint.access_key_id}:{signature}"
+        if not (
+            hmac.compare_digest(headers.get("authorization", ""), expected)
+            and hmac.compare_digest(headers.get("x-ots-contentmd5", ""), _digest(data))
+        ):
+            raise TransferFailed(
+                f"the answer of {self._endpoint.url} is not signed with the secret of "
+                f"{self._endpoint.access_key_id}; is it the endpoint that you mean?"
+            )
+
+
+def _refusal(status: int, headers: Mapping[str, str], data: bytes) -> Exception:
+    try:
+        told = Error.FromString(data)
+    except DecodeError:
+        if status >= http.client.INTERNAL_SERVER_ERROR:
+            return http.client.HTTPException(f"HTTP status {status}")  # a proxy; it may pass
+        return TransferFailed(f"HTTP status {status}; does the endpoint speak Tablestore?")
+    return Refused(told.code, told.message, headers.get("x-widerow-hint", ""))
+
+
+def _digest(body: bytes) -> str:
+    return b64encode(md5(body, usedforsecurity=False).digest()).decode()

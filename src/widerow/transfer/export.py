@@ -1,0 +1,110 @@
+"""Export: every row of a table, with all its versions, into a file.
+
+The checksum is over the rows as they are put, in the order of their keys, so tables with equal
+contents have equal checksums, whatever the format of the file.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.transfer.client import Client, TransferFailed
+from widerow.transfer.files import new_file
+from widerow.transfer.rows import Row, encode_row
+from widerow.transfer.table import TableFacts, describe, scan
+
+__all__ = ["Digest", "Exported", "Seen", "export_table", "known_table", "write_rows"]
+
+Seen = Callable[[int], None]
+"""Told now and then how many rows are behind."""
+
+_SEEN_ROWS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What is in a file: rows, cells, bytes of the rows encoded, and their checksum."""
+
+    rows: int
+    cells: int
+    bytes: int
+    sha256: str
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON takes it."""
+        return asdict(self)
+
+
+class Digest:
+    """Counts rows and sums them up, in the order that they come."""
+
+    def __init__(self) -> None:
+        """Of no row yet."""
+        self.rows = self.cells = self.bytes = 0
+        self._hash = hashlib.sha256()
+
+    def add(self, row: Row) -> int:
+        """One more row; how many bytes it has, encoded."""
+        data = encode_row(row.key, row.cells)
+        self._hash.update(data)
+        self.rows += 1
+        self.cells += len(row.cells)
+        self.bytes += len(data)
+        return len(data)
+
+    @property
+    def found(self) -> Exported:
+        """What has been added until now."""
+        return Exported(self.rows, self.cells, self.bytes, self._hash.hexdigest())
+
+
+def known_table(client: Client, name: str) -> TableFacts:
+    """The facts of a table that must be there. Raises: `TransferFailed`."""
+    table = describe(client, name)
+    if table is None:
+        raise TransferFailed(f"there is no table {name} in this instance")
+    return table
+
+
+def export_table(
+    client: Client, table: TableFacts, path: Path, seen: Seen, *, overwrite: bool = False
+) -> Exported:
+    """Write all rows of `table` to `path`, whose name says the format.
+
+    The file appears when it is complete. Pages are read one after the other: rows that change
+    meanwhile may come as they were before or after. Raises: `TransferFailed`.
+    """
+    return write_rows(scan(client, table), table, path, seen, overwrite=overwrite)
+
+
+def write_rows(
+    rows: Iterable[Row],
+    table: TableFacts,
+    path: Path,
+    seen: Seen,
+    *,
+    overwrite: bool = False,
+    facts: Callable[[Exported], dict[str, str]] | None = None,
+) -> Exported:
+    """Write `rows` to a new file; `facts` of the whole go into formats that have a place."""
+    digest = Digest()
+
+    def told() -> dict[str, str]:
+        own = {"table": table.name, "rows": str(digest.rows), "sha256": digest.found.sha256}
+        return own | (facts(digest.found) if facts else {})
+
+    with new_file(path, table, told, overwrite=overwrite) as writer:
+        for row in _counted(rows, seen):
+            writer.write(row, digest.add(row))
+    return digest.found
+
+
+def _counted(rows: Iterable[Row], seen: Seen) -> Iterator[Row]:
+    count = 0
+    for count, row in enumerate(rows, 1):
+        yield row
+        if count % _SEEN_ROWS == 0:
+            seen(count)
+    seen(count)

@@ -1,0 +1,196 @@
+"""Files of rows, written so that they are there whole or not at all (docs/formats/export.md)."""
+
+import csv
+import json
+import os
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from widerow.model.values import KeyType, Value
+from widerow.transfer.client import TransferFailed
+from widerow.transfer.layout import CELLS, json_cells, json_value, parquet_cell
+from widerow.transfer.rows import Row
+from widerow.transfer.table import TableFacts
+
+__all__ = ["RowWriter", "new_file", "parquet_facts", "sync_directory"]
+
+_GROUP_ROWS: Final = 8192  # of Parquet: what is held before it is written
+_GROUP_BYTES: Final = 32 * 1024 * 1024
+
+
+class RowWriter(ABC):
+    """Takes rows; `finish` writes what is held, and `facts` where the format has a place."""
+
+    @abstractmethod
+    def write(self, row: Row, size: int) -> None:
+        """One more row, of `size` bytes encoded."""
+
+    @abstractmethod
+    def finish(self, facts: Mapping[str, str]) -> None:
+        """The last call. Nothing is promised of the disk yet."""
+
+
+class _CsvRows(RowWriter):
+    def __init__(self, file: IO[bytes], table: TableFacts) -> None:
+        # Texts are quoted whatever is in them: so a line break of any kind comes back as it was.
+        self._rows = csv.writer(_Encoded(file), quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        self._rows.writerow([*(column.name for column in table.key), CELLS])
+
+    def write(self, row: Row, size: int) -> None:
+        del size
+        key = [
+            b64encode(value).decode() if isinstance(value, bytes) else value for _, value in row.key
+        ]
+        self._rows.writerow([*key, _json(json_cells(row.cells))])
+
+    def finish(self, facts: Mapping[str, str]) -> None:
+        del facts
+
+
+class _Encoded:
+    """A binary file as `csv` writes to one."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def write(self, text: str) -> int:
+        return self._file.write(text.encode())
+
+
+class _JsonRows(RowWriter):
+    def __init__(self, file: IO[bytes], table: TableFacts) -> None:
+        del table
+        self._file = file
+
+    def write(self, row: Row, size: int) -> None:
+        del size
+        record: dict[str, Any] = {name: json_value(value) for name, value in row.key}
+        record[CELLS] = json_cells(row.cells)
+        self._file.write(_json(record).encode() + b"\n")
+
+    def finish(self, facts: Mapping[str, str]) -> None:
+        del facts
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+class _ParquetRows(RowWriter):
+    def __init__(self, file: IO[bytes], table: TableFacts) -> None:
+        self._arrow, parquet = _libraries()
+        arrow = self._arrow
+        kinds = {
+            KeyType.INTEGER: arrow.int64(),
+            KeyType.STRING: arrow.string(),
+            KeyType.BINARY: arrow.binary(),
+        }
+        cell = arrow.struct(
+            [
+                ("column", arrow.string()),
+                ("version", arrow.int64()),
+                ("integer", arrow.int64()),
+                ("double", arrow.float64()),
+                ("boolean", arrow.bool_()),
+                ("string", arrow.string()),
+                ("binary", arrow.binary()),
+            ]
+        )
+        columns = [(column.name, kinds[column.type]) for column in table.key]
+        self._schema = arrow.schema([*columns, (CELLS, arrow.list_(cell))])
+        self._writer = parquet.ParquetWriter(file, self._schema, compression="zstd")
+        self._rows: list[dict[str, Any]] = []
+        self._bytes = 0
+
+    def write(self, row: Row, size: int) -> None:
+        record: dict[str, Value | list[dict[str, Any]]] = dict(row.key)
+        record[CELLS] = [parquet_cell(cell) for cell in row.cells]
+        self._rows.append(record)
+        self._bytes += size
+        if len(self._rows) == _GROUP_ROWS or self._bytes >= _GROUP_BYTES:
+            self._flush()
+
+    def finish(self, facts: Mapping[str, str]) -> None:
+        self._flush()
+        self._writer.add_key_value_metadata({f"widerow.{name}": facts[name] for name in facts})
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(self._arrow.Table.from_pylist(self._rows, self._schema))
+        self._rows.clear()
+        self._bytes = 0
+
+
+def _libraries() -> tuple[Any, Any]:
+    try:
+        import pyarrow as pa  # noqa: PLC0415  # an extra
+        from pyarrow import parquet  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise TransferFailed("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+    return pa, parquet
+
+
+def parquet_facts(path: Path) -> dict[str, str]:
+    """What `finish` was given, read from a Parquet file. Raises: `TransferFailed`."""
+    arrow, parquet = _libraries()
+    try:
+        found = parquet.read_metadata(path).metadata or {}
+    except (OSError, arrow.ArrowInvalid) as error:
+        raise TransferFailed(f"{path} cannot be read as Parquet: {error}") from error
+    return {
+        name.decode().removeprefix("widerow."): value.decode()
+        for name, value in found.items()
+        if name.startswith(b"widerow.")
+    }
+
+
+_WRITERS: Final[Mapping[str, Callable[[IO[bytes], TableFacts], RowWriter]]] = {
+    ".csv": _CsvRows,
+    ".jsonl": _JsonRows,
+    ".ndjson": _JsonRows,
+    ".parquet": _ParquetRows,
+}
+
+
+@contextmanager
+def new_file(
+    path: Path, table: TableFacts, facts: Callable[[], Mapping[str, str]], *, overwrite: bool
+) -> Iterator[RowWriter]:
+    """A writer of rows whose file appears, synced and whole, when the block ends well.
+
+    `facts` is asked at the end. Raises: `TransferFailed` for a name that is taken or of no known
+    format, and where the directory cannot be written.
+    """
+    make = _WRITERS.get(path.suffix.lower())
+    if make is None:
+        raise TransferFailed(f"{path}: end its name with one of {', '.join(_WRITERS)}")
+    if path.exists() and not overwrite:
+        raise TransferFailed(f"{path} exists; give another name or --overwrite")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("xb") as file:
+            writer = make(file, table)
+            yield writer
+            writer.finish(facts())
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise TransferFailed(f"cannot write {path}: {error.strerror or error}") from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sync_directory(path: Path) -> None:
+    """Make the names in a directory durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,277 @@
+"""Import: the rows of a file into a table, on several connections, spread over its partitions.
+
+    file -> windows of rows -> each window reordered -> batches -> workers -> journal
+
+A file is often in the order of its keys, and rows with neighbouring keys all go to one partition.
+So a window is sent in another order than it was read: row i stands at the fractional part of i·φ,
+which puts rows next to each other that are far from each other in the file, evenly. The order
+follows from the file alone, so a run that goes on after a kill cuts the same batches.
+"""
+
+import queue
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event, Lock, Thread
+from typing import Any, Final, NamedTuple
+
+from widerow.keydesign.sample import FileSource, Record
+from widerow.limits import BATCH_WRITE_ROWS_MAX
+from widerow.transfer.client import Client, Endpoint, TransferFailed
+from widerow.transfer.journal import Journal, Rejects
+from widerow.transfer.layout import Reading, read_record
+from widerow.transfer.rows import PIECE_BYTES, pieces
+from widerow.transfer.sending import PUT, UPDATE, Change, send
+
+__all__ = ["Load", "Loaded", "Loader", "Step", "spread"]
+
+_WINDOW_BYTES: Final = 32 * 1024 * 1024  # of the file; rows in memory take several times as much
+_GOLDEN: Final = 0x9E3779B97F4A7C15  # 2^64/φ
+_MASK: Final = (1 << 64) - 1
+_WAIT_SECONDS: Final = 0.1  # between two looks at whether a worker has failed
+
+
+class Step(NamedTuple):
+    """How far a run has come: bytes of the file that were read, rows stored, rows put aside."""
+
+    behind: int
+    rows: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How to import. `rate` in rows a second, 0 for no limit; `window` in rows."""
+
+    workers: int = 4
+    window: int = 50_000
+    rate: float = 0.0
+    in_order: bool = False
+    max_rejected: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What a run did. `resumed_rows` were stored by runs before it."""
+
+    rows: int
+    resumed_rows: int
+    rejected: int
+    seconds: float
+
+    def document(self) -> dict[str, Any]:
+        """All of it as JSON takes it."""
+        return {
+            "rows": self.rows,
+            "resumed_rows": self.resumed_rows,
+            "rejected": self.rejected,
+            "seconds": round(self.seconds, 3),
+            "rows_per_second": round(self.rows / self.seconds) if self.seconds else 0,
+        }
+
+
+class _Sending(NamedTuple):
+    """A row on its way: where it stands, as it was read, and the changes that make it."""
+
+    record: Record
+    pieces: list[bytes]
+
+
+class _Batch(NamedTuple):
+    part: tuple[int, int]
+    rows: list[_Sending]
+
+
+def spread(count: int) -> list[int]:
+    """The numbers below `count` in an order in which neighbours are far apart. n log n."""
+    return sorted(range(count), key=lambda number: number * _GOLDEN & _MASK)
+
+
+class Loader:
+    """One run: reads on the caller's thread, sends on others."""
+
+    def __init__(
+        self, endpoint: Endpoint, table: str, how: Load, journal: Journal, rejects: Rejects
+    ) -> None:
+        """Nothing is sent before `run`."""
+        self._endpoint = endpoint
+        self._table = table
+        self._how = how
+        self._journal = journal
+        self._rejects = rejects
+        self._lock = Lock()  # of the journal, the rejects and what is counted
+        self._stop = Event()
+        self._failed: list[BaseException] = []
+        self._open: dict[int, int] = {}  # batches of each window that are not finished
+        self._behind = 0
+        self._given = 0
+
+    def run(self, path: Path, reading: Reading, told: Callable[[Step], None]) -> Loaded:
+        """Import the file; return when every row is stored or put aside.
+
+        Raises: `TransferFailed`; the journal then says what was finished.
+        """
+        before, began = self._journal.rows, time.monotonic()
+        workers = 1 if self._how.in_order else self._how.workers
+        batches: queue.Queue[_Batch | None] = queue.Queue(2 * workers)
+        threads = [Thread(target=self._work, args=(batches,)) for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        try:
+            for batch in self._batches(FileSource(path), reading):
+                self._pace(batch, began)
+                self._give(batches, batch)
+                told(self._step())
+            for _ in threads:
+                self._give(batches, None)
+        except BaseException:
+            self._stop.set()
+            raise
+        finally:
+            self._join(threads, batches, told)
+        if self._failed:
+            raise self._failed[0]
+        return Loaded(
+            self._journal.rows - before,
+            before,
+            len(self._rejects.places),
+            time.monotonic() - began,
+        )
+
+    def _step(self) -> Step:
+        return Step(self._behind, self._journal.rows, len(self._rejects.places))
+
+    # --- the caller's thread -------------------------------------------------------------------
+
+    def _batches(self, source: FileSource, reading: Reading) -> Iterator[_Batch]:
+        """What is not finished yet, in the order it is to be sent."""
+        for window, records in enumerate(self._windows(source)):
+            if self._journal.has_window(window):
+                continue
+            rows = self._encoded(records, reading)
+            order = range(len(rows)) if self._how.in_order else spread(len(rows))
+            cut = list(_cut([rows[number] for number in order]))
+            left = [
+                _Batch((window, number), rows)
+                for number, rows in enumerate(cut)
+                if not self._journal.has((window, number))
+            ]
+            with self._lock:
+                self._open[window] = len(left)
+                if not left:
+                    self._journal.note_window(window)
+            yield from left
+
+    def _windows(self, source: FileSource) -> Iterator[list[Record]]:
+        records: list[Record] = []
+        size = 0
+        for record in source.records(progress=self._read, rejected=self._reject):
+            records.append(record)
+            size += record.size
+            if len(records) == self._how.window or size >= _WINDOW_BYTES:
+                yield records
+                records, size = [], 0
+        if records:
+            yield records
+
+    def _encoded(self, records: Sequence[Record], reading: Reading) -> list[_Sending]:
+        rows: list[_Sending] = []
+        for record in records:
+            try:
+                rows.append(_Sending(record, pieces(read_record(record.fields, reading))))
+            except ValueError as error:
+                self._reject(record.place, str(error), record.fields)
+        return rows
+
+    def _read(self, behind: int) -> None:
+        self._behind = behind
+
+    def _reject(self, place: int, reason: str, row: object) -> None:
+        with self._lock:
+            self._rejects.add(place, reason, row)
+
+    def _pace(self, batch: _Batch, began: float) -> None:
+        if self._how.rate > 0:
+            due = began + self._given / self._how.rate
+            self._stop.wait(max(0.0, due - time.monotonic()))
+        self._given += len(batch.rows)
+
+    def _give(self, batches: "queue.Queue[_Batch | None]", batch: _Batch | None) -> None:
+        while not self._stop.is_set():
+            try:
+                return batches.put(batch, timeout=_WAIT_SECONDS)
+            except queue.Full:
+                continue
+        if self._failed:
+            raise self._failed[0]
+        raise TransferFailed("the import was stopped")
+
+    def _join(
+        self,
+        threads: Sequence[Thread],
+        batches: "queue.Queue[_Batch | None]",
+        told: Callable[[Step], None],
+    ) -> None:
+        for thread in threads:
+            while thread.is_alive():
+                if self._stop.is_set():
+                    _drain(batches, len(threads))
+                thread.join(_WAIT_SECONDS)
+                told(self._step())
+
+    # --- the workers ---------------------------------------------------------------------------
+
+    def _work(self, batches: "queue.Queue[_Batch | None]") -> None:
+        try:
+            with Client(self._endpoint, stop=self._stop) as client:
+                while (batch := batches.get()) is not None:
+                    self._store(client, batch)
+        except BaseException as error:  # noqa: BLE001  # it is raised on the caller's thread
+            self._failed.append(error)
+            self._stop.set()
+
+    def _store(self, client: Client, batch: _Batch) -> None:
+        """Store a batch, put aside what is refused, and note it."""
+        refused = send(client, self._table, [Change(PUT, row.pieces[0]) for row in batch.rows])
+        for number, row in enumerate(batch.rows):
+            for piece in row.pieces[1:]:
+                if number not in refused:
+                    found = send(client, self._table, [Change(UPDATE, piece)])
+                    refused |= dict.fromkeys([number], found[0]) if found else {}
+        for number, error in refused.items():
+            record = batch.rows[number].record
+            self._reject(record.place, str(error), record.fields)
+        with self._lock:
+            self._journal.note(batch.part, len(batch.rows) - len(refused))
+            window = batch.part[0]
+            self._open[window] -= 1
+            if not self._open[window]:
+                self._journal.note_window(window)
+
+
+def _drain(batches: "queue.Queue[_Batch | None]", workers: int) -> None:
+    """Empty the queue and let every worker go."""
+    while True:
+        try:
+            batches.get_nowait()
+        except queue.Empty:
+            break
+    for _ in range(workers):
+        batches.put_nowait(None)
+
+
+def _cut(rows: Sequence[_Sending]) -> Iterator[list[_Sending]]:
+    """Batches of 200 rows or 3 MB at most."""
+    batch: list[_Sending] = []
+    size = 0
+    for row in rows:
+        if batch and (
+            len(batch) == BATCH_WRITE_ROWS_MAX or size + len(row.pieces[0]) > PIECE_BYTES
+        ):
+            yield batch
+            batch, size = [], 0
+        batch.append(row)
+        size += len(row.pieces[0])
+    if batch:
+        yield batch

@@ -1,0 +1,94 @@
+"""Batches of row changes: sent until every row is stored or refused for good."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from widerow.transfer.client import PASSING, Client, Refused
+from widerow.wire.tablestore import messages as m
+
+__all__ = ["ANY", "DELETE", "PUT", "UPDATE", "Change", "send"]
+
+PUT: Final = 1
+UPDATE: Final = 2
+DELETE: Final = 3
+ANY: Final = m.Condition(row_existence=0)
+"""The condition that always holds."""
+
+_FATAL: Final = frozenset(
+    (
+        *("OTSAuthFailed", "OTSNoPermissionAccess", "OTSObjectNotExist"),
+        *("OTSQuotaExhausted", "OTSUnsupportOperation"),
+    )
+)
+"""Codes that every other row would be answered with as well."""
+
+
+class Change(NamedTuple):
+    """One change of a row: its kind (the numbers are those of the wire), its bytes."""
+
+    kind: int
+    data: bytes
+    condition: m.Condition = ANY
+
+
+def send(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Refused]:
+    """Send up to 200 changes; which of them were refused, by their positions.
+
+    Rows whose error passes are sent again. A batch that is refused as a whole is halved until the
+    row that is to blame is found. Raises: `Refused` where no row could be written; `Unreachable`.
+    """
+    refused: dict[int, Refused] = {}
+    _send(client, table, changes, list(range(len(changes))), refused)
+    return refused
+
+
+def _send(
+    client: Client,
+    table: str,
+    changes: Sequence[Change],
+    pending: list[int],
+    refused: dict[int, Refused],
+) -> None:
+    began, attempt = client.now_ns(), 0
+    while pending:
+        try:
+            errors = _ask(client, table, [changes[number] for number in pending])
+        except Refused as error:
+            if error.code in _FATAL:
+                raise
+            if len(pending) == 1:
+                refused[pending[0]] = error
+                return
+            middle = len(pending) // 2
+            _send(client, table, changes, pending[:middle], refused)
+            _send(client, table, changes, pending[middle:], refused)
+            return
+        passing: dict[int, Refused] = {}
+        for number, told in zip(pending, errors, strict=True):
+            if told is None:
+                continue
+            if told.code in _FATAL:
+                raise told
+            (passing if told.code in PASSING else refused)[number] = told
+        pending = list(passing)
+        if pending:
+            client.pause(attempt, began, passing[pending[0]])
+        attempt += 1
+
+
+def _ask(client: Client, table: str, changes: Sequence[Change]) -> list[Refused | None]:
+    """One BatchWriteRow: the error of each row, or None."""
+    rows = [
+        m.RowInBatchWriteRowRequest(
+            type=change.kind, row_change=change.data, condition=change.condition
+        )
+        for change in changes
+    ]
+    request = m.BatchWriteRowRequest(
+        tables=[m.TableInBatchWriteRowRequest(table_name=table, rows=rows)]
+    )
+    answer = client.call("BatchWriteRow", request, m.BatchWriteRowResponse)
+    return [
+        None if each.is_ok else Refused(each.error.code, each.error.message)
+        for each in answer.tables[0].rows
+    ]

@@ -1,0 +1,160 @@
+"""A table at the other end: what it is, its rows page by page, a new one."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from widerow.limits import BATCH_GET_ROWS_MAX
+from widerow.model.values import KeyMarker, KeyType, KeyValue
+from widerow.transfer.client import Client, Refused
+from widerow.transfer.rows import Row, decode_rows, encode_key
+from widerow.wire.tablestore import messages as m
+
+__all__ = ["KeyColumn", "TableFacts", "create_table", "describe", "read_rows", "scan"]
+
+_KEY_TYPES: Final = {1: KeyType.INTEGER, 2: KeyType.STRING, 3: KeyType.BINARY}
+_KEY_NUMBERS: Final = {kind: number for number, kind in _KEY_TYPES.items()}
+_DEFINED_TYPES: Final = {1: "integer", 2: "double", 3: "boolean", 4: "string", 7: "binary"}
+
+
+class KeyColumn(NamedTuple):
+    """A primary key column."""
+
+    name: str
+    type: KeyType
+
+
+class TableFacts(NamedTuple):
+    """What DescribeTable says, as far as it concerns transfers.
+
+    `defined`: types of defined columns, by the names that `--types` has for them. `offset_seconds`:
+    how far a version may be from the server's time. `created`: tells a table from one of the same
+    name that came after it.
+    """
+
+    name: str
+    key: tuple[KeyColumn, ...]
+    auto_increment: str | None
+    defined: dict[str, str]
+    max_versions: int
+    offset_seconds: int
+    created: int
+
+
+def describe(client: Client, name: str) -> TableFacts | None:
+    """The facts of a table; None if there is none of this name."""
+    try:
+        found = client.call(
+            "DescribeTable", m.DescribeTableRequest(table_name=name), m.DescribeTableResponse
+        )
+    except Refused as error:
+        if error.code == "OTSObjectNotExist":
+            return None
+        raise
+    meta, options = found.table_meta, found.table_options
+    automatic = [each.name for each in meta.primary_key if each.option == 1]
+    return TableFacts(
+        name,
+        tuple(KeyColumn(each.name, _KEY_TYPES[each.type]) for each in meta.primary_key),
+        automatic[0] if automatic else None,
+        {each.name: _DEFINED_TYPES[each.type] for each in meta.defined_column},
+        options.max_versions,
+        options.deviation_cell_version_in_sec,
+        found.creation_time,
+    )
+
+
+def create_table(
+    client: Client, name: str, key: Sequence[KeyColumn], max_versions: int, offset_seconds: int
+) -> None:
+    """Make a table that keeps rows for ever. Raises: `Refused`."""
+    columns = [m.PrimaryKeySchema(name=each.name, type=_KEY_NUMBERS[each.type]) for each in key]
+    request = m.CreateTableRequest(
+        table_meta=m.TableMeta(table_name=name, primary_key=columns),
+        reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
+        table_options=m.TableOptions(
+            time_to_live=-1,
+            max_versions=max_versions,
+            deviation_cell_version_in_sec=offset_seconds,
+        ),
+    )
+    try:
+        client.call("CreateTable", request, m.CreateTableResponse)
+    except Refused as error:
+        # A repeated request meets the table that the first one made.
+        if error.code != "OTSObjectAlreadyExist":
+            raise
+
+
+def scan(client: Client, table: TableFacts) -> Iterator[Row]:
+    """Every row in the order of keys, with all versions. A row is held whole, however wide.
+
+    Pages follow each other; a row that changes while it is read may show its old or new cells.
+    """
+    request = m.GetRangeRequest(
+        table_name=table.name,
+        direction=0,
+        max_versions=table.max_versions,
+        inclusive_start_primary_key=_bound(table, KeyMarker.INF_MIN),
+        exclusive_end_primary_key=_bound(table, KeyMarker.INF_MAX),
+    )
+    part: Row | None = None  # of a wide row, whose other cells come with the next page
+    while True:
+        page = client.call("GetRange", request, m.GetRangeResponse)
+        rows = decode_rows(page.rows)
+        if part is not None:
+            if rows and rows[0].key == part.key:
+                rows[0] = Row(part.key, part.cells + rows[0].cells)
+            else:
+                rows.insert(0, part)
+        part = rows.pop() if page.next_token and rows else None
+        yield from rows
+        if not page.next_start_primary_key:
+            if part is not None:
+                yield part
+            return
+        request.inclusive_start_primary_key = page.next_start_primary_key
+        request.token = page.next_token
+        if not page.next_token:
+            request.ClearField("token")
+
+
+def _bound(table: TableFacts, marker: KeyMarker) -> bytes:
+    return encode_key([(column.name, marker) for column in table.key])
+
+
+def read_rows(
+    client: Client, table: TableFacts, keys: Sequence[tuple[tuple[str, KeyValue], ...]]
+) -> list[Row | None]:
+    """The rows of up to 100 keys, in their order, with all versions; None where there is none."""
+    assert len(keys) <= BATCH_GET_ROWS_MAX
+    wanted = m.TableInBatchGetRowRequest(
+        table_name=table.name,
+        primary_key=[encode_key(key) for key in keys],
+        max_versions=table.max_versions,
+    )
+    answer = client.call(
+        "BatchGetRow", m.BatchGetRowRequest(tables=[wanted]), m.BatchGetRowResponse
+    )
+    return [
+        _read_whole(client, table, key)
+        if not each.is_ok or each.next_token
+        else next(iter(decode_rows(each.row)), None)
+        for key, each in zip(keys, answer.tables[0].rows, strict=True)
+    ]
+
+
+def _read_whole(
+    client: Client, table: TableFacts, key: tuple[tuple[str, KeyValue], ...]
+) -> Row | None:
+    """One row by itself, page by page: it is wide, or the batch could not have it."""
+    request = m.GetRowRequest(
+        table_name=table.name, primary_key=encode_key(key), max_versions=table.max_versions
+    )
+    found: Row | None = None
+    while True:
+        page = client.call("GetRow", request, m.GetRowResponse)
+        for row in decode_rows(page.row):
+            found = Row(row.key, (found.cells if found else ()) + row.cells)
+        if not page.next_token:
+            return found
+        request.token = page.next_token

@@ -1,0 +1,261 @@
+"""Export and import: what comes back is what was there (docs/formats/export.md)."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tablestore import PK_AUTO_INCR, CapacityUnit, ReservedThroughput, TableMeta, TableOptions
+from typer.testing import Result
+
+from widerow.model.values import KeyType
+from widerow.testing import WiderowServer
+from widerow.transfer.client import Client, Refused, TransferFailed
+from widerow.transfer.export import known_table
+from widerow.transfer.rows import Row, VersionedValue, pieces
+from widerow.transfer.sending import PUT, UPDATE, Change, send
+from widerow.transfer.table import KeyColumn, create_table, scan
+
+Widerow = Callable[..., Result]
+DAY_MS = 86_400_000
+FORMATS = ("csv", "jsonl", "parquet")
+KEY = (
+    KeyColumn("name", KeyType.STRING),
+    KeyColumn("number", KeyType.INTEGER),
+    KeyColumn("raw", KeyType.BINARY),
+)
+
+
+def put(client: Client, table: str, rows: list[Row]) -> None:
+    for row in rows:
+        first, *others = pieces(row)
+        for change in (Change(PUT, first), *(Change(UPDATE, piece) for piece in others)):
+            assert send(client, table, [change]) == {}
+
+
+def a_row(name: str, number: int, cells: list[tuple[str, int, Any]]) -> Row:
+    key = (("name", name), ("number", number), ("raw", b"\x00\xff,\n"))
+    return Row(key, tuple(VersionedValue(*cell) for cell in cells))
+
+
+@pytest.fixture
+def varied(client: Client) -> list[Row]:
+    """A table of every type, several versions, a wide row, and texts that formats stumble over."""
+    create_table(client, "varied", KEY, 5, 365_000 * 86_400)
+    now = 1_700_000_000_000
+    rows = [
+        a_row("", -(2**63), [("a", now, 2**63 - 1), ("a", now - 1, "one"), ("a", 5, b"\x00")]),
+        a_row('q"uo,te\r\n\r\n', 0, [("double", now, -0.0), ("double", now - 1, 1e300)]),
+        a_row("wide", 1, [(f"c{number:05}", now, number) for number in range(3000)]),
+        a_row("wider", 1, [(f"c{number}", now, "x" * 900_000) for number in range(9)]),
+        a_row("ünï\u2028\x00'", 7, [("t", now, True), ("u", now, False), ("v", now, "")]),
+    ]
+    put(client, "varied", rows)
+    return rows
+
+
+def test_a_scan_brings_every_version_of_every_row(client: Client, varied: list[Row]) -> None:
+    assert list(scan(client, known_table(client, "varied"))) == varied
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_an_export_imports_to_equal_contents(
+    widerow: Widerow, client: Client, varied: list[Row], tmp_path: Path, suffix: str
+) -> None:
+    file = tmp_path / f"rows.{suffix}"
+    told = json.loads(widerow("export", "varied", "--output", file, "--json").stdout)
+    assert told["rows"] == len(varied)
+    # CSV says nothing of types, and `raw` would look like a text.
+    types = ["--types", "raw:binary,name:string"] if suffix == "csv" else []
+    widerow("import", "copy", "--input", file, "--create", *types)
+    assert list(scan(client, known_table(client, "copy"))) == varied
+    again = json.loads(
+        widerow("export", "copy", "--output", tmp_path / f"a.{suffix}", "--json").stdout
+    )
+    assert again["sha256"] == told["sha256"]
+    assert sorted(path.name for path in tmp_path.glob(".*")) == []  # nothing half-written
+
+
+def test_rows_of_the_vendors_client_are_exported(
+    server: WiderowServer, widerow: Widerow, tmp_path: Path
+) -> None:
+    sdk = server.client()
+    meta = TableMeta("sdk", [("k", "STRING")])
+    sdk.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 0)))
+    file = tmp_path / "rows.csv"
+    file.write_text("k,n,d,b,s,none\na,1,1.5,true,007,\nb,2,2,false,x,\n")
+    widerow("import", "sdk", "--input", file)
+    _, row, _ = sdk.get_row("sdk", [("k", "a")])
+    assert [cell[:2] for cell in row.attribute_columns] == [
+        ("b", True),
+        ("d", 1.5),
+        ("n", 1),
+        ("s", "007"),
+    ]
+    widerow("export", "sdk", "--output", tmp_path / "out.jsonl")
+    first = json.loads((tmp_path / "out.jsonl").read_text().splitlines()[0])
+    assert first["k"] == "a"
+    assert {name: cells[0][1] for name, cells in first["@cells"].items()} == {
+        "b": True,
+        "d": 1.5,
+        "n": 1,
+        "s": "007",
+    }
+
+
+def test_types_are_as_they_are_said(widerow: Widerow, client: Client, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("k,a,b,c\n1,1,2,aGk=\n")
+    widerow(
+        *("import", "typed", "--input", file, "--create", "--key", "k"),
+        *("--types", "k:string,a:str,b:double,c:binary"),
+    )
+    (row,) = scan(client, known_table(client, "typed"))
+    assert row.key == (("k", "1"),)
+    assert [(each.column, each.value) for each in row.cells] == [
+        ("a", "1"),
+        ("b", 2.0),
+        ("c", b"hi"),
+    ]
+
+
+def test_plain_json_and_parquet_have_their_own_types(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pyarrow = pytest.importorskip("pyarrow")
+    (tmp_path / "r.jsonl").write_text('{"k": 1, "s": "", "f": 1.0, "none": null, "t": true}\n')
+    table = pyarrow.Table.from_pylist([{"k": 1, "s": "", "f": 1.0, "none": None, "t": True}])
+    parquet.write_table(table, tmp_path / "r.parquet")
+    for suffix in ("jsonl", "parquet"):
+        widerow("import", suffix, "--input", tmp_path / f"r.{suffix}", "--create", "--key", "k")
+        (row,) = scan(client, known_table(client, suffix))
+        assert [(each.column, each.value) for each in row.cells] == [
+            ("f", 1.0),
+            ("s", ""),
+            ("t", True),
+        ]
+
+
+def test_bad_rows_are_put_aside_with_their_lines(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.csv"
+    long = "x" * 1025  # a key value has 1024 bytes at most, says the server (semantics §1.1)
+    file.write_bytes(
+        b"k,n\na,1\nb\nc,many\n" + f"{long},1\n".encode() + b"\xff,1\n" + b'd,"1\n2"\n"e"x,1\nf,2\n'
+    )
+    result = widerow(
+        *("import", "t", "--input", file, "--create", "--key", "k", "--types", "n:integer"),
+        "--json",
+        expect=1,
+    )
+    assert json.loads(result.stdout)["rejected"] == 6
+    rows = list(scan(client, known_table(client, "t")))
+    assert [row.key[0][1] for row in rows] == ["a", "f"]
+    lines = (tmp_path / "rows.csv.rejected").read_text().splitlines()
+    rejected = {each["line"]: each["reason"] for each in map(json.loads, lines)}
+    assert sorted(rejected) == [3, 4, 5, 6, 7, 9]
+    assert "fields" in rejected[3]
+    assert "n is no integer" in rejected[4]
+    assert "UTF-8" in rejected[6]
+    assert not (tmp_path / "rows.csv.progress").exists()
+
+
+def test_too_many_bad_rows_end_the_run_and_it_goes_on_later(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    good = [f'{{"k": {number}}}' for number in range(1000)]
+    file.write_text("\n".join([*good, "{", "[]", ""]))
+    words = ("import", "t", "--input", file, "--create", "--key", "k", "--window", "500")
+    with pytest.raises(TransferFailed, match="max-rejected"):
+        widerow(*words, "--max-rejected", "1")
+    assert (tmp_path / "rows.jsonl.progress").exists()
+    told = json.loads(widerow(*words, "--max-rejected", "2", "--json", expect=1).stdout)
+    assert told["rows"] + told["resumed_rows"] == 1000
+    assert told["rejected"] == 2
+    assert len(list(scan(client, known_table(client, "t")))) == 1000
+
+
+def test_another_run_does_not_take_up_notes_that_are_not_its_own(
+    widerow: Widerow, tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"k": 1}\n{"k": 2}\n{\n')
+    words = ("import", "t", "--input", file, "--create", "--key", "k")
+    with pytest.raises(TransferFailed, match="max-rejected"):
+        widerow(*words, "--max-rejected", "0")
+    with pytest.raises(TransferFailed, match="another window"):
+        widerow(*words, "--window", "7")
+    file.write_text('{"k": 1}\n')
+    with pytest.raises(TransferFailed, match="another"):
+        widerow(*words)
+    (tmp_path / "rows.jsonl.progress").unlink()
+    widerow(*words)
+
+
+def test_tables_that_make_keys_are_refused(
+    server: WiderowServer, widerow: Widerow, tmp_path: Path
+) -> None:
+    meta = TableMeta("auto", [("k", "STRING"), ("n", "INTEGER", PK_AUTO_INCR)])
+    server.client().create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 0)))
+    (tmp_path / "r.csv").write_text("k,n\na,1\n")
+    with pytest.raises(TransferFailed, match="makes the values of n itself"):
+        widerow("import", "auto", "--input", tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("import", "none", "--input", "{file}"), "there is no table none"),
+        (("import", "t", "--input", "{file}", "--create"), "--key A,B"),
+        (("import", "t", "--input", "{file}", "--create", "--key", "z"), "no column z"),
+        (("import", "t", "--input", "{file}", "--types", "k:date"), "the types are"),
+        (("import", "t", "--input", "{file}", "--create", "--key", "x"), "x is double"),
+        (("export", "none", "--output", "{file}.jsonl"), "there is no table none"),
+        (("archive", "none", "--before", "yesterday"), "write 2025-01-01"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    widerow: Widerow, tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("k,x\na,1.5\n")
+    with pytest.raises(TransferFailed, match=message):
+        widerow(*(word.format(file=file) for word in words))
+
+
+def test_a_file_that_is_there_is_not_replaced(widerow: Widerow, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("k\na\n")
+    widerow("import", "t", "--input", tmp_path / "r.csv", "--create", "--key", "k")
+    with pytest.raises(TransferFailed, match="--overwrite"):
+        widerow("export", "t", "--output", tmp_path / "r.csv")
+    widerow("export", "t", "--output", tmp_path / "r.csv", "--overwrite")
+    assert "@cells" in (tmp_path / "r.csv").read_text()
+
+
+def test_versions_older_than_the_table_takes_are_refused_at_once(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    create_table(client, "young", [KeyColumn("k", KeyType.INTEGER)], 1, 86_400)
+    (tmp_path / "r.jsonl").write_text('{"k": 1, "@cells": {"a": [[1000, 1]]}}\n')
+    with pytest.raises(TransferFailed, match="max_version_offset"):
+        widerow("import", "young", "--input", tmp_path / "r.jsonl")
+
+
+def test_an_import_in_order_lets_the_last_of_equal_keys_win(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    lines = "".join(f"{number % 10},{number}\n" for number in range(1000))
+    (tmp_path / "r.csv").write_text(f"k,n\n{lines}")
+    words = ("--create", "--key", "k", "--in-order")
+    widerow("import", "t", "--input", tmp_path / "r.csv", *words)
+    rows = list(scan(client, known_table(client, "t")))
+    assert [row.cells[0].value for row in rows] == list(range(990, 1000))
+
+
+def test_a_wrong_secret_is_not_tried_twice(widerow: Widerow) -> None:
+    with pytest.raises(Refused, match="OTSAuthFailed"):
+        widerow("export", "t", "--output", "x.csv", "--access-key-secret", "wrong")
