@@ -1,0 +1,20 @@
+"""`bench.transfer` in short: an import that is killed three times loads exactly its file."""
+
+from pathlib import Path
+
+from bench.transfer import checksum, measure, rows
+
+
+def test_an_import_that_is_killed_three_times_is_exact(tmp_path: Path) -> None:
+    found = measure(20_000, 3, tmp_path)
+    assert found["exact"], found
+    assert found["kills"] == 3
+    assert found["stored_at_kills"] == sorted(found["stored_at_kills"])
+    assert found["last_run"]["resumed_rows"] >= found["stored_at_kills"][-1] >= 15_000
+    assert found["last_run"]["rows"] + found["last_run"]["resumed_rows"] == 20_000
+    assert found["loader_cpu_seconds"] > 0 < found["server_cpu_seconds"]
+
+
+def test_a_row_more_or_less_shows_in_the_checksum() -> None:
+    assert checksum(rows(100)) != checksum(rows(99))
+    assert checksum(rows(100)) != checksum(reversed(list(rows(100))))
