@@ -1,0 +1,147 @@
+"""The client of the commands: what it repeats, what it believes (wire §1.3, §1.5)."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from widerow.auth.signing import Mac, canonical_response
+from widerow.testing.http import digest
+from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed, Unreachable
+from widerow.transfer.sending import PUT, Change, send
+from widerow.wire.tablestore import messages as m
+
+Answer = tuple[int, bytes]
+LISTED = m.ListTableResponse(table_names=["t"]).SerializeToString()
+SIZE = m.ConsumedCapacity(capacity_unit=m.CapacityUnit(read=0, write=1))
+
+
+def error(code: str, status: int = 503) -> Answer:
+    return status, m.Error(code=code, message="said").SerializeToString()
+
+
+def batch(*codes: str) -> Answer:
+    rows = [
+        m.RowInBatchWriteRowResponse(is_ok=False, error=m.Error(code=code, message="said"))
+        if code
+        else m.RowInBatchWriteRowResponse(is_ok=True, consumed=SIZE)
+        for code in codes
+    ]
+    table = m.TableInBatchWriteRowResponse(table_name="t", rows=rows)
+    return 200, m.BatchWriteRowResponse(tables=[table]).SerializeToString()
+
+
+class Scripted(ThreadingHTTPServer):
+    """A server that gives the answers of a list, signed with `secret`, and keeps the requests."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.answers: list[Answer] = []
+        self.bodies: list[bytes] = []
+        self.secret = b"secret"
+
+    def client(self, patience: float = 30.0) -> Client:
+        url = f"http://127.0.0.1:{self.server_address[1]}"
+        return Client(Endpoint(url, "inst", "id", "secret"), patience=patience)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:  # the name that http.server looks for
+        server = self.server
+        assert isinstance(server, Scripted)
+        server.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        status, body = server.answers.pop(0)
+        headers = {"x-ots-contentmd5": digest(body), "x-ots-requestid": "1"}
+        mac = Mac(server.secret, "sha1")
+        signature = mac.sign(canonical_response(self.path, sorted(headers.items()))).decode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("authorization", f"OTS id:{signature}")
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: the test says what went wrong."""
+
+
+@pytest.fixture
+def server() -> Iterator[Scripted]:
+    with Scripted() as scripted:
+        thread = threading.Thread(target=scripted.serve_forever, args=(0.01,))
+        thread.start()
+        yield scripted
+        scripted.shutdown()
+        thread.join()
+
+
+def ask(client: Client) -> list[str]:
+    with client:
+        found = client.call("ListTable", m.ListTableRequest(), m.ListTableResponse)
+        return list(found.table_names)
+
+
+def test_what_passes_is_asked_again(server: Scripted) -> None:
+    server.answers = [error("OTSServerBusy"), (502, b"<html>"), error("OTSTimeout"), (200, LISTED)]
+    assert ask(server.client()) == ["t"]
+    assert len(server.bodies) == 4
+
+
+def test_what_does_not_pass_is_told_at_once(server: Scripted) -> None:
+    server.answers = [error("OTSParameterInvalid", 400), (200, LISTED)]
+    with pytest.raises(Refused, match="said"):
+        ask(server.client())
+    assert len(server.bodies) == 1
+
+
+def test_patience_ends(server: Scripted) -> None:
+    server.answers = [error("OTSServerBusy")] * 9
+    with pytest.raises(Unreachable, match="OTSServerBusy"):
+        ask(server.client(patience=0))
+    assert len(server.bodies) == 1
+
+
+def test_an_answer_that_another_signed_is_not_believed(server: Scripted) -> None:
+    server.answers, server.secret = [(200, LISTED)], b"another"
+    with pytest.raises(TransferFailed, match="not signed"):
+        ask(server.client())
+
+
+def test_what_is_no_endpoint_is_said() -> None:
+    for url in ("db:8087", "ftp://db", "http://", "http://db/path"):
+        with pytest.raises(TransferFailed, match="no endpoint"):
+            Client(Endpoint(url, "i", "a", "b"))
+
+
+def test_rows_whose_error_passes_are_sent_again_alone(server: Scripted) -> None:
+    server.answers = [
+        batch("", "OTSServerBusy", "OTSConditionCheckFail"),
+        error("OTSServerBusy"),
+        batch(""),
+    ]
+    with server.client() as client:
+        refused = send(client, "t", [Change(PUT, bytes([number])) for number in range(3)])
+    assert {number: each.code for number, each in refused.items()} == {2: "OTSConditionCheckFail"}
+    last = m.BatchWriteRowRequest.FromString(server.bodies[-1]).tables[0].rows
+    assert [row.row_change for row in last] == [b"\x01"]
+
+
+def test_the_row_to_blame_for_a_batch_is_found(server: Scripted) -> None:
+    bad = error("OTSInvalidPK", 400)
+    server.answers = [bad, batch("", ""), bad, batch(""), bad]
+    with server.client() as client:
+        refused = send(client, "t", [Change(PUT, bytes([number])) for number in range(4)])
+    assert list(refused) == [3]
+
+
+def test_an_error_that_every_row_would_meet_ends_it(server: Scripted) -> None:
+    for answer in (error("OTSObjectNotExist", 404), batch("", "OTSObjectNotExist")):
+        server.answers = [answer]
+        with server.client() as client, pytest.raises(Refused, match="OTSObjectNotExist"):
+            send(client, "t", [Change(PUT, b"a"), Change(PUT, b"b")])
