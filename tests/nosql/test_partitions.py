@@ -17,6 +17,7 @@ from widerow.engine.check import check_store
 from widerow.engine.partitions.balance import FLUSH_SECONDS
 from widerow.engine.partitions.rules import Reason
 from widerow.engine.typed.record import encode_typed_table
+from widerow.errors import NotFound, StorageFailure, StoreBusy, StoreDamaged
 from widerow.keys.layout import (
     SPACE_STATISTICS,
     SPACE_TYPED_CATALOG,
@@ -25,6 +26,7 @@ from widerow.keys.layout import (
     statistics_prefix,
     typed_catalog_key,
 )
+from widerow.model.typed.rules import TypedRule
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -185,6 +187,39 @@ def test_the_housekeeping_thread_balances(tmp_path: Path) -> None:
         while store.engine.store.snapshot().get(counts) is None:
             clock.advance(FLUSH_SECONDS)
             pause.wait(0.01)
+
+
+def test_the_housekeeping_thread_outlives_what_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table may be dropped while its split is on the way to the store."""
+    failures: list[Exception] = [NotFound(TypedRule.TABLE_MISSING, table="t"), StoreBusy("full")]
+    over, balance = Event(), nosql.Store._balance
+
+    def failing(store: nosql.Store) -> bool:
+        if failures:
+            raise failures.pop()
+        over.set()
+        return balance(store)
+
+    monkeypatch.setattr(nosql.Store, "_balance", failing)
+    with nosql.open(tmp_path / "data"):
+        assert over.wait(30)
+
+
+def test_the_housekeeping_thread_stops_writes_to_a_damaged_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def damaged(_: nosql.Store) -> bool:
+        raise StoreDamaged("a statistics record is not readable")
+
+    monkeypatch.setattr(nosql.Store, "_balance", damaged)
+    pause = Event()
+    with nosql.open(tmp_path / "data") as store:
+        while store.engine.store.writable:
+            pause.wait(0.01)
+        with pytest.raises(StorageFailure):
+            store.create_namespace("n")
 
 
 # --- the definition ------------------------------------------------------------------------------

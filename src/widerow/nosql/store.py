@@ -21,7 +21,7 @@ from widerow.engine.typed.index_build import (
 )
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
-from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreLocked
+from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreDamaged, StoreLocked
 from widerow.limits import (
     BALANCE_SECONDS,
     GROUP_BYTES_MAX,
@@ -432,7 +432,7 @@ class Store:
     def _keep_house(self) -> None:
         """Look at partitions as often as a server does, and for something to clean up now and then.
 
-        What fails is tried again: whoever writes next is told.
+        What fails is tried again: whoever writes next is told. Damage stops all writes.
         """
         looks = 0
         while not self._closing.wait(BALANCE_SECONDS):
@@ -441,8 +441,12 @@ class Store:
             try:
                 while step() and not self._closing.wait(HOUSEKEEPING_PAUSE_SECONDS):
                     pass
-            except StorageFailure:
-                continue
+            except StoreDamaged as error:
+                _log.error("damage in the store", extra={"facts": {"reason": str(error)}})
+                self._bytes.distrust(str(error))
+            except Exception as error:  # noqa: BLE001  # it can wait: a table may just be dropped
+                facts = {"kind": type(error).__name__}
+                _log.warning("housekeeping is put off", extra={"facts": facts})
 
 
 def _first_error(outcomes: Sequence[Outcome[object]]) -> None:

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.nosql.ddl.statements import statements
 
@@ -52,11 +52,17 @@ def column_of(text: str) -> ColumnDefinition:
     return statement.columns[0]
 
 
+# A whole statement is drawn for each example, which takes its time on a machine under load.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@unhurried
 @given(statements)
 def test_what_is_written_is_read_back(statement: Statement) -> None:
     assert parse(statement_text(statement)) == statement
 
 
+@unhurried
 @given(statements, st.data())
 def test_case_of_keywords_and_blanks_do_not_matter(
     statement: Statement, data: st.DataObject
@@ -346,6 +352,7 @@ _SCRAPS = (
 )
 
 
+@unhurried
 @given(st.text(max_size=60) | st.lists(st.sampled_from(_SCRAPS), max_size=25).map(" ".join))
 def test_any_text_is_a_statement_or_refused(statement: str) -> None:
     with suppress(InvalidRequest, Unsupported):

@@ -119,10 +119,9 @@ class Partitions:
         self._notes.append((table_id, key, reads, writes, rows, size))
 
     def absorb(self, count: int = NOTES_MAX) -> bool:
-        """Take in at most `count` of what was noted; whether more waits. One to two µs for each."""
+        """Take in at most `count` notes; whether more wait. One to two µs for each key."""
         notes, loads = self._notes, self._loads
-        for _ in range(min(count, len(notes))):
-            table_id, key, reads, writes, rows, size = notes.popleft()
+        for table_id, key, reads, writes, rows, size in _taken(notes, min(count, len(notes))):
             load = loads.get(table_id)
             if load is None:
                 load = self._load(table_id)
@@ -329,6 +328,24 @@ class Partitions:
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9
+
+
+def _taken(notes: deque[_Note], count: int) -> Iterator[_Note]:
+    """The next `count` notes, those in a row about one key as one: batches are mostly that."""
+    if not count:
+        return
+    table_id, key, reads, writes, rows, size = notes.popleft()
+    for _ in range(count - 1):
+        note = notes.popleft()
+        if note[1] == key and note[0] == table_id:
+            reads += note[2]
+            writes += note[3]
+            rows += note[4]
+            size += note[5]
+        else:
+            yield table_id, key, reads, writes, rows, size
+            table_id, key, reads, writes, rows, size = note
+    yield table_id, key, reads, writes, rows, size
 
 
 def _changed(changes: list[Split | Merge], splits: Bounds) -> Bounds:
