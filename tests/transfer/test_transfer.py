@@ -13,6 +13,7 @@ from widerow.model.values import KeyType
 from widerow.testing import WiderowServer
 from widerow.transfer.client import Client, Refused, TransferFailed
 from widerow.transfer.export import known_table
+from widerow.transfer.load import Loader
 from widerow.transfer.rows import Row, VersionedValue, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
 from widerow.transfer.table import KeyColumn, create_table, scan
@@ -259,3 +260,63 @@ def test_an_import_in_order_lets_the_last_of_equal_keys_win(
 def test_a_wrong_secret_is_not_tried_twice(widerow: Widerow) -> None:
     with pytest.raises(Refused, match="OTSAuthFailed"):
         widerow("export", "t", "--output", "x.csv", "--access-key-secret", "wrong")
+
+
+def test_an_empty_table_is_exported_and_imported(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    for name in ("empty", "other"):
+        create_table(client, name, [KeyColumn("k", KeyType.INTEGER)], 1, 86_400)
+    for suffix in FORMATS:
+        file = tmp_path / f"e.{suffix}"
+        assert "0 rows" in widerow("export", "empty", "--output", file).stdout
+        assert "0 rows" in widerow("import", "other", "--input", file).stdout
+
+
+def test_a_text_without_an_encoding_is_put_aside(widerow: Widerow, tmp_path: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    file.write_text('{"k": 1, "a": "\\ud800"}\n{"k": 2}\n')
+    widerow("import", "t", "--input", file, "--create", "--key", "k", expect=1)
+    (line,) = (tmp_path / "r.jsonl.rejected").read_text().splitlines()
+    assert json.loads(line)["line"] == 1
+
+
+def test_a_quote_that_is_never_closed_says_how_far_it_reaches(
+    widerow: Widerow, tmp_path: Path
+) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text('k,a\n1,x\n2,"y\n3,z\n4,z\n')
+    widerow("import", "t", "--input", file, "--create", "--key", "k", expect=1)
+    (line,) = (tmp_path / "r.csv.rejected").read_text().splitlines()
+    assert json.loads(line)["line"] == 3
+    assert "it reaches to line 5" in json.loads(line)["reason"]
+
+
+def test_a_rate_is_a_limit(widerow: Widerow, tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("k\n" + "".join(f"{number}\n" for number in range(1000)))
+    words = ("--create", "--key", "k", "--rate", "5000", "--json")
+    told = json.loads(widerow("import", "t", "--input", file, *words).stdout)
+    assert told["rows"] == 1000
+    assert told["seconds"] >= 0.16  # four batches of 200 are due before the fifth is sent
+
+
+def test_ctrl_c_leaves_a_run_that_goes_on(
+    widerow: Widerow, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("k\n" + "".join(f"{number}\n" for number in range(2000)))
+    words = ("import", "t", "--input", file, "--create", "--key", "k", "--json")
+    paced = Loader._pace
+
+    def interrupted(self: Loader, batch: Any, began: float) -> None:  # noqa: ANN401  # private
+        paced(self, batch, began)
+        if batch.part == (0, 5):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Loader, "_pace", interrupted)
+        assert "go on" in widerow(*words, expect=130).stderr
+    told = json.loads(widerow(*words).stdout)
+    assert told["rows"] + told["resumed_rows"] == 2000
+    assert len(list(scan(client, known_table(client, "t")))) == 2000

@@ -340,6 +340,8 @@ def _read_csv(
             fields = next(reader, [])
         except csv.Error as error:
             words = f"{error}; a quote inside quotes is written twice"
+            if reader.line_num > line:
+                words += f"; it reaches to line {reader.line_num}"
         size, wrong = lines.taken()
         if not size:
             return

@@ -162,7 +162,8 @@ class Rejects:
         self.places.add(place)
         document = {"line": place, "reason": reason, "row": row}
         with self.path.open("ab") as file:
-            file.write(json.dumps(document, ensure_ascii=False, default=repr).encode() + b"\n")
+            # In ASCII: what is wrong may be that a text cannot be encoded.
+            file.write(json.dumps(document, default=repr).encode() + b"\n")
 
     def _reopen(self) -> None:
         data = self.path.read_bytes()

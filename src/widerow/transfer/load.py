@@ -10,7 +10,7 @@ follows from the file alone, so a run that goes on after a kill cuts the same ba
 
 import queue
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -29,6 +29,7 @@ __all__ = ["Load", "Loaded", "Loader", "Step", "spread"]
 _WINDOW_BYTES: Final = 32 * 1024 * 1024  # of the file; rows in memory take several times as much
 _GOLDEN: Final = 0x9E3779B97F4A7C15  # 2^64/φ
 _MASK: Final = (1 << 64) - 1
+_WAITING: Final = 4  # batches for each worker that are ready while another window is read
 _WAIT_SECONDS: Final = 0.1  # between two looks at whether a worker has failed
 
 
@@ -103,7 +104,7 @@ class Loader:
         self._lock = Lock()  # of the journal, the rejects and what is counted
         self._stop = Event()
         self._failed: list[BaseException] = []
-        self._open: dict[int, int] = {}  # batches of each window that are not finished
+        self._open: dict[int, int] = {}  # by window: what keeps it from being finished
         self._behind = 0
         self._given = 0
 
@@ -114,7 +115,7 @@ class Loader:
         """
         before, began = self._journal.rows, time.monotonic()
         workers = 1 if self._how.in_order else self._how.workers
-        batches: queue.Queue[_Batch | None] = queue.Queue(2 * workers)
+        batches: queue.Queue[_Batch | None] = queue.Queue(_WAITING * workers)
         threads = [Thread(target=self._work, args=(batches,)) for _ in range(workers)]
         for thread in threads:
             thread.start()
@@ -149,19 +150,15 @@ class Loader:
         for window, records in enumerate(self._windows(source)):
             if self._journal.has_window(window):
                 continue
-            rows = self._encoded(records, reading)
-            order = range(len(rows)) if self._how.in_order else spread(len(rows))
-            cut = list(_cut([rows[number] for number in order]))
-            left = [
-                _Batch((window, number), rows)
-                for number, rows in enumerate(cut)
-                if not self._journal.has((window, number))
-            ]
+            order = range(len(records)) if self._how.in_order else spread(len(records))
+            self._hold(window)  # until all of its batches are known
+            rows = self._encoded((records[number] for number in order), reading)
+            for number, cut in enumerate(_cut(rows)):
+                if not self._journal.has((window, number)):
+                    self._hold(window)
+                    yield _Batch((window, number), cut)
             with self._lock:
-                self._open[window] = len(left)
-                if not left:
-                    self._journal.note_window(window)
-            yield from left
+                self._release(window)
 
     def _windows(self, source: FileSource) -> Iterator[list[Record]]:
         records: list[Record] = []
@@ -175,14 +172,23 @@ class Loader:
         if records:
             yield records
 
-    def _encoded(self, records: Sequence[Record], reading: Reading) -> list[_Sending]:
-        rows: list[_Sending] = []
+    def _encoded(self, records: Iterable[Record], reading: Reading) -> Iterator[_Sending]:
         for record in records:
             try:
-                rows.append(_Sending(record, pieces(read_record(record.fields, reading))))
+                yield _Sending(record, pieces(read_record(record.fields, reading)))
             except ValueError as error:
                 self._reject(record.place, str(error), record.fields)
-        return rows
+
+    def _hold(self, window: int) -> None:
+        with self._lock:
+            self._open[window] = self._open.get(window, 0) + 1
+
+    def _release(self, window: int) -> None:
+        """One part less; the last one ends the window. The caller has the lock."""
+        self._open[window] -= 1
+        if not self._open[window]:
+            del self._open[window]
+            self._journal.note_window(window)
 
     def _read(self, behind: int) -> None:
         self._behind = behind
@@ -244,10 +250,7 @@ class Loader:
             self._reject(record.place, str(error), record.fields)
         with self._lock:
             self._journal.note(batch.part, len(batch.rows) - len(refused))
-            window = batch.part[0]
-            self._open[window] -= 1
-            if not self._open[window]:
-                self._journal.note_window(window)
+            self._release(batch.part[0])
 
 
 def _drain(batches: "queue.Queue[_Batch | None]", workers: int) -> None:
@@ -261,7 +264,7 @@ def _drain(batches: "queue.Queue[_Batch | None]", workers: int) -> None:
         batches.put_nowait(None)
 
 
-def _cut(rows: Sequence[_Sending]) -> Iterator[list[_Sending]]:
+def _cut(rows: Iterable[_Sending]) -> Iterator[list[_Sending]]:
     """Batches of 200 rows or 3 MB at most."""
     batch: list[_Sending] = []
     size = 0
