@@ -100,12 +100,16 @@ class Loading:
     def kill_at(self, count: int) -> None:
         """Run until so many rows are noted as stored, then kill. Raises if it ends before."""
         with self.start() as process:
-            while (stored := self.stored()) < count:
-                if process.poll() is not None:
-                    raise RuntimeError(f"the import ended with {stored} of {count} rows stored")
-                time.sleep(LOOK_SECONDS)
+            self.wait_for(process, count)
             process.kill()
         self.stored_at_kills.append(self.stored())
+
+    def wait_for(self, process: subprocess.Popen[str], count: int) -> None:
+        """Return when so many rows are noted as stored. Raises if the process ends before."""
+        while (stored := self.stored()) < count:
+            if process.poll() is not None:
+                raise RuntimeError(f"the import ended with {stored} of {count} rows stored")
+            time.sleep(LOOK_SECONDS)
 
     def finish(self) -> Document:
         """Run to the end; what it says."""
@@ -124,6 +128,13 @@ class Loading:
         return sum(json.loads(note).get("rows", 0) for note in notes)
 
 
+def make_table(endpoint: str) -> None:
+    """The table to load into: it keeps three versions, so that no row is written twice unseen."""
+    key = [KeyColumn("CardID", KeyType.STRING), KeyColumn("OrderNumber", KeyType.INTEGER)]
+    with Client(Endpoint(endpoint, "widerow", "widerow", "widerow")) as client:
+        create_table(client, TABLE, key, max_versions=3, offset_seconds=86_400)
+
+
 def loaded(endpoint: str, versions: set[int]) -> Iterator[Row]:
     """What is in the table; adds the versions of all cells."""
     with Client(Endpoint(endpoint, "widerow", "widerow", "widerow")) as client:
@@ -140,9 +151,7 @@ def measure(count: int, kills: int, folder: Path) -> Document:
     file = folder / "purchases.csv"
     write(file, count)
     with WiderowProcess("--path", str(folder / "store")) as server:
-        with Client(Endpoint(server.endpoint, "widerow", "widerow", "widerow")) as client:
-            key = [KeyColumn("CardID", KeyType.STRING), KeyColumn("OrderNumber", KeyType.INTEGER)]
-            create_table(client, TABLE, key, max_versions=3, offset_seconds=86_400)
+        make_table(server.endpoint)
         loading = Loading(server.endpoint, file)
         began, loader = time.monotonic(), _children_seconds()
         serving = processor_seconds(server.pid)

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from widerow.cli.progress import progress_bar
+from widerow.cli.progress import progress_bar, row_bar
+from widerow.server.system import SystemClock
 
 
 class Terminal(io.StringIO):
@@ -34,3 +35,41 @@ def test_a_file_is_told_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with progress_bar("reading rows.csv", 100) as progress:
         progress(50)
     assert file.getvalue() == ""
+
+
+class SteppingClock(SystemClock):
+    """Two seconds later whenever it is asked."""
+
+    def __init__(self) -> None:
+        self._ns = 0
+
+    def monotonic_ns(self) -> int:
+        self._ns += 2_000_000_000
+        return self._ns
+
+
+def test_rows_are_shown_with_their_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("widerow.cli.progress.SystemClock", SteppingClock)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with row_bar("importing rows.csv", 100) as tell:
+        tell(10, 5000)  # stored by a run before
+        tell(50, 9000, 3)
+    assert "9,000 rows, 1,000 rows/s, 3 rejected" in terminal.getvalue()
+
+
+def test_without_a_terminal_rows_are_told_every_five_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("widerow.cli.progress.SystemClock", SteppingClock)
+    file = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", file)
+    with row_bar("importing rows.csv", 100) as tell:
+        for step in range(7):  # two seconds each
+            tell(step, step * 100)
+    assert file.getvalue().splitlines() == [
+        "importing rows.csv: 2%, 200 rows, 33 rows/s",
+        "importing rows.csv: 5%, 500 rows, 42 rows/s",
+    ]

@@ -5,7 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from widerow.server.settings import DESCRIPTIONS, Settings, SettingsInvalid, resolve
+from widerow.server.settings import (
+    CLIENT_VARIABLES,
+    DESCRIPTIONS,
+    Settings,
+    SettingsInvalid,
+    resolve,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -129,3 +135,9 @@ def test_widerow_toml_is_read_where_it_is(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_page_about_settings_names_each_as_flag_variable_and_key(name: str) -> None:
     page = (ROOT / "docs/operating/configure.md").read_text()
     assert f"| `--{name.replace('_', '-')}` | `WIDEROW_{name.upper()}` | `{name}` |" in page
+
+
+def test_variables_of_clients_are_passed_over(tmp_path: Path) -> None:
+    # One shell may start a server and load it (docs/operating/transfer.md).
+    assert set(CLIENT_VARIABLES.values()).isdisjoint(DESCRIPTIONS)
+    assert settled(tmp_path, environment=dict.fromkeys(CLIENT_VARIABLES, "x")) == Settings()
