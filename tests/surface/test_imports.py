@@ -76,6 +76,10 @@ PLANTED = {
     "keys know rows": ({"keys/encode.py": "import widerow.rows.cells"}, {LAYERS}),
     "product knows the tests' tools": ({"server/planted.py": "import widerow.testing"}, {LAYERS}),
     "key design knows the server": ({"keydesign/key.py": "import widerow.server"}, {LAYERS}),
+    "the server knows transfers": (
+        {"server/planted.py": "import widerow.transfer.client"},
+        {LAYERS},
+    ),
     "a package without a layer": ({"misplaced/__init__.py": ""}, {LAYERS}),
     "modules in a circle": (
         {

@@ -10,9 +10,11 @@ from tablestore import PK_AUTO_INCR, CapacityUnit, ReservedThroughput, TableMeta
 from typer.testing import Result
 
 from widerow.model.values import KeyType
+from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Client, Refused, TransferFailed
+from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed
 from widerow.transfer.export import known_table
+from widerow.transfer.importing import Import, import_file
 from widerow.transfer.load import Loader
 from widerow.transfer.rows import Row, VersionedValue, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
@@ -320,3 +322,20 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
     told = json.loads(widerow(*words).stdout)
     assert told["rows"] + told["resumed_rows"] == 2000
     assert len(list(scan(client, known_table(client, "t")))) == 2000
+
+
+def test_a_table_that_throttles_gets_every_row(tmp_path: Path) -> None:
+    # A reserve of 100 write units a second, 200 rows of one unit each (semantics §9).
+    settings = {"enforce_throughput": True}
+    with WiderowServer(clock=SystemClock(), instance="shop", settings=settings) as server:
+        meta = TableMeta("slow", [("k", "INTEGER")])
+        reserve = ReservedThroughput(CapacityUnit(0, 100))
+        server.client().create_table(meta, TableOptions(), reserve)
+        file = tmp_path / "r.csv"
+        file.write_text("k\n" + "".join(f"{number}\n" for number in range(200)))
+        endpoint = Endpoint(server.endpoint, "shop", "widerow", "widerow")
+        wish = Import(file, "slow")
+        done = import_file(endpoint, wish, lambda _: None, lambda _: None)
+        assert (done.rows, done.rejected) == (200, 0)
+        with Client(endpoint) as client:
+            assert len(list(scan(client, known_table(client, "slow")))) == 200

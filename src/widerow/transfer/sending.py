@@ -70,6 +70,8 @@ def _send(
             if told.code in _FATAL:
                 raise told
             (passing if told.code in PASSING else refused)[number] = told
+        if len(passing) < len(pending):
+            began, attempt = client.now_ns(), 0  # a slow table is no table that does not answer
         pending = list(passing)
         if pending:
             client.pause(attempt, began, passing[pending[0]])
