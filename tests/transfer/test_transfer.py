@@ -18,7 +18,7 @@ from widerow.transfer.importing import Import, import_file
 from widerow.transfer.load import Loader
 from widerow.transfer.rows import Row, VersionedValue, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
-from widerow.transfer.table import KeyColumn, create_table, scan
+from widerow.transfer.table import KeyColumn, create_table, read_rows, scan
 
 Widerow = Callable[..., Result]
 DAY_MS = 86_400_000
@@ -44,14 +44,17 @@ def a_row(name: str, number: int, cells: list[tuple[str, int, Any]]) -> Row:
 
 @pytest.fixture
 def varied(client: Client) -> list[Row]:
-    """A table of every type, several versions, a wide row, and texts that formats stumble over."""
+    """Every type, several versions, texts that formats stumble over; wide rows.
+
+    The last of them has 18 MB, and one page of a row 16 MB (semantics §5.4).
+    """
     create_table(client, "varied", KEY, 5, 365_000 * 86_400)
     now = 1_700_000_000_000
     rows = [
         a_row("", -(2**63), [("a", now, 2**63 - 1), ("a", now - 1, "one"), ("a", 5, b"\x00")]),
         a_row('q"uo,te\r\n\r\n', 0, [("double", now, -0.0), ("double", now - 1, 1e300)]),
         a_row("wide", 1, [(f"c{number:05}", now, number) for number in range(3000)]),
-        a_row("wider", 1, [(f"c{number}", now, "x" * 900_000) for number in range(9)]),
+        a_row("wider", 1, [(f"c{number}", now, "x" * 900_000) for number in range(10, 30)]),
         a_row("ünï\u2028\x00'", 7, [("t", now, True), ("u", now, False), ("v", now, "")]),
     ]
     put(client, "varied", rows)
@@ -60,6 +63,13 @@ def varied(client: Client) -> list[Row]:
 
 def test_a_scan_brings_every_version_of_every_row(client: Client, varied: list[Row]) -> None:
     assert list(scan(client, known_table(client, "varied"))) == varied
+
+
+def test_rows_by_their_keys_are_whole(client: Client, varied: list[Row]) -> None:
+    absent = a_row("absent", 1, []).key
+    table = known_table(client, "varied")
+    found = read_rows(client, table, [absent, *(row.key for row in varied)])
+    assert found == [None, *varied]
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
