@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from tablestore import PK_AUTO_INCR, CapacityUnit, ReservedThroughput, TableMeta, TableOptions
-from typer.testing import Result
+from typer.testing import CliRunner, Result
 
+from widerow.cli.main import app
 from widerow.model.values import KeyType
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
-from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed
+from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed, Unreachable
 from widerow.transfer.export import known_table
 from widerow.transfer.importing import Import, import_file
 from widerow.transfer.load import Loader
@@ -349,3 +350,13 @@ def test_a_table_that_throttles_gets_every_row(tmp_path: Path) -> None:
         assert (done.rows, done.rejected) == (200, 0)
         with Client(endpoint) as client:
             assert len(list(scan(client, known_table(client, "slow")))) == 200
+
+
+def test_an_endpoint_where_nobody_answers_is_said_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Client, "now_ns", lambda _: -(10**18))  # begun long ago
+    words = ["export", "t", "--output", str(tmp_path / "t.csv"), "--endpoint", "http://127.0.0.1:1"]
+    result = CliRunner().invoke(app, words)
+    assert isinstance(result.exception, Unreachable)
+    assert "--endpoint" in str(result.exception)

@@ -15,7 +15,7 @@ from widerow.keydesign.sample import FileSource
 from widerow.transfer import archive
 from widerow.transfer.client import Client, Endpoint, TransferFailed
 from widerow.transfer.columns import parse_kinds
-from widerow.transfer.export import export_table, known_table
+from widerow.transfer.export import export_table, find_table
 from widerow.transfer.importing import Import, import_file
 from widerow.transfer.load import Load
 
@@ -27,10 +27,12 @@ _INTERRUPTED: Final = 130  # what shells say of a command that was ended with Ct
 def export_rows(table: str, given: Mapping[str, Any]) -> int:
     """`widerow export`; its exit code. Raises: `WiderowError`."""
     path = Path(given["output"])
-    with Client(_endpoint(given)) as client, row_bar(f"exporting {table}") as bar:
+    endpoint = _endpoint(given)
+    facts = find_table(endpoint, table)
+    with Client(endpoint) as client, row_bar(f"exporting {table}") as bar:
         found = export_table(
             client,
-            known_table(client, table),
+            facts,
             path,
             lambda rows: bar(0, rows),
             overwrite=given["overwrite"],
@@ -86,8 +88,9 @@ def archive_rows(table: str, given: Mapping[str, Any]) -> int:
     path = Path(given["output"] or f"{table}-{given['before'].replace(':', '')}.parquet")
     document: dict[str, Any] = {"table": table, "file": str(path), "before": given["before"]}
     quiet = given["as_json"]
-    with Client(_endpoint(given)) as client:
-        facts = known_table(client, table)
+    endpoint = _endpoint(given)
+    facts = find_table(endpoint, table)
+    with Client(endpoint) as client:
         document["written"] = not path.exists()
         if document["written"]:
             with row_bar(f"archiving {table}") as bar:

@@ -23,7 +23,16 @@ from widerow.errors import WiderowError
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
 
-__all__ = ["PASSING", "Client", "Endpoint", "Refused", "Stopped", "TransferFailed", "Unreachable"]
+__all__ = [
+    "FIRST_PATIENCE_SECONDS",
+    "PASSING",
+    "Client",
+    "Endpoint",
+    "Refused",
+    "Stopped",
+    "TransferFailed",
+    "Unreachable",
+]
 
 PASSING: Final = frozenset(
     (
@@ -36,6 +45,9 @@ PASSING: Final = frozenset(
 
 TIMEOUT_SECONDS: Final = 60.0  # of one answer; a server under load takes seconds
 PATIENCE_SECONDS: Final = 120.0  # how long a request is repeated: a restart takes less
+FIRST_PATIENCE_SECONDS: Final = 5.0
+"""Patience for the first request of a command: if nobody answers, the endpoint may be wrong."""
+
 FIRST_PAUSE_SECONDS: Final = 0.05
 PAUSE_SECONDS_MAX: Final = 5.0
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -129,7 +141,7 @@ class Client:
         if self._clock.monotonic_ns() - began_ns > self._patience * 1e9:
             raise Unreachable(
                 f"{self._endpoint.url} does not answer as it should for {self._patience:.0f} s; "
-                f"the last try: {error}"
+                f"is it the --endpoint? The last try: {error}"
             ) from error
         if self._stop.wait(min(PAUSE_SECONDS_MAX, FIRST_PAUSE_SECONDS * 2 ** min(attempt, 10))):
             raise Stopped("stopped by another thread") from error

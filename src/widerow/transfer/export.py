@@ -10,12 +10,17 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.transfer.client import Client, TransferFailed
+from widerow.transfer.client import (
+    FIRST_PATIENCE_SECONDS,
+    Client,
+    Endpoint,
+    TransferFailed,
+)
 from widerow.transfer.files import new_file
 from widerow.transfer.rows import Row, encode_row
 from widerow.transfer.table import TableFacts, describe, scan
 
-__all__ = ["Digest", "Exported", "Seen", "export_table", "known_table", "write_rows"]
+__all__ = ["Digest", "Exported", "Seen", "export_table", "find_table", "known_table", "write_rows"]
 
 Seen = Callable[[int], None]
 """Told now and then how many rows are behind."""
@@ -58,6 +63,15 @@ class Digest:
     def found(self) -> Exported:
         """What has been added until now."""
         return Exported(self.rows, self.cells, self.bytes, self._hash.hexdigest())
+
+
+def find_table(endpoint: Endpoint, name: str) -> TableFacts:
+    """The facts of a table, as the first request of a command: it does not wait long.
+
+    Raises: `TransferFailed`.
+    """
+    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
+        return known_table(client, name)
 
 
 def known_table(client: Client, name: str) -> TableFacts:

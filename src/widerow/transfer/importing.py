@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from widerow.keydesign.sample import FileSource, Progress, Record
 from widerow.server.system import SystemClock
-from widerow.transfer.client import Client, Endpoint, TransferFailed
+from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint, TransferFailed
 from widerow.transfer.columns import kinds_of, survey
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import CELLS, Reading, cells_of
@@ -53,7 +53,7 @@ def import_file(
     """
     source = FileSource(wish.path)
     _check(wish.load)
-    with Client(endpoint) as client:
+    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
         table = _table(client, source, wish, looked)
     first = list(islice(source.records(rejected=lambda *_: None), _LOOKED_AT_ROWS))
     _check_key(source, table, first)
