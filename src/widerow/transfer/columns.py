@@ -2,9 +2,10 @@
 
 Only CSV has to guess. A column of which every one of the first 10,000 values is an integer, a
 number, or true or false is of that type; anything else is text. 007 and +1 are texts, or leading
-zeros would be lost.
+zeros would be lost, and so are numbers with more digits than a double keeps.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
@@ -20,7 +21,8 @@ from widerow.transfer.table import KeyColumn, TableFacts
 __all__ = ["Survey", "kinds_of", "parse_kinds", "survey"]
 
 _INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
-_DOUBLE: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:[.][0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_DOUBLE: Final = re.compile(r"-?(?P<digits>(?:0|[1-9][0-9]*)(?:[.][0-9]+)?)(?:[eE][+-]?[0-9]+)?")
+_EXACT_DIGITS: Final = 15  # that a double keeps, whatever they are
 _BOOLEAN: Final = re.compile(r"true|false", re.IGNORECASE)
 _KEY_TYPES: Final = {
     "integer": KeyType.INTEGER,
@@ -84,13 +86,22 @@ def _guess(records: Sequence[Record], name: str) -> str:
     values = [str(record.fields[name]) for record in records if record.fields.get(name)]
     if values and all(map(_is_integer, values)):
         return "integer"
-    if values and all(map(_DOUBLE.fullmatch, values)):
+    if values and all(map(_is_double, values)):
         return "double"
     return "boolean" if values and all(map(_BOOLEAN.fullmatch, values)) else "string"
 
 
 def _is_integer(text: str) -> bool:
     return bool(_INTEGER.fullmatch(text)) and INT64_MIN <= int(text) <= INT64_MAX
+
+
+def _is_double(text: str) -> bool:
+    """Whether a text is a number that a double holds without losing a digit."""
+    found = _DOUBLE.fullmatch(text)
+    if found is None or not math.isfinite(float(text)):
+        return False
+    digits = found["digits"].replace(".", "").lstrip("0")
+    return len(digits) <= _EXACT_DIGITS or repr(float(text)) == text
 
 
 def survey(
