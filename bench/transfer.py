@@ -203,7 +203,8 @@ def show(found: Document) -> None:
     screen = Screen("figure", "value", box=box.SIMPLE, title="Loading a CSV file through kills")
     for name, value in found.items():
         if not isinstance(value, dict):
-            shown = f"{value:,}" if isinstance(value, int | float) else str(value)
+            plain = isinstance(value, bool | str | list)
+            shown = str(value) if plain else f"{value:,}"
             screen.add_row(name.replace("_", " "), shown)
     Console(stderr=True).print(screen)
 
