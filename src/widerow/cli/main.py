@@ -37,14 +37,6 @@ app: Final = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-app.add_typer(keys_app, name="keys")
-app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
-app.add_typer(advise_app, name="advise")
-app.command(epilog=SIMULATE_EXAMPLES)(simulate)
-app.command(epilog=EXPORT_EXAMPLES)(export)
-app.command("import", epilog=IMPORT_EXAMPLES)(import_)
-app.command(epilog=ARCHIVE_EXAMPLES)(archive)
-
 _SERVE_EXAMPLES: Final = """Examples:
 
 `widerow serve` — data in ./widerow-data, on 127.0.0.1:8087
@@ -265,6 +257,15 @@ def kv(
     from widerow.cli.kv.start import run_shell  # noqa: PLC0415  # only this command
 
     raise typer.Exit(run_shell(path, endpoint, words or ()))
+
+
+app.command("import", epilog=IMPORT_EXAMPLES)(import_)
+app.command(epilog=EXPORT_EXAMPLES)(export)
+app.command(epilog=ARCHIVE_EXAMPLES)(archive)
+app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
+app.command(epilog=SIMULATE_EXAMPLES)(simulate)
+app.add_typer(keys_app, name="keys")
+app.add_typer(advise_app, name="advise")
 
 
 def main() -> None:

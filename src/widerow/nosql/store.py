@@ -74,7 +74,7 @@ def open(  # noqa: A001  # read as nosql.open
     except StoreLocked as error:
         raise StoreLocked(
             f"{error}. A widerow server or another program has {where} open, and only one may: "
-            "stop it, or use another directory."
+            "stop it, or use another directory"
         ) from error
     try:
         return Store(

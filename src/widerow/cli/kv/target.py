@@ -25,8 +25,8 @@ def open_target(path: str) -> Store:
         return nosql.open(path)
     except StoreLocked as error:
         raise StoreLocked(
-            f"{error}. The shell has a store to itself: if a server (widerow serve) or another "
-            "shell holds this one, stop it first; nothing was opened or changed"
+            f"{error.__cause__ or error}. The shell has a store to itself: if a server (widerow "
+            "serve) or another shell holds this one, stop it first; nothing was opened or changed"
         ) from error
     except ValueError as error:
         raise SettingsInvalid(str(error)) from error
