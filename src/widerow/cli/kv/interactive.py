@@ -5,6 +5,7 @@ Editing, history and completion are those of `readline`, which is loaded only he
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -61,7 +62,11 @@ def converse(session: Session, read: Callable[[str], str]) -> None:
 
 
 def prepare_terminal(session: Session) -> Callable[[], None]:
-    """Load the history and switch completion on; returns what saves the history."""
+    """Load the history and switch completion on; returns what saves the history.
+
+    An interrupt is taken even by a shell whose parent ignores it, as a job in the background does.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         import readline  # noqa: PLC0415  # only for a person; not on every platform
     except ImportError:
