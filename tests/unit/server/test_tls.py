@@ -28,6 +28,9 @@ pytestmark = pytest.mark.skipif(
 Serve = Callable[..., "Running"]
 SENDER = Sender()
 
+# The standard loop warns, some time later, of a transport whose handshake the client broke off.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 
 class Pair(NamedTuple):
     """A certificate for 127.0.0.1 and its key."""
