@@ -21,15 +21,17 @@ from widerow.testing.requests import BODIES, put_row
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("openssl") is None, reason="needs openssl to make certificates"
-)
 
 Serve = Callable[..., "Running"]
 SENDER = Sender()
 
-# The standard loop warns, some time later, of a transport whose handshake the client broke off.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.skipif(
+        shutil.which("openssl") is None, reason="needs openssl to make certificates"
+    ),
+    # The standard loop warns, some time later, of a transport whose handshake the client broke off.
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 class Pair(NamedTuple):
