@@ -354,3 +354,23 @@ def test_a_sum_that_is_too_large(shell: "Shell") -> None:
         f"Error handling command {line}: There is no field with name nosuch\n",
         1,
     )
+
+
+@pytest.mark.parametrize("how", ["", "-if-absent", "-update", "-exact"])
+def test_null_for_a_field_that_takes_none_is_refused(shell: "Shell", how: str) -> None:
+    """cli §6: NOT NULL."""
+    made, code = shell.run(
+        "table create -name ev1\n"
+        "add-field -type INTEGER -name a\n"
+        "add-field -type STRING -name extra -not-nullable -default none\n"
+        "primary-key -field a\n"
+        "exit\n"
+        "plan add-table -name ev1\n"
+        """put table -name ev1 -json '{"a":1}'"""
+    )
+    assert code == 0, made
+    said, code = shell.run(f"""put table -name ev1 {how} -json '{{"a":1,"extra":null}}'""")
+    assert code == 1
+    assert "The field can not be null: extra" in said
+    got, _ = shell.run("get table -name ev1 -field a -value 1")
+    assert got == '{"a":1,"extra":"none"}\n'

@@ -11,6 +11,7 @@ __all__ = ["worded"]
 _TEXTS: Final[Mapping[AnyRule, str]] = {
     TypedRule.NOT_NULL_WITHOUT_DEFAULT: "Not nullable field {field} must have a default value",
     TypedRule.NOT_NULLABLE: "The field can not be null: {field}",
+    TypedRule.JSON_NULL: "The field can not be null: {field}",
     TypedRule.TABLE_MISSING: "Table not found: {table}",
 }
 
