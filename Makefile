@@ -79,8 +79,8 @@ protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest pr
 fuzz: $(STAMP) ## look for inputs that break an invariant (make fuzz SECONDS=75 for each target)
 	$(PY) -m tests.fuzz.run --seconds $(SECONDS)
 
-night: $(STAMP) ## run the crash and trust suites at full volume (an hour, as root for all of them)
-	$(PY) tools/night.py
+night: $(STAMP) $(COMPILED)/.stamp ## run the crash and trust suites at full volume (an hour, as root for all of them)
+	PYTHONPATH='$(CURDIR)/$(COMPILED)' $(PY) tools/night.py
 
 clean: ## remove everything that a target made, except data
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

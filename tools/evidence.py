@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -32,7 +33,7 @@ VARIABLE: Final = "WIDEROW_EVIDENCE"
 
 _NO_FACTS: Final[Mapping[str, Fact]] = MappingProxyType({})
 _COMMON: Final = (
-    *("check", "commit", "dirty", "recorded", "kernel", "python"),
+    *("check", "commit", "dirty", "compiled", "recorded", "kernel", "python"),
     *("seed", "volume", "unit", "violations", "seconds", "skipped"),
 )
 
@@ -81,10 +82,17 @@ def _circumstances(check: str) -> dict[str, Fact]:
         "check": check,
         "commit": _git("rev-parse", "--short=12", "HEAD"),
         "dirty": int(bool(_git("status", "--porcelain", "--", "src"))),
+        "compiled": int(_compiled()),
         "recorded": f"{now:%Y-%m-%dT%H:%M:%SZ}",
         "kernel": platform.release(),
         "python": platform.python_version(),
     }
+
+
+def _compiled() -> bool:
+    """Whether the servers of this run have the compiled modules: they get its PYTHONPATH."""
+    found = find_spec("widerow.engine.engine")
+    return found is not None and not str(found.origin).endswith(".py")
 
 
 def _write(line: Line) -> None:
@@ -190,6 +198,7 @@ def _control_cells(line: Line) -> Sequence[str]:
 
 def _run_cells(line: Line) -> Sequence[str]:
     changed = " (changed)" if line["dirty"] else ""
+    changed += " compiled" if line.get("compiled") else ""
     told = {"volume": line["volume"], "violations": line["violations"]} | _facts(line)
     if line["skipped"]:
         told = {"skipped": line["skipped"]}

@@ -1,8 +1,11 @@
-"""The long run: every trust suite at full volume, in two lanes, within an hour on two cores.
+"""The long run: every trust suite at full volume, within an hour on two cores.
 
     python tools/night.py             # or: make night
     python tools/night.py --scale 0.1 # a tenth of every volume
     python tools/night.py --list      # what would run
+
+Two lanes run beside each other; what is measured in milliseconds runs after them, by itself. With
+PYTHONPATH on a compiled copy (as `make night` has it) the servers are compiled ones.
 
 Each suite prints JSON lines (`evidence.py`); all of them are kept in build/night, with what the
 suites wrote otherwise. At the end a table says how each ended; the exit code is 1 if one failed.
@@ -27,7 +30,7 @@ from rich.table import Table
 
 from evidence import VARIABLE
 
-__all__ = ["LANES", "Step", "main"]
+__all__ = ["ALONE", "LANES", "Step", "main"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / "build" / "night"
@@ -35,24 +38,33 @@ _SECONDS_MAX: Final = 40 * 60  # for one step; what takes longer hangs
 
 
 class Step(NamedTuple):
-    """A command in tools/, its arguments, and the volume that `--scale` applies to."""
+    """A command, and the volume that `--scale` applies to.
 
-    script: str
+    `program` is a script of tools/, or the dotted name of a module of the repository. `volume` is
+    the name and the number of an argument; `per` says that more of it is less work. A `plain` step
+    runs the modules as they stand in src, as it patches or watches them.
+    """
+
+    program: str
     arguments: tuple[str, ...]
     volume: tuple[str, int] | None = None
+    per: bool = False
+    plain: bool = False
 
     def command(self, scale: float) -> list[str]:
         """What is run."""
-        words = [sys.executable, str(ROOT / "tools" / self.script), *self.arguments]
+        script = self.program.endswith(".py")
+        place = (str(ROOT / "tools" / self.program),) if script else ("-m", self.program)
+        words = [sys.executable, *place, *self.arguments]
         if self.volume is not None:
             name, number = self.volume
-            words += [name, str(max(1, round(number * scale)))]
+            words += [name, str(max(1, round(number / scale if self.per else number * scale)))]
         return words
 
     @property
     def title(self) -> str:
         """For people."""
-        return " ".join((self.script, *self.arguments))
+        return " ".join((self.program, *self.arguments))
 
 
 # Minutes as measured on two cores, both lanes running.
@@ -64,19 +76,23 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 1
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
         Step("linearize.py", (), ("--histories", 200)),  # 12
+        Step("trust.py", ("damage",), ("--each", 100)),  # 3
+        Step("trust.py", ("full",), ("--cycles", 20)),  # 1
     ),
     (
-        Step("trust.py", ("faults", "--every", "1")),  # 12
-        Step("trust.py", ("restart",), ("--cycles", 50)),  # 4
-        Step("trust.py", ("full",), ("--cycles", 20)),  # 1
-        Step("trust.py", ("damage",), ("--each", 100)),  # 3
-        Step("teeth.py", ()),  # 3
+        Step("trust.py", ("faults",), ("--every", 1), per=True),  # 12
+        Step("teeth.py", (), plain=True),  # 3
+        Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
+        Step("model_steps.py", (), ("--steps", 300_000)),  # 5
         Step("simulate.py", (), ("--seeds", 10_000)),  # 11
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
         Step("hostile.py", ("attacks",)),  # 0.2
-        Step("hostile.py", ("bombs",)),  # 0.1
-        Step("slow.py", (), ("--seconds", 60)),  # 9
     ),
+)
+ALONE: Final = (
+    Step("hostile.py", ("bombs",)),  # 0.1
+    Step("trust.py", ("restart",), ("--cycles", 50)),  # 4
+    Step("slow.py", (), ("--seconds", 60)),  # 9
 )
 
 
@@ -90,7 +106,9 @@ class _Ended(NamedTuple):
 def _run(step: Step, scale: float, place: Path, number: int) -> int:
     """Run one step; its exit code, or 124 where it took too long."""
     environment = {**os.environ, VARIABLE: str(place / "lines.jsonl")}
-    said = place / f"{number:02d}-{step.script.partition('.')[0]}.log"
+    if step.plain:
+        environment.pop("PYTHONPATH", None)
+    said = place / f"{number:03d}-{step.program.removesuffix('.py')}.log"
     with said.open("wb") as file:
         try:
             done = subprocess.run(  # noqa: S603  # our own programs
@@ -107,8 +125,8 @@ def _run(step: Step, scale: float, place: Path, number: int) -> int:
     return done.returncode
 
 
-def _run_lanes(scale: float, place: Path) -> list[_Ended]:
-    """Run the lanes beside each other, the steps of each one after another."""
+def _run_all(scale: float, place: Path) -> list[_Ended]:
+    """Run the lanes beside each other, the steps of each one after another; then what is alone."""
     ends: list[_Ended] = []
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
@@ -123,11 +141,12 @@ def _run_lanes(scale: float, place: Path) -> list[_Ended]:
 
         with ThreadPoolExecutor(len(LANES)) as pool:
             waiting = [
-                pool.submit(go, letter, steps, 50 * index)
-                for index, (letter, steps) in enumerate(zip("AB", LANES, strict=True))
+                pool.submit(go, letter, steps, 100 * index)
+                for index, (letter, steps) in enumerate(zip("AB", LANES, strict=True), 1)
             ]
         for end in waiting:
             end.result()
+        go("C", ALONE, 300)
     return ends
 
 
@@ -151,16 +170,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="say what would run")
     options = parser.parse_args(arguments)
     if options.list:
-        for lane in LANES:
+        for lane in (*LANES, ALONE):
             for step in lane:
                 print(" ".join(step.command(options.scale)))
         return 0
     now = datetime.now(UTC)  # noqa: TID251  # names the directory of this run
     place = KEPT / f"{now:%Y-%m-%dT%H%M%S}"
     place.mkdir(parents=True)
-    ends = _run_lanes(options.scale, place)
+    begun = time.monotonic()
+    ends = _run_all(options.scale, place)
     Console().print(_table(sorted(ends), place / "lines.jsonl"))
-    print(f"kept in {place.relative_to(ROOT)}")
+    minutes = (time.monotonic() - begun) / 60
+    print(f"{minutes:.1f} minutes; kept in {place.relative_to(ROOT)}")
     return int(any(end.code for end in ends))
 
 

@@ -8,11 +8,13 @@ import pytest
 import night
 
 
-@pytest.mark.parametrize("step", [step for lane in night.LANES for step in lane])
+@pytest.mark.parametrize("step", [step for lane in (*night.LANES, night.ALONE) for step in lane])
 def test_every_step_is_a_command_that_takes_its_arguments(step: night.Step) -> None:
     words = [word for word in step.command(1) if not word.isdigit()]
+    begin = words[: words.index("-m") + 2] if "-m" in words else words[:2]
     known = subprocess.run(  # noqa: S603  # our own program
-        [*words[:2], *(word for word in step.arguments[:1] if word[0] != "-"), "--help"],
+        [*begin, *(word for word in step.arguments[:1] if word[0] != "-"), "--help"],
+        cwd=night.ROOT,
         capture_output=True,
         text=True,
         check=True,
@@ -25,6 +27,8 @@ def test_the_scale_reaches_the_volume_and_leaves_at_least_one() -> None:
     step = night.Step("x.py", ("a",), ("--cycles", 30))
     assert step.command(0.1)[2:] == ["a", "--cycles", "3"]
     assert step.command(0.001)[2:] == ["a", "--cycles", "1"]
+    sparse = night.Step("x.py", ("a",), ("--every", 1), per=True)
+    assert sparse.command(0.1)[2:] == ["a", "--every", "10"]
 
 
 def test_a_failing_step_fails_the_run(
@@ -32,6 +36,7 @@ def test_a_failing_step_fails_the_run(
 ) -> None:
     wrong = night.Step("trust.py", ("no-such-suite",))
     monkeypatch.setattr(night, "LANES", ((wrong,), ()))
+    monkeypatch.setattr(night, "ALONE", ())
     monkeypatch.setattr(night, "KEPT", tmp_path)
     monkeypatch.setattr(night, "ROOT", tmp_path)
     assert night.main([]) == 1

@@ -15,7 +15,7 @@ from random import Random  # noqa: TID251  # seeded, so that a damage can be rep
 from typing import Final, NamedTuple
 
 from crash.clients import TABLE, Crew, Mark, ServerWrong, Table, read_everything, read_one
-from crash.rounds import VARIANTS, copy_store
+from crash.rounds import PLANTED_PATH, copy_store
 from evidence import Fact
 from widerow.errors import WiderowError
 from widerow.testing.http import Wire
@@ -80,7 +80,7 @@ def make_template(directory: Path, *, killed: bool, seed: int) -> Template:
     """Write a store, through a server that is then `killed`, or stopped."""
     place, earlier = directory / "store", directory / "earlier"
     crew = Crew(directory, seed, size=2)
-    environment = {"PYTHONPATH": str(VARIANTS), "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB)}
+    environment = {"PYTHONPATH": PLANTED_PATH, "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB)}
     process = WiderowProcess("--path", str(place), environment=environment)
     for cycle in range(2):
         process.start()

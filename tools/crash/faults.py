@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from crash.clients import TABLE, Crew, Mark, ServerWrong, probe, read_everything
-from crash.rounds import VARIANTS, copy_store
+from crash.rounds import PLANTED_PATH, copy_store
 from evidence import Fact
 from widerow.errors import WiderowError
 from widerow.testing.process import ServeFailed, WiderowProcess
@@ -175,7 +175,7 @@ class _Run:
         inject = f"inject={name}:error={error}:when={number}"
         launcher = ("strace", "-D", "-f", "-qq", "-y", "-o", str(self._trace), *self._paths())
         environment = {
-            "PYTHONPATH": str(VARIANTS),
+            "PYTHONPATH": PLANTED_PATH,
             "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB),
             "CRASH_VARIANT": self._load.variant,
         }

@@ -16,7 +16,7 @@ from typing import Final
 from crash.clients import Crew, Mark, ServerWrong, probe
 from crash.disks import Disk
 from crash.ledger import Violation
-from crash.rounds import VARIANTS
+from crash.rounds import PLANTED_PATH
 from evidence import Fact
 from widerow.testing.process import WiderowProcess
 
@@ -59,7 +59,7 @@ def run_full(
     ):
         crew = Crew(Path(ledgers), seed, persistent=True)
         outcome.violations = crew.violations
-        environment = {"PYTHONPATH": str(VARIANTS), "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB)}
+        environment = {"PYTHONPATH": PLANTED_PATH, "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB)}
         flags = ("--path", str(disk.place / "store"), "--log-level", "critical")
         process = WiderowProcess(*flags, environment=environment)
         process.start()

@@ -33,7 +33,11 @@ POINTS: Final = (
     *("reply-before", "catalog-before", "flush", "compaction"),
 )
 VARIANTS: Final = Path(__file__).parent / "variants"
-"""What a planted server has on its PYTHONPATH."""
+PLANTED_PATH: Final = os.pathsep.join(
+    (str(VARIANTS), *filter(None, (os.environ.get("PYTHONPATH"),)))
+)
+"""The PYTHONPATH of a planted server: the variants first, then what this process was given, which
+says whether the compiled modules run."""
 
 _POINT_VISITS: Final = {"open": 1, "catalog-before": 6, "flush": 3, "compaction": 2}
 _POINT_SECONDS: Final = 5.0  # a point that is not reached by then is not reached in this round
@@ -211,7 +215,7 @@ class _Rounds:
         chance = Random(f"{self.how.seed} {cycle}")  # noqa: S311  # no secret
         visits = chance.randint(1, _POINT_VISITS.get(point, 60))
         environment = {
-            "PYTHONPATH": str(VARIANTS),
+            "PYTHONPATH": PLANTED_PATH,
             "CRASH_VARIANT": self.how.variant,
             "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB),
             "CRASH_POINT": f"{point}:{visits}" if point else "",
