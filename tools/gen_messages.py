@@ -87,7 +87,8 @@ def _field_lines(field: FieldDescriptorProto) -> Iterator[str]:
         container = "Composite" if is_message else "Scalar"
         kind = f"Repeated{container}FieldContainer[{kind}]"
     elif not is_message:
-        yield f"    {field.name}: {kind}"
+        # The runtime hands out the bare bytes of a proto2 string that is not UTF-8 (`bodies.text`).
+        yield f"    {field.name}: {'str | bytes' if kind == 'str' else kind}"
         return
     yield "    @property"
     yield f"    def {field.name}(self) -> {kind}: ..."

@@ -78,12 +78,12 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("linearize.py", (), ("--histories", 200)),  # 12
         Step("trust.py", ("damage",), ("--each", 100)),  # 3
         Step("trust.py", ("full",), ("--cycles", 20)),  # 1
+        Step("model_steps.py", (), ("--steps", 300_000)),  # 7
     ),
     (
         Step("trust.py", ("faults",), ("--every", 1), per=True),  # 12
         Step("teeth.py", (), plain=True),  # 3
         Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
-        Step("model_steps.py", (), ("--steps", 300_000)),  # 5
         Step("simulate.py", (), ("--seeds", 10_000)),  # 11
         Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
         Step("hostile.py", ("attacks",)),  # 0.2

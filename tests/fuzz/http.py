@@ -66,7 +66,8 @@ class _Handler:
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
         del reply  # everything is answered at once
-        return Response(200, b"", repr(request._replace(received_ns=0)).encode())
+        asked = (request.method, request.target, request.headers, request.body)
+        return Response(200, b"", repr((*asked, request.repeated, request.keep_alive)).encode())
 
     def refuse(self, error: WiderowError) -> Response:
         return Response(400, b"", str(error).encode())

@@ -10,6 +10,7 @@ from widerow.errors import InvalidRequest
 from widerow.keys import layout
 from widerow.keys.decode import decode_key, decode_key_value
 from widerow.keys.encode import encode_bound, encode_key, encode_key_value
+from widerow.model.row import PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue, Value
 from widerow.rows.cells import (
     Cell,
@@ -154,7 +155,7 @@ def test_key_sections(columns: str, state: str, hex: str) -> None:  # noqa: A002
     section, crc = encode_key_section(literal(columns))
     assert (section.hex(), f"{crc:02x}") == (hex, state)
     key = decode_primary_key(encode_primary_key(section, crc))
-    assert key == (literal(columns), section, crc)
+    assert key == PrimaryKey(literal(columns), section, crc)
 
 
 RECORDS = ("Kind", "Columns", "Cells", "latest_server", "Header", "Hex")

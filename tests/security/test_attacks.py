@@ -96,10 +96,20 @@ def test_a_secret_that_shows_is_reported(victim: Victim, form: str) -> None:
 # --- bombs ---------------------------------------------------------------------------------------
 
 
+def _least(victim: Victim, request: bytes) -> hostile.Cost:
+    """Of three tries: what others do on the machine makes one dearer, never cheaper."""
+    tries = [hostile.cost_of(victim, request) for _ in range(3)]
+    return hostile.Cost(
+        tries[0].status,
+        min(each.cpu_ms for each in tries),
+        max(each.peak_mb for each in tries),
+    )
+
+
 def test_ten_gigabytes_cost_a_tenth_of_a_second_and_64_mb_at_most(victim: Victim) -> None:
     if not Path("/proc/self/schedstat").exists():
         pytest.skip("needs /proc to see what a process costs")
-    costs = {name: hostile.cost_of(victim, request) for name, request in hostile.bombs()}
+    costs = {name: _least(victim, request) for name, request in hostile.bombs()}
     assert {name for name, cost in costs.items() if "5 MB" in name and cost.status == 400}
     for name, cost in costs.items():
         assert cost.status in {400, 413}, name

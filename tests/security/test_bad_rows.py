@@ -15,6 +15,7 @@ from widerow.testing.buffers import cell, key_buffer, row_buffer, row_of_cells
 from widerow.testing.http import Answer, Sender, Wire, assert_refused
 from widerow.testing.requests import ANY, KEY
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 TABLE: Final = "T"
 HEADER: Final = b"\x75\x00\x00\x00"
@@ -377,7 +378,7 @@ def test_what_is_no_cell_is_refused(wire: Wire, sender: Sender, place: str, name
         assert name == "a version of 1970"
         (row,) = m.BatchWriteRowResponse.FromString(answer.body).tables[0].rows
         assert row.error.code == "OTSParameterInvalid"
-        assert row.error.message.startswith(message)
+        assert text(row.error.message).startswith(message)
         return
     error = invalid(message)
     if name == "a version of 1970":  # the bounds that follow depend on the time

@@ -12,6 +12,7 @@ from widerow.testing.http import Answer, Sender, Wire, assert_refused
 from widerow.testing.requests import ANY, KEY, create_table, get_row, put_row
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 Ask = Callable[[str, Message], Answer]
 Error = tuple[int, str, str]
@@ -128,8 +129,8 @@ def test_a_longer_key_value_is_refused_and_the_first_one_named(ask: Ask, kind: i
 
 def test_characters_of_key_values_count_as_their_bytes(ask: Ask) -> None:
     keyed_table(ask, 2)
-    for text, size in (("杭" * 341 + "x", 1024), ("杭" * 342, 1026)):
-        answer = ask(*change("PutRow", (("k", text), ("n", "")), [cell("c", 1)]))
+    for value, size in (("杭" * 341 + "x", 1024), ("杭" * 342, 1026)):
+        answer = ask(*change("PutRow", (("k", value), ("n", "")), [cell("c", 1)]))
         assert answer.status == (200 if size == 1024 else 400)
 
 
@@ -276,7 +277,7 @@ def answers(ask: Ask, way: str, name: str, version: int) -> Error | None:
     if not way.startswith("Batch"):
         return None
     (row,) = m.BatchWriteRowResponse.FromString(answer.body).tables[0].rows
-    return None if row.is_ok else (400, row.error.code, row.error.message)
+    return None if row.is_ok else (400, text(row.error.code), text(row.error.message))
 
 
 @pytest.mark.parametrize("way", WRITES)

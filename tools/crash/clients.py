@@ -21,6 +21,7 @@ from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.requests import ANY, create_table
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = ["TABLE", "Crew", "Mark", "ServerWrong", "Table", "probe", "read_everything", "read_one"]
 
@@ -362,7 +363,7 @@ def _errors(answer: Answer, action: str) -> list[str]:
     if action != "BatchWriteRow":
         return []
     tables = m.BatchWriteRowResponse.FromString(answer.body).tables
-    return [row.error.code for table in tables for row in table.rows if not row.is_ok]
+    return [text(row.error.code) for table in tables for row in table.rows if not row.is_ok]
 
 
 # --- reading -------------------------------------------------------------------------------------

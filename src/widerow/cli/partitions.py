@@ -160,6 +160,7 @@ def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
     from google.protobuf.message import DecodeError  # noqa: PLC0415  # only when refused
 
     from widerow.wire.tablestore.messages import Error  # noqa: PLC0415  # same
+    from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
 
     try:
         told = Error.FromString(error.read())
@@ -168,7 +169,7 @@ def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
             f"the server answered {error.code}; is it a widerow of this version?"
         )
     hint = error.headers.get("x-widerow-hint")
-    words = f"{told.code}: {told.message}" + (f" ({hint})" if hint else "")
+    words = f"{text(told.code)}: {text(told.message)}" + (f" ({hint})" if hint else "")
     return (NotThere if told.code == _MISSING else PartitionsUnknown)(words)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
-from widerow.engine.capacity import change_bytes, units
+from widerow.engine.capacity import units
 from widerow.engine.catalog import Catalog, holds_typed_tables
 from widerow.engine.expiry import check_versions, live_from
 from widerow.engine.partitions.balance import Partitions
@@ -25,7 +25,7 @@ from widerow.engine.plan import Plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
 from widerow.engine.reads import ABSENT, read_record, read_row
 from widerow.engine.schema import check_key, row_key, shard_of
-from widerow.engine.select import ReadRule, rule_for
+from widerow.engine.select import ReadRule
 from widerow.engine.sequences import next_value, note_value
 from widerow.engine.static import (
     ColumnNames,
@@ -52,9 +52,11 @@ from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
 from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
+    INT64_MIN,
     ROW_PAGE_BYTES_MAX,
     TABLES_PER_INSTANCE_MAX,
 )
+from widerow.model.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.condition import RowExpectation
 from widerow.model.requests import (
     BatchGet,
@@ -63,10 +65,6 @@ from widerow.model.requests import (
     CreateTable,
     GetRange,
     GetRow,
-    RangePage,
-    RowOutcome,
-    RowRead,
-    RowWritten,
     SplitPoints,
     TableGet,
     UpdateTable,
@@ -116,6 +114,7 @@ class Engine:
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
+        self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
@@ -282,8 +281,19 @@ class Engine:
     # --- reads -------------------------------------------------------------------------------
 
     def _rule(self, table: Table, selection: Selection) -> ReadRule:
-        alive = live_from(table.options, self._clock.now_us() // 1000)
-        return rule_for(table, selection, alive)
+        options = table.options
+        alive = INT64_MIN
+        if options.time_to_live >= 0:
+            alive = live_from(options, self._clock.now_us() // 1000)
+        rule = self._last_rule
+        if (
+            rule is None
+            or rule.selection is not selection
+            or rule.table is not table
+            or rule.live_from != alive
+        ):
+            rule = self._last_rule = ReadRule(table, selection, alive)
+        return rule
 
     def get_row(self, instance: str, request: GetRow) -> RowRead:
         """GetRow (semantics §5)."""
@@ -476,8 +486,14 @@ class Engine:
 
     def _settled(self, table_id: int, shard: bytes, written: RowWritten) -> None:
         """A row is durable: count it for its partition."""
-        reads, writes, _, rows, size = written
-        self._note(table_id, shard[ROW_PREFIX_BYTES:], reads, writes, rows, size)
+        self._note(
+            table_id,
+            shard[ROW_PREFIX_BYTES:],
+            written.read_units,
+            written.write_units,
+            written.rows,
+            written.size,
+        )
 
     def _admit_write(
         self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle
@@ -490,14 +506,14 @@ class Engine:
         )
         if change.condition.row is not RowExpectation.IGNORE or change.condition.columns:
             throttle.read(table, partition_key, units(key_size))
-        throttle.write(table, partition_key, units(key_size + change_bytes(change.cells)))
+        throttle.write(table, partition_key, units(key_size + change.data_size))
 
     def _write_body(
         self, table: Table, change: RowChange, values: tuple[KeyValue, ...], txn: Transaction
     ) -> RowWritten:
         table = self.catalog.current(table)
         now_ms = self._clock.now_us() // 1000
-        check_versions(change.cells, table.options, now_ms)
+        check_versions(change, table.options, now_ms)
         return write_row(txn, RowWrite(table, change, row_key(table, values), values, now_ms))
 
     def _numbered_body(
@@ -568,7 +584,7 @@ def _row_outcome(outcome: Outcome[RowWritten]) -> RowOutcome:
 
 
 def _weight(change: RowChange) -> int:
-    return len(change.key.encoded) + sum([len(cell.body) for cell in change.cells]) + 100
+    return len(change.key.encoded) + change.body_bytes + 100
 
 
 def _check_auto_increment(table: Table, change: RowChange, values: tuple[KeyInput, ...]) -> None:

@@ -6,7 +6,7 @@ founding document demands; so every bound here is a whole second, returned in mi
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INT64_MIN
-from widerow.model.row import CellChange
+from widerow.model.row import RowChange
 from widerow.model.schema import TableOptions
 
 __all__ = ["check_versions", "live_from", "version_window"]
@@ -34,15 +34,15 @@ def version_window(options: TableOptions, now_ms: int) -> tuple[int, int]:
     return (now - reach) * 1000, (now + reach) * 1000
 
 
-def check_versions(cells: tuple[CellChange, ...], options: TableOptions, now_ms: int) -> None:
+def check_versions(change: RowChange, options: TableOptions, now_ms: int) -> None:
     """Refuse cells whose version lies outside the window. Raises `InvalidRequest`."""
-    start = stop = None
-    for cell in cells:
+    if not change.is_dated:
+        return
+    start, stop = version_window(options, now_ms)
+    for cell in change.cells:
         version = cell.version
         if version is None or not cell.body:
             continue
-        if start is None or stop is None:
-            start, stop = version_window(options, now_ms)
         if not start <= version < stop:
             raise InvalidRequest(
                 Rule.VERSION_WINDOW, column=cell.name, version=version, minimum=start, maximum=stop

@@ -17,7 +17,7 @@ from widerow.keys.decode import decode_key
 from widerow.keys.encode import encode_bound, model_order
 from widerow.keys.layout import row_prefix
 from widerow.limits import RANGE_BYTES_MAX, RANGE_ROWS_MAX
-from widerow.model.requests import RangePage
+from widerow.model.answers import RangePage
 from widerow.model.schema import Table
 from widerow.model.selection import Direction, Resume
 from widerow.model.values import KeyInput, KeyValue

@@ -12,7 +12,7 @@ from widerow.engine.select import ReadRule, column_selected, filter_passes, pagi
 from widerow.engine.stored import key_section_of, row_cells
 from widerow.engine.wide import Selected, read_wide
 from widerow.limits import ROW_PAGE_BYTES_MAX
-from widerow.model.requests import RowRead
+from widerow.model.answers import RowRead
 from widerow.model.selection import Resume
 from widerow.model.values import KeyValue
 from widerow.rows.cells import cell_size

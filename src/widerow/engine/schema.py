@@ -19,7 +19,8 @@ def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
     """
     if len(key.columns) != len(table.key_columns):
         raise InvalidRequest(Rule.KEY_SIZE, count=len(key.columns), expected=len(table.key_columns))
-    for column, (name, value) in zip(table.key_columns, key.columns, strict=True):
+    for index, column in enumerate(table.key_columns):
+        name, value = key.columns[index]
         if name != column.name:
             raise InvalidRequest(Rule.KEY_NAME, name=name, expected=column.name)
         if _TYPES.get(type(value)) is not column.type:

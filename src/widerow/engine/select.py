@@ -5,7 +5,9 @@ its time range, its max_versions, then its filter over what is left.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import final
+
+from mypy_extensions import mypyc_attr
 
 from widerow.model.filter import Pagination, passes
 from widerow.model.schema import Table
@@ -19,12 +21,13 @@ __all__ = [
     "filter_passes",
     "live_cells",
     "paginate",
-    "rule_for",
     "select",
 ]
 
 
-class ReadRule(NamedTuple):
+@mypyc_attr(acyclic=True)
+@final
+class ReadRule:
     """A selection against one table at one moment, worked out once for all rows of a request.
 
     `table_versions` and `versions`: how many versions of a column the table keeps and the request
@@ -33,28 +36,27 @@ class ReadRule(NamedTuple):
     it are returned as stored.
     """
 
-    selection: Selection
-    table_versions: int
-    versions: int
-    live_from: int
-    key_names: tuple[str, ...]
-    wants_key: bool
-    copies: bool
-
-
-def rule_for(table: Table, selection: Selection, live_from: int) -> ReadRule:
-    """The rule of one request against one table."""
-    table_versions = table.options.max_versions
-    names = tuple([column.name for column in table.key_columns])
-    return ReadRule(
-        selection,
-        table_versions,
-        min(table_versions, selection.max_versions),
-        live_from,
-        names,
-        not selection.columns.isdisjoint(names),
-        selection.everything,
+    __slots__ = (
+        "copies",
+        "key_names",
+        "live_from",
+        "selection",
+        "table",
+        "table_versions",
+        "versions",
+        "wants_key",
     )
+
+    def __init__(self, table: Table, selection: Selection, live_from: int) -> None:
+        """The rule of `selection` against `table`."""
+        self.table = table
+        self.selection = selection
+        self.live_from = live_from
+        self.table_versions = table.options.max_versions
+        self.versions = min(self.table_versions, selection.max_versions)
+        self.key_names = tuple([column.name for column in table.key_columns])
+        self.wants_key = not selection.columns.isdisjoint(self.key_names)
+        self.copies = selection.everything
 
 
 def column_selected(name: str, selection: Selection) -> bool:

@@ -42,6 +42,9 @@ __all__ = [
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
 _KNOWN_NAMES_MAX: Final = 10_000
+_KNOWN_SHAPES_MAX: Final = 1_000
+_SHAPE_NAMES_MAX: Final = 64  # so that what is remembered stays within a few megabytes
+_BETWEEN: Final = "#"  # no rule takes it for a name
 
 
 class ColumnNames:
@@ -51,12 +54,14 @@ class ColumnNames:
     bytes that does not begin with "#". Names of tables and primary key columns are always strict.
     """
 
-    __slots__ = ("_known", "_lenient")
+    __slots__ = ("_known", "_lenient", "_shapes")
 
     def __init__(self, *, lenient: bool = False) -> None:
         """The strict rule unless `lenient`."""
         self._lenient = lenient
-        self._known: set[str] = set()  # names that passed: most requests repeat them
+        # Names, and the names of whole rows, that passed: most requests repeat them.
+        self._known: set[str] = set()
+        self._shapes: set[tuple[str, ...]] = set()
 
     def check(self, name: str) -> None:
         """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
@@ -66,6 +71,26 @@ class ColumnNames:
             raise InvalidRequest(Rule.COLUMN_NAME, name=name)
         if len(self._known) < _KNOWN_NAMES_MAX:
             self._known.add(name)
+
+    def takes(self, name: str) -> bool:
+        """Whether `name` passed before; False says nothing."""
+        return name in self._known
+
+    def check_row(self, key_names: list[str], cells: tuple[CellChange, ...]) -> None:
+        """The names of a row's cells, none of them one of its key.
+
+        Raises `InvalidRequest` (COLUMN_NAME, COLUMN_SHADOWS_KEY). Names that came together before
+        cost one set lookup.
+        """
+        shape = (*key_names, _BETWEEN, *[cell.name for cell in cells])
+        if shape in self._shapes:
+            return
+        for cell in cells:
+            self.check(cell.name)
+            if cell.name in key_names:
+                raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=cell.name)
+        if len(self._shapes) < _KNOWN_SHAPES_MAX and len(shape) <= _SHAPE_NAMES_MAX:
+            self._shapes.add(shape)
 
 
 def _taken_by_the_service(name: str) -> bool:
@@ -77,16 +102,16 @@ STRICT: Final = ColumnNames()
 
 def check_table_name(name: str) -> None:
     """Raises `InvalidRequest(TABLE_NAME)`."""
-    if _NAME.match(name) is None:
+    if not STRICT.takes(name) and _NAME.match(name) is None:
         raise InvalidRequest(Rule.TABLE_NAME, name=name)
 
 
 def _check_key_length(key: PrimaryKey) -> None:
     for name, value in key.columns:
-        if isinstance(value, (int, KeyMarker)):
-            continue
-        # a character takes at least one byte: most values pass without being encoded
+        # a character takes at most four bytes: most values pass without being encoded
         if isinstance(value, str) and len(value) * 4 <= KEY_VALUE_BYTES_MAX:
+            continue
+        if isinstance(value, (int, KeyMarker)):
             continue
         size = len(value.encode()) if isinstance(value, str) else len(value)
         if size > KEY_VALUE_BYTES_MAX:
@@ -98,7 +123,7 @@ def _check_key_length(key: PrimaryKey) -> None:
 def check_point_key(key: PrimaryKey, *, write: bool) -> None:
     """A key of a single row: no infinities, and the auto-increment marker in writes only."""
     for _, value in key.columns:
-        if isinstance(value, KeyMarker):
+        if not isinstance(value, (str, int, bytes)):
             _refuse_marker(value, write=write)
     _check_key_length(key)
 
@@ -144,7 +169,11 @@ def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
     for name in key_names:
         STRICT.check(name)
     check_point_key(change.key, write=True)
-    _check_cells(change.cells, key_names, names)
+    if len(change.cells) > CELLS_PER_CHANGE_MAX:
+        raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=len(change.cells))
+    names.check_row(key_names, change.cells)
+    if change.is_dated or change.body_bytes > VALUE_BYTES_MAX:
+        _check_values(change.cells)
     if change.modification is Modification.UPDATE:
         _check_increments(change.cells)
     if change.condition.columns is not None:
@@ -153,18 +182,12 @@ def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
     _check_returns(change)
 
 
-def _check_cells(cells: tuple[CellChange, ...], key_names: list[str], names: ColumnNames) -> None:
-    if len(cells) > CELLS_PER_CHANGE_MAX:
-        raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=len(cells))
+def _check_values(cells: tuple[CellChange, ...]) -> None:
     for cell in cells:
-        name = cell.name
-        names.check(name)
-        if name in key_names:
-            raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=name)
         if len(cell.body) > VALUE_BYTES_MAX:
             _check_value_length(cell)
         if cell.version is not None and not 0 <= cell.version <= VERSION_MAX:
-            raise InvalidRequest(Rule.VERSION_RANGE, column=name, version=cell.version)
+            raise InvalidRequest(Rule.VERSION_RANGE, column=cell.name, version=cell.version)
 
 
 def _check_value_length(cell: CellChange) -> None:

@@ -9,24 +9,26 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import NamedTuple, final
 
+from mypy_extensions import mypyc_attr
+
 from widerow.errors import InvalidRequest, Rule, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
 from widerow.limits import (
     COLUMN_BYTES_MAX,
-    INT64_MAX,
     SEGMENT_BYTES_MAX,
     SEGMENT_CELLS_MAX,
     WHOLE_ROW_BYTES_MAX,
     WHOLE_ROW_CELLS_MAX,
 )
-from widerow.model.row import CellChange
-from widerow.rows.cells import Cell, seal_all, split_cells
+from widerow.model.row import RowChange
+from widerow.rows.cells import SEAL_BYTES, Cell, seal_all, split_cells
 from widerow.rows.record import (
     HEADER_BYTES,
     Header,
     RecordKind,
     Summary,
     encode_row,
+    encode_sealed,
     encode_segment,
     encode_wide_root,
     summarize,
@@ -52,6 +54,7 @@ __all__ = [
 ]
 
 
+@mypyc_attr(acyclic=True)
 @final
 class KeySection:
     """The primary key of a stored row: its bytes, the row checksum after it, what it counts."""
@@ -179,7 +182,7 @@ def put_sealed(
     txn: Transaction,
     key: bytes,
     section: KeySection,
-    changes: Sequence[CellChange],
+    change: RowChange,
     version: int,
     latest_server: int,
 ) -> bool:
@@ -187,18 +190,20 @@ def put_sealed(
 
     False, and nothing done, where the row is too large to be stored whole.
     """
-    if len(changes) > WHOLE_ROW_CELLS_MAX:
+    count = len(change.cells)
+    sealed_bytes = change.body_bytes + count * SEAL_BYTES
+    if count > WHOLE_ROW_CELLS_MAX or sealed_bytes > WHOLE_ROW_BYTES_MAX:
         return False
-    wires = seal_all(changes, version)
-    if sum([len(wire) for wire in wires]) > WHOLE_ROW_BYTES_MAX:
-        return False
-    data_size = 0
-    for change in changes:
-        data_size += change.size
-    count = len(wires)
-    oldest = version if count else INT64_MAX
-    summary = Summary(count, 1 if count else 0, data_size, oldest)
-    txn.put(key, _record(section, wires, summary, latest_server))
+    record = encode_sealed(
+        section.encoded,
+        section.crc,
+        section.size,
+        seal_all(change.cells, version),
+        change.data_size,
+        version,
+        latest_server,
+    )
+    txn.put(key, record)
     return True
 
 

@@ -8,7 +8,9 @@ smaller than one it chose for the row before.
 from collections.abc import Callable, Sequence
 from typing import Final, final
 
-from widerow.engine.capacity import change_bytes, units
+from mypy_extensions import mypyc_attr
+
+from widerow.engine.capacity import units
 from widerow.engine.expiry import live_from
 from widerow.engine.select import live_cells
 from widerow.engine.stored import (
@@ -24,9 +26,9 @@ from widerow.engine.stored import (
 from widerow.engine.wide import is_present
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.limits import INT64_MAX, INT64_MIN
+from widerow.model.answers import RowWritten
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import columns_of, passes
-from widerow.model.requests import RowWritten
 from widerow.model.row import (
     CellChange,
     CellOperation,
@@ -35,8 +37,16 @@ from widerow.model.row import (
     RowChange,
 )
 from widerow.model.schema import Table
-from widerow.model.values import KeyValue, Value, value_bytes
-from widerow.rows.cells import Cell, body_value, cell_body, cell_value, encode_key_section, seal
+from widerow.model.values import KeyValue, Value
+from widerow.rows.cells import (
+    Cell,
+    body_value,
+    cell_body,
+    cell_value,
+    encode_key_section,
+    key_section_size,
+    seal,
+)
 from widerow.rows.record import (
     Header,
     RecordKind,
@@ -58,6 +68,7 @@ _UPDATE: Final = Modification.UPDATE
 _NOTHING: Final = ReturnType.NONE
 
 
+@mypyc_attr(acyclic=True)
 @final
 class RowWrite:
     """A row change ready to be made: checked, with its key, against one table at one moment."""
@@ -80,6 +91,7 @@ class RowWrite:
         self.now_ms = now_ms
 
 
+@mypyc_attr(acyclic=True)
 @final
 class _Current:
     """The row as it stands. `header` and `record` None: nothing is stored.
@@ -109,14 +121,11 @@ def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
 
 def _key_section(write: RowWrite) -> KeySection:
     key = write.change.key
-    size = 0
-    for (name, _), value in zip(key.columns, write.values, strict=True):
-        size += len(name.encode()) + value_bytes(value)
-    if key.encoded and _unmarked(write):
-        return KeySection(key.encoded, key.crc, size)
-    names = [name for name, _ in key.columns]
-    encoded, crc = encode_key_section(zip(names, write.values, strict=True))
-    return KeySection(encoded, crc, size)
+    encoded, crc = key.encoded, key.crc
+    if not encoded or not _unmarked(write):
+        names = [name for name, _ in key.columns]
+        encoded, crc = encode_key_section(zip(names, write.values, strict=True))
+    return KeySection(encoded, crc, key_section_size(encoded, write.values))
 
 
 def _unmarked(write: RowWrite) -> bool:
@@ -193,7 +202,10 @@ def _server_version(write: RowWrite, header: Header | None) -> int:
 
 
 def _latest_server(write: RowWrite, header: Header | None, version: int) -> int:
-    chosen = any(c.version is None and c.body for c in write.change.cells)
+    change = write.change
+    chosen = change.body_bytes > 0
+    if chosen and change.is_dated:
+        chosen = any(c.version is None and c.body for c in change.cells)
     former = INT64_MIN if header is None else header.latest_server
     return max(former, version) if chosen else former
 
@@ -204,23 +216,12 @@ def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySecti
     latest = _latest_server(write, header, version)
     if header is not None and header.kind == RecordKind.WIDE:
         remove_row(txn, write.key, header)
-    changes = write.change.cells
-    if not _is_plain(changes) or not put_sealed(txn, write.key, section, changes, version, latest):
+    change = write.change
+    # Clients send most rows in stored order and without versions: nothing has to be sorted.
+    plain = change.is_ordered and not change.is_dated
+    if not plain or not put_sealed(txn, write.key, section, change, version, latest):
         put_row(txn, write.key, section, _put_cells(write, version), latest)
     return []
-
-
-def _is_plain(changes: Sequence[CellChange]) -> bool:
-    """Whether cells stand in stored order as they came: names ascend, the server chooses versions.
-
-    Clients send most rows like this; nothing about them has to be sorted or looked up.
-    """
-    former = ""
-    for change in changes:
-        if change.version is not None or change.name <= former:
-            return False
-        former = change.name
-    return True
 
 
 def _put_cells(write: RowWrite, version: int) -> list[Cell]:
@@ -409,7 +410,7 @@ def _answer(
     change = write.change
     conditional = change.condition.row is not _IGNORE or change.condition.columns
     reads = units(section.size) if conditional else 0
-    writes = units(section.size + change_bytes(change.cells))
+    writes = units(section.size + change.data_size)
     if change.returns.type is _NOTHING:
         return RowWritten(reads, writes, b"", rows, size)
     wanted = frozenset(change.returns.columns)

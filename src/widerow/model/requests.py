@@ -1,15 +1,14 @@
-"""What clients ask for, one frozen value for each operation, and what they are answered.
+"""What clients ask for, one frozen value for each operation.
 
 A wire dialect decodes bytes to a request and encodes the answer; the engine stands between them.
 Requests carry what was sent: checking it is the engine's work (`engine/static.py` before a table
-is looked up, `engine/schema.py` after). Rows in answers are already in the stored form that goes
-to the wire (`docs/formats/rows.md`); empty bytes mean "no row". (semantics §2, §4, §5)
+is looked up, `engine/schema.py` after). What row operations are answered is in `answers.py`.
+(semantics §2, §4, §5)
 """
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from widerow.errors import WiderowError
 from widerow.model.row import PrimaryKey, RowChange
 from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table
 from widerow.model.selection import Resume, RowRange, Selection
@@ -23,10 +22,6 @@ __all__ = [
     "GetRange",
     "GetRow",
     "OptionsChange",
-    "RangePage",
-    "RowOutcome",
-    "RowRead",
-    "RowWritten",
     "SplitPoints",
     "StreamChange",
     "TableGet",
@@ -154,48 +149,3 @@ class SplitPoints(NamedTuple):
     def read_units(self) -> int:
         """One for each part (semantics §9)."""
         return len(self.points) + 1
-
-
-class RowRead(NamedTuple):
-    """A row read: its bytes (empty when absent or nothing was selected), capacity units.
-
-    `resume`: the row is wide and goes on there.
-    """
-
-    row: bytes
-    read_units: int
-    resume: Resume | None = None
-
-
-class RowWritten(NamedTuple):
-    """A row written: capacity units, and the row if the request asked for content.
-
-    `rows` and `size`: by how much the table grew, in rows and in stored bytes.
-    """
-
-    read_units: int
-    write_units: int
-    row: bytes = b""
-    rows: int = 0
-    size: int = 0
-
-
-class RowOutcome(NamedTuple):
-    """One row of a batch: its result, or the error that concerns it alone."""
-
-    read: RowRead | None = None
-    written: RowWritten | None = None
-    error: WiderowError | None = None
-
-
-class RangePage(NamedTuple):
-    """One page of a range: rows back to back, where to go on (None: exhausted), capacity units.
-
-    `next_key`: a primary key section (01 and cells) and the row checksum after it. `resume`: the
-    last row is wide and goes on there; `next_key` is then its own.
-    """
-
-    rows: bytes
-    next_key: tuple[bytes, int] | None
-    read_units: int
-    resume: Resume | None = None

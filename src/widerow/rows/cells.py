@@ -10,15 +10,18 @@ taken apart and put together again on its way to the disk.
 """
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final, final
+
+from mypy_extensions import mypyc_attr
 
 from widerow.errors import StoreDamaged
 from widerow.model.row import CellChange
-from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value
+from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyValue, Value
 from widerow.rows.checksum import crc8, crc8_byte, shift_table
 
 __all__ = [
+    "SEAL_BYTES",
     "TAG_CELL",
     "TAG_CELL_CHECKSUM",
     "TAG_CELL_NAME",
@@ -40,6 +43,7 @@ __all__ = [
     "decode_variant",
     "encode_key_section",
     "encode_variant",
+    "key_section_size",
     "seal",
     "seal_all",
     "split_cells",
@@ -64,9 +68,12 @@ _INT64: Final = struct.Struct("<q")
 _DOUBLE: Final = struct.Struct("<d")
 _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
-_SEAL_BYTES: Final = 11  # 07, eight bytes of version, 0A, checksum
-_FIXED_BYTES: Final = 12 + _SEAL_BYTES  # tags, two lengths, type byte, seal
+SEAL_BYTES: Final = 11
+"""What a version and a checksum add to a body: 07, eight bytes, 0A, one."""
+_FIXED_BYTES: Final = 12 + SEAL_BYTES  # tags, two lengths, type byte, seal
 _SIZED_BYTES: Final = _FIXED_BYTES + 4  # and the length of the text or binary
+_KEY_FIXED_BYTES: Final = 14  # of a key's cell: tags, two lengths, type byte, checksum
+_KEY_SIZED_BYTES: Final = _KEY_FIXED_BYTES + 4
 _BOOLEAN: Final = ColumnType.BOOLEAN.value  # types above it carry their length
 _BYTES: Final = tuple(bytes((byte,)) for byte in range(256))
 _MARKERS: Final = {
@@ -76,6 +83,7 @@ _MARKERS: Final = {
 }
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Cell:
     """A stored cell. `wire` is all of it, from its tag to its checksum."""
@@ -139,7 +147,7 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
     return b"%b\x07%b\x0a%c" % (body, stamp, crc8(stamp, crc))
 
 
-def seal_all(changes: Sequence[CellChange], version: int) -> list[bytes]:
+def seal_all(changes: tuple[CellChange, ...], version: int) -> list[bytes]:
     """`seal` for the bodies of many changes and one version, at two thirds of the cost a cell."""
     stamp = _INT64.pack(version)
     suffix, stamp_crc, shifted = b"\x07" + stamp + b"\x0a", crc8(stamp), shift_table(8)
@@ -157,7 +165,7 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
         while position < stop:
             name_end = position + 6 + uint32(data, position + 2)[0]
             value_end = name_end + 5 + uint32(data, name_end + 1)[0]
-            end = value_end + _SEAL_BYTES
+            end = value_end + SEAL_BYTES
             if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > stop:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
             name = data[position + 6 : name_end].decode()
@@ -172,7 +180,7 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
 def cell_value(cell: Cell) -> Value:
     """The value of a stored cell. Raises `StoreDamaged`. Linear in the value."""
     try:
-        return body_value(cell.wire, len(cell.wire) - _SEAL_BYTES)
+        return body_value(cell.wire, len(cell.wire) - SEAL_BYTES)
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"the stored value of column {cell.name!r} is malformed") from error
 
@@ -241,3 +249,11 @@ def encode_key_section(columns: Iterable[tuple[str, KeyInput]]) -> tuple[bytes, 
         parts.append(b"%b\x0a%c" % (body, crc))
         row_crc = crc8_byte(crc, row_crc)
     return b"".join(parts), row_crc
+
+
+def key_section_size(section: bytes, values: tuple[KeyValue, ...]) -> int:
+    """What a primary key section of these values counts: names and values (semantics §9)."""
+    size = len(section) - 1
+    for value in values:
+        size -= _KEY_FIXED_BYTES if isinstance(value, int) else _KEY_SIZED_BYTES
+    return size

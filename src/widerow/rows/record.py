@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, final
 
+from mypy_extensions import mypyc_attr
+
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
 from widerow.rows.cells import Cell, cell_size
@@ -27,6 +29,7 @@ __all__ = [
     "RecordKind",
     "Summary",
     "encode_row",
+    "encode_sealed",
     "encode_segment",
     "encode_wide_root",
     "header_of",
@@ -39,6 +42,7 @@ __all__ = [
 _HEADER: Final = struct.Struct(">BBHHHIIQqq")
 HEADER_BYTES: Final = _HEADER.size
 _fields_of: Final = _HEADER.unpack_from
+_pack: Final = _HEADER.pack
 
 HEADER_FIELDS: Final = (
     "kind",
@@ -65,6 +69,7 @@ class RecordKind:
 _KINDS: Final = frozenset((RecordKind.ROW, RecordKind.WIDE, RecordKind.SEGMENT))
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Header:
     """The decoded header. Sizes in bytes as capacity units count them, versions in milliseconds.
@@ -205,6 +210,32 @@ def encode_row(
     """The record of a whole row: its cells' bytes in stored order, and what they come to."""
     header = _HEADER.pack(
         RecordKind.ROW, 0, len(key_section), key_size, key_crc, *summary, latest_server
+    )
+    return header + join_row(key_section, key_crc, wires)
+
+
+def encode_sealed(
+    key_section: bytes,
+    key_crc: int,
+    key_size: int,
+    wires: list[bytes],
+    data_size: int,
+    version: int,
+    latest_server: int,
+) -> bytes:
+    """`encode_row` of cells of different columns that all have `version`."""
+    count = len(wires)
+    header = _pack(
+        RecordKind.ROW,
+        0,
+        len(key_section),
+        key_size,
+        key_crc,
+        count,
+        1 if count else 0,
+        data_size,
+        version if count else INT64_MAX,
+        latest_server,
     )
     return header + join_row(key_section, key_crc, wires)
 

@@ -18,7 +18,9 @@ from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, final
+
+from mypy_extensions import mypyc_attr
 
 from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy, authorize
@@ -91,27 +93,44 @@ class RequestIds:
         return f"{self._prefix}{self._count:012x}"
 
 
-class _Route(NamedTuple):
-    operation: Operation
-    permission: Permission
-    path: str  # what is signed: the endpoint's prefix is not
+@mypyc_attr(acyclic=True)
+@final
+class _Route:
+    """An operation, who may ask for it, and the path that is signed, without a prefix."""
+
+    __slots__ = ("operation", "path", "permission")
+
+    def __init__(self, operation: Operation, permission: Permission, path: str) -> None:
+        self.operation = operation
+        self.permission = permission
+        self.path = path
 
 
-class _Call(NamedTuple):
-    """What an answer needs to know of its request."""
+@mypyc_attr(acyclic=True)
+@final
+class _Call:
+    """What an answer needs to know of its request; `opened` once that is known."""
 
-    action: str
-    path: str
-    request_id: str
-    received_ns: int
-    opened: Opened | None
+    __slots__ = ("action", "opened", "path", "received_ns", "request_id")
+
+    def __init__(self, action: str, path: str, request_id: str, received_ns: int) -> None:
+        self.action = action
+        self.path = path
+        self.request_id = request_id
+        self.received_ns = received_ns
+        self.opened: Opened | None = None
 
 
-class _Answer(NamedTuple):
+@mypyc_attr(acyclic=True)
+@final
+class _Answer:
     """A response, and the capacity units that it says were consumed."""
 
-    response: Response
-    consumed: tuple[int, int] | None
+    __slots__ = ("consumed", "response")
+
+    def __init__(self, response: Response, consumed: tuple[int, int] | None) -> None:
+        self.response = response
+        self.consumed = consumed
 
 
 class Dispatcher:
@@ -172,7 +191,7 @@ class Dispatcher:
         if request.method in (b"GET", b"HEAD") and not known:
             words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
             return self._counted(request, _NO_ACTION, text(404, words))
-        call = _Call(_NO_ACTION, "/" + action, self._ids.next(), request.received_ns, None)
+        call = _Call(_NO_ACTION, "/" + action, self._ids.next(), request.received_ns)
         try:
             if request.method != b"POST":
                 raise InvalidRequest(Rule.HTTP_METHOD)
@@ -184,14 +203,14 @@ class Dispatcher:
     def refuse(self, error: WiderowError) -> Response:
         """The answer to something that never became a request."""
         now_ns = self._clock.monotonic_ns()
-        return self._failed(_Call(_NO_ACTION, "/", self._ids.next(), now_ns, None), error)
+        return self._failed(_Call(_NO_ACTION, "/", self._ids.next(), now_ns), error)
 
     def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
         action = route.operation.name
-        call = _Call(action, route.path, self._ids.next(), request.received_ns, None)
+        call = _Call(action, route.path, self._ids.next(), request.received_ns)
         try:
             opened = self._open(route.path, request)
-            call = _Call(action, route.path, call.request_id, call.received_ns, opened)
+            call.opened = opened
             authorize(opened.key, route.permission)
             if self._threads is not None and self._is_lengthy(route.operation, opened):
                 self._run_on_thread(route.operation, opened, call, reply)
@@ -313,7 +332,7 @@ class Dispatcher:
         )
 
     def _counted(self, request: Request, action: str, response: Response) -> Response:
-        call = _Call(action, "", "", request.received_ns, None)
+        call = _Call(action, "", "", request.received_ns)
         self._note(call, response.status, "OK" if response.status == 200 else "-")
         return response
 

@@ -2,12 +2,16 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Final, final
+
+from mypy_extensions import mypyc_attr
 
 __all__ = ["Reply", "Request", "Response", "render"]
 
 
-class Request(NamedTuple):
+@mypyc_attr(acyclic=True)
+@final
+class Request:
     """One whole HTTP request.
 
     `headers` holds what the server acts on, names lowered (`http.py` says which); `repeated` names
@@ -15,24 +19,51 @@ class Request(NamedTuple):
     which its last byte was read.
     """
 
-    method: bytes
-    target: bytes
-    headers: dict[str, str]
-    body: bytes
-    repeated: str = ""
-    keep_alive: bool = True
-    received_ns: int = 0
+    __slots__ = (
+        "body",
+        "headers",
+        "keep_alive",
+        "method",
+        "received_ns",
+        "repeated",
+        "target",
+    )
+
+    def __init__(
+        self,
+        method: bytes,
+        target: bytes,
+        headers: dict[str, str],
+        body: bytes,
+        repeated: str = "",
+        keep_alive: bool = True,  # noqa: FBT001, FBT002  # in the order of the head's lines
+        received_ns: int = 0,
+    ) -> None:
+        """A request of these parts."""
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.body = body
+        self.repeated = repeated
+        self.keep_alive = keep_alive
+        self.received_ns = received_ns
 
 
-class Response(NamedTuple):
+@mypyc_attr(acyclic=True)
+@final
+class Response:
     """An answer: status, complete header lines (`name: value` CR LF …) and body.
 
     The listener adds content-length, date and connection.
     """
 
-    status: int
-    head: bytes
-    body: bytes
+    __slots__ = ("body", "head", "status")
+
+    def __init__(self, status: int, head: bytes, body: bytes) -> None:
+        """An answer of these parts."""
+        self.status = status
+        self.head = head
+        self.body = body
 
 
 Reply = Callable[[Response], None]

@@ -222,15 +222,13 @@ class PendingTransaction:
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key` as this body left it, or None."""
-        if not key.startswith(self._shards):
-            raise self._refusal(key)
+        self._check(key)
         return self._reader.get(key)
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order, None where absent."""
         for key in keys:
-            if not key.startswith(self._shards):
-                raise self._refusal(key)
+            self._check(key)
         return self._reader.get_many(keys)
 
     def scan(
@@ -242,14 +240,12 @@ class PendingTransaction:
 
     def put(self, key: bytes, value: bytes) -> None:
         """Set `key` to `value`."""
-        if not key.startswith(self._shards):
-            raise self._refusal(key)
+        self._check(key)
         self.written.entries[key] = value
 
     def delete(self, key: bytes) -> None:
         """Remove `key`; absent keys are fine."""
-        if not key.startswith(self._shards):
-            raise self._refusal(key)
+        self._check(key)
         self.written.entries[key] = None
 
     def delete_range(self, start: bytes, stop: bytes) -> None:
@@ -260,6 +256,13 @@ class PendingTransaction:
     def finish(self) -> None:
         """End the transaction: every later call raises `ValueError`."""
         self._shards = ()
+
+    def _check(self, key: bytes) -> None:
+        """Raise `ValueError` unless one shard holds the key."""
+        for shard in self._shards:
+            if key.startswith(shard):
+                return
+        raise self._refusal(key)
 
     def _check_range(self, start: bytes, stop: bytes) -> None:
         """Raise `ValueError` unless one shard holds every key from `start` up to `stop`."""

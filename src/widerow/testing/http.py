@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical_response
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "Answer",
@@ -62,7 +63,7 @@ class Answer(NamedTuple):
     def error(self) -> tuple[int, str, str]:
         """Status, code and message. Raises `DecodeError` if the body is no Error (wire §1.6)."""
         told = Error.FromString(self.body)
-        return self.status, told.code, told.message
+        return self.status, text(told.code), text(told.message)
 
 
 @dataclass(frozen=True, slots=True)

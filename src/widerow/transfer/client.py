@@ -22,6 +22,7 @@ from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical
 from widerow.errors import WiderowError
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "FIRST_PATIENCE_SECONDS",
@@ -223,7 +224,7 @@ def _refusal(status: int, headers: Mapping[str, str], data: bytes) -> Exception:
         if status >= http.client.INTERNAL_SERVER_ERROR:
             return http.client.HTTPException(f"HTTP status {status}")  # a proxy; it may pass
         return TransferFailed(f"HTTP status {status}; does the endpoint speak Tablestore?")
-    return Refused(told.code, told.message, headers.get("x-widerow-hint", ""))
+    return Refused(text(told.code), text(told.message), headers.get("x-widerow-hint", ""))
 
 
 def _digest(body: bytes) -> str:

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 from widerow.transfer.client import PASSING, Client, Refused
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = ["ANY", "DELETE", "PUT", "UPDATE", "Change", "send"]
 
@@ -91,6 +92,6 @@ def _ask(client: Client, table: str, changes: Sequence[Change]) -> list[Refused 
     )
     answer = client.call("BatchWriteRow", request, m.BatchWriteRowResponse)
     return [
-        None if each.is_ok else Refused(each.error.code, each.error.message)
+        None if each.is_ok else Refused(text(each.error.code), text(each.error.message))
         for each in answer.tables[0].rows
     ]

@@ -8,6 +8,7 @@ from widerow.model.values import KeyMarker, KeyType, KeyValue
 from widerow.transfer.client import Client, Refused
 from widerow.transfer.rows import Row, decode_rows, encode_key
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = ["KeyColumn", "TableFacts", "create_table", "describe", "read_rows", "scan"]
 
@@ -51,12 +52,12 @@ def describe(client: Client, name: str) -> TableFacts | None:
             return None
         raise
     meta, options = found.table_meta, found.table_options
-    automatic = [each.name for each in meta.primary_key if each.option == 1]
+    automatic = [text(each.name) for each in meta.primary_key if each.option == 1]
     return TableFacts(
         name,
-        tuple(KeyColumn(each.name, _KEY_TYPES[each.type]) for each in meta.primary_key),
+        tuple(KeyColumn(text(each.name), _KEY_TYPES[each.type]) for each in meta.primary_key),
         automatic[0] if automatic else None,
-        {each.name: _DEFINED_TYPES[each.type] for each in meta.defined_column},
+        {text(each.name): _DEFINED_TYPES[each.type] for each in meta.defined_column},
         options.max_versions,
         options.deviation_cell_version_in_sec,
         found.creation_time,

@@ -87,6 +87,11 @@ conditions = st.one_of(
 )
 
 
+def _put(key: tuple[str, int], cells: tuple[CellChange, ...], condition: Condition) -> RowChange:
+    made = put("t", dict(zip("kn", key, strict=True)), {}, condition)
+    return RowChange("t", made.modification, made.key, cells, condition)
+
+
 class EngineAgainstModel(RuleBasedStateMachine):
     """One table, changed at random; after every step all reads agree and the store is sound."""
 
@@ -132,8 +137,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
     def put_row(
         self, key: tuple[str, int], cells: tuple[CellChange, ...], condition: Condition
     ) -> None:
-        change = put("t", dict(zip("kn", key, strict=True)), {}, condition)
-        self._change(key, change._replace(cells=cells))
+        self._change(key, _put(key, cells, condition))
 
     @rule(key=keys, cells=updates, condition=conditions)
     def update_row(
@@ -161,10 +165,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
             )
             for key, cells in rows
         ]
-        changes = [
-            put("t", dict(zip("kn", key, strict=True)), {})._replace(cells=cells)
-            for key, cells in rows
-        ]
+        changes = [_put(key, cells, UNCONDITIONAL) for key, cells in rows]
         request = BatchWrite((TableWrite("t", tuple(changes)),), atomic)
         (outcomes,) = self.engine.run(self.engine.batch_write_row("i", request))
         one_scope = len({key[0] for key, _ in rows}) == 1

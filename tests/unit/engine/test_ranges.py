@@ -6,8 +6,14 @@ from hypothesis import strategies as st
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
+from widerow.model.answers import RangePage
 from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchWrite, GetRange, RangePage, TableWrite
+from widerow.model.requests import (
+    BatchWrite,
+    GetRange,
+    TableWrite,
+)
+from widerow.model.row import PrimaryKey
 from widerow.model.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.opener import open_store
@@ -37,7 +43,7 @@ def pages(engine: Engine, request: GetRange) -> list[RangePage]:
             return found
         encoded, crc = page.next_key
         row = decode_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
-        start = request.range.start._replace(columns=tuple(row.items()), encoded=b"")  # type: ignore[arg-type]  # key columns hold key values
+        start = PrimaryKey(tuple(row.items()))  # type: ignore[arg-type]  # key columns hold key values
         request = request._replace(range=request.range._replace(start=start))
 
 

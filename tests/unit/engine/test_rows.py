@@ -325,12 +325,14 @@ def test_capacity_units(engine: Engine) -> None:
     # semantics §9: a row of 2 x 4096 bytes costs (0, 3), with an expectation (1, 3)
     columns: dict[str, Value] = {"x": "v" * 4096, "y": "v" * 4096}
     written = engine.run(engine.write_row("i", put("t", {"k": "a"}, columns)))
-    assert written[:2] == (0, 3)
+    assert (written.read_units, written.write_units) == (0, 3)
     exists = Condition(RowExpectation.EXPECT_EXIST)
     written = engine.run(engine.write_row("i", put("t", {"k": "a"}, columns, exists)))
-    assert written[:2] == (1, 3)
+    assert (written.read_units, written.write_units) == (1, 3)
     assert engine.get_row("i", get("t", {"k": "a"})).read_units == 3
     assert engine.get_row("i", get("t", {"k": "absent"})).read_units == 1
-    assert engine.run(engine.write_row("i", delete("t", {"k": "a"}, exists)))[:2] == (1, 1)
+    written = engine.run(engine.write_row("i", delete("t", {"k": "a"}, exists)))
+    assert (written.read_units, written.write_units) == (1, 1)
     deletion = [delete_all("x")]
-    assert engine.run(engine.write_row("i", update("t", {"k": "a"}, deletion)))[:2] == (0, 1)
+    written = engine.run(engine.write_row("i", update("t", {"k": "a"}, deletion)))
+    assert (written.read_units, written.write_units) == (0, 1)

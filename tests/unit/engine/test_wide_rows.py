@@ -10,14 +10,18 @@ from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.reads import read_row
 from widerow.engine.schema import row_key
-from widerow.engine.select import rule_for
+from widerow.engine.select import ReadRule
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import INT64_MIN, SEGMENT_CELLS_MAX, WHOLE_ROW_BYTES_MAX, WHOLE_ROW_CELLS_MAX
+from widerow.model.answers import RowRead
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import BatchGet, RowRead, TableGet
+from widerow.model.requests import (
+    BatchGet,
+    TableGet,
+)
 from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
@@ -138,7 +142,7 @@ def test_reading_one_column_touches_one_segment(engine: Engine, store: Store) ->
     table = engine.describe_table("i", "t")
     key = row_key(table, ("wide",))
     reader = CountingReader(store.snapshot())
-    rule = rule_for(table, Selection(frozenset({"c02500"}), max_versions=1), INT64_MIN)
+    rule = ReadRule(table, Selection(frozenset({"c02500"}), max_versions=1), INT64_MIN)
     row = decode_row(read_row(reader, key, ("wide",), rule).row)
     assert plain(row) == {"c02500": 2500}
     segments = {found for found in reader.read if found != key}
@@ -264,7 +268,7 @@ def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:
             break
         encoded, crc = page.next_key
         row = decode_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
-        start = request.range.start._replace(columns=tuple(row.items()))  # type: ignore[arg-type]  # key columns hold key values
+        start = primary_key(row)  # type: ignore[arg-type]  # key columns hold key values
         request = request._replace(range=request.range._replace(start=start), resume=page.resume)
     assert found == [("a", 1), ("m", 8), ("m", 2), ("z", 1)]
     assert pages == 4

@@ -71,7 +71,7 @@ def test_sealed_bodies_are_cells_of_the_grammar(name: str, value: Value, version
 
 @given(st.lists(st.tuples(names, values), max_size=6), versions)
 def test_sealing_many_is_sealing_each(items: list[tuple[str, Value]], version: int) -> None:
-    changes = [change for name, value in items for change in put_cells({name: value})]
+    changes = tuple(change for name, value in items for change in put_cells({name: value}))
     assert seal_all(changes, version) == [seal(each.body, each.crc, version) for each in changes]
 
 

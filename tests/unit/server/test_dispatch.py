@@ -189,7 +189,9 @@ def test_unknown_pages_are_not_found(desk: Desk, target: str) -> None:
 
 
 def test_a_repeated_signed_header_is_refused(desk: Desk) -> None:
-    answer = desk.ask(signed("ListTable")._replace(repeated="x-ots-date"))
+    request = signed("ListTable")
+    request.repeated = "x-ots-date"
+    answer = desk.ask(request)
     assert answer.status == 400
     assert "x-ots-date" in answer.headers["x-widerow-hint"]
 

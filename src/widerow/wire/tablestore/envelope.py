@@ -24,7 +24,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import md5
-from typing import Final, NamedTuple
+from typing import Final, final
+
+from mypy_extensions import mypyc_attr
 
 from widerow.auth.keyring import AccessKey, Keyring
 from widerow.auth.policy import InstancePolicy
@@ -34,7 +36,6 @@ from widerow.auth.signing import (
     SIGNATURE_V2,
     SIGNATURE_V4,
     Mac,
-    canonical_response,
 )
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX
@@ -51,18 +52,35 @@ _COMPRESS_TYPE: Final = "x-ots-request-compress-type"
 _COMPRESS_SIZE: Final = "x-ots-request-compress-size"
 _MANDATORY: Final = (_DATE, _API_VERSION, _ACCESS_KEY_ID, _INSTANCE, _CONTENT_MD5)
 
+_HEAD: Final = (
+    b"x-ots-contentmd5: %b\r\n"
+    b"x-ots-contenttype: protocol buffer\r\n"
+    b"x-ots-date: %b\r\n"
+    b"x-ots-requestid: %b\r\n"
+)
+_SIGNED_HEAD: Final = _HEAD + b"Authorization: OTS %b:%b\r\n"
+_SIGNED: Final = (
+    b"x-ots-contentmd5:%b\nx-ots-contenttype:protocol buffer\nx-ots-date:%b\nx-ots-requestid:%b\n%b"
+)
+
 _SECOND_CHARS: Final = 19  # of YYYY-MM-DDTHH:MM:SS
 _SHOWN_CHARS_MAX: Final = 64  # of a header value, in the error about it
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Opened(NamedTuple):
+@mypyc_attr(acyclic=True)
+@final
+class Opened:
     """A request that is what it says. `body` is inflated, `reply` signs the answer."""
 
-    key: AccessKey
-    instance: str
-    body: bytes
-    reply: Mac
+    __slots__ = ("body", "instance", "key", "reply")
+
+    def __init__(self, key: AccessKey, instance: str, body: bytes, reply: Mac) -> None:
+        """A request of these parts, all of them checked."""
+        self.key = key
+        self.instance = instance
+        self.body = body
+        self.reply = reply
 
 
 def open_request(
@@ -116,25 +134,12 @@ def response_headers(
     `body` is what is sent. No other header of the answer may begin with `x-ots-`: it would not be
     signed. Cost: about 4 µs, then what MD5 takes.
     """
-    seconds, microseconds = divmod(now_us, 1_000_000)
-    digest = _digest(body).decode()
-    date = f"{_second_text(seconds)}.{microseconds:06d}Z"
-    lines = (
-        f"x-ots-contentmd5: {digest}\r\n"
-        "x-ots-contenttype: protocol buffer\r\n"
-        f"x-ots-date: {date}\r\n"
-        f"x-ots-requestid: {request_id}\r\n"
-    ).encode()
+    digest, date, number = _digest(body), _date_text(now_us), request_id.encode()
     if opened is None:
-        return lines
-    signed = (
-        (_CONTENT_MD5, digest),
-        ("x-ots-contenttype", "protocol buffer"),
-        (_DATE, date),
-        ("x-ots-requestid", request_id),
-    )
-    signature = opened.reply.sign(canonical_response(path, signed))
-    return b"%bAuthorization: OTS %b:%b\r\n" % (lines, opened.key.id.encode(), signature)
+        return _HEAD % (digest, date, number)
+    # The canonical string (wire §1.5): the same four, sorted as they stand, then the path.
+    signature = opened.reply.sign(_SIGNED % (digest, date, number, path.encode()))
+    return _SIGNED_HEAD % (digest, date, number, opened.key.id.encode(), signature)
 
 
 def _require_headers(headers: Mapping[str, str]) -> None:
@@ -171,9 +176,14 @@ def _epoch_seconds(text: str) -> int | None:
     return (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
 
+def _date_text(now_us: int) -> bytes:
+    seconds = now_us // 1_000_000
+    return b"%b.%06dZ" % (_second_text(seconds), now_us - seconds * 1_000_000)
+
+
 @lru_cache(maxsize=4)
-def _second_text(seconds: int) -> str:
-    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:_SECOND_CHARS]
+def _second_text(seconds: int) -> bytes:
+    return (_EPOCH + timedelta(seconds=seconds)).isoformat()[:_SECOND_CHARS].encode()
 
 
 @lru_cache(maxsize=4)

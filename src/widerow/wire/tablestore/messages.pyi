@@ -21,7 +21,7 @@ class Filter(Message):
 
 class SingleColumnValueFilter(Message):
     comparator: int
-    column_name: str
+    column_name: str | bytes
     column_value: bytes
     filter_if_missing: bool
     latest_version_only: bool
@@ -39,7 +39,7 @@ class SingleColumnValueFilter(Message):
     ) -> None: ...
 
 class ValueTransferRule(Message):
-    regex: str
+    regex: str | bytes
     cast_type: int
     def __init__(
         self,
@@ -70,8 +70,8 @@ class ColumnPaginationFilter(Message):
     ) -> None: ...
 
 class Error(Message):
-    code: str
-    message: str
+    code: str | bytes
+    message: str | bytes
     def __init__(
         self,
         *,
@@ -121,7 +121,7 @@ class ReservedThroughputDetails(Message):
     ) -> None: ...
 
 class PrimaryKeySchema(Message):
-    name: str
+    name: str | bytes
     type: int
     option: int
     def __init__(
@@ -133,7 +133,7 @@ class PrimaryKeySchema(Message):
     ) -> None: ...
 
 class DefinedColumnSchema(Message):
-    name: str
+    name: str | bytes
     type: int
     def __init__(
         self,
@@ -143,7 +143,7 @@ class DefinedColumnSchema(Message):
     ) -> None: ...
 
 class IndexMeta(Message):
-    name: str
+    name: str | bytes
     @property
     def primary_key(self) -> RepeatedScalarFieldContainer[str]: ...
     @property
@@ -163,14 +163,14 @@ class IndexMeta(Message):
     ) -> None: ...
 
 class TableMeta(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def primary_key(self) -> RepeatedCompositeFieldContainer[PrimaryKeySchema]: ...
     @property
     def defined_column(self) -> RepeatedCompositeFieldContainer[DefinedColumnSchema]: ...
     @property
     def index_meta(self) -> RepeatedCompositeFieldContainer[IndexMeta]: ...
-    table_id: str
+    table_id: str | bytes
     def __init__(
         self,
         *,
@@ -226,7 +226,7 @@ class StreamSpecification(Message):
 
 class StreamDetails(Message):
     enable_stream: bool
-    stream_id: str
+    stream_id: str | bytes
     expiration_time: int
     last_enable_time: int
     @property
@@ -314,7 +314,7 @@ class ListTableResponse(Message):
     ) -> None: ...
 
 class DescribeTableRequest(Message):
-    table_name: str
+    table_name: str | bytes
     def __init__(
         self,
         *,
@@ -353,7 +353,7 @@ class DescribeTableResponse(Message):
     ) -> None: ...
 
 class ComputeSplitPointsBySizeRequest(Message):
-    table_name: str
+    table_name: str | bytes
     split_size: int
     split_size_unit_in_byte: int
     split_point_limit: int
@@ -368,7 +368,7 @@ class ComputeSplitPointsBySizeRequest(Message):
 
 class ComputeSplitPointsBySizeResponse(Message):
     class SplitLocation(Message):
-        location: str
+        location: str | bytes
         repeat: int
         def __init__(
             self,
@@ -395,7 +395,7 @@ class ComputeSplitPointsBySizeResponse(Message):
     ) -> None: ...
 
 class UpdateTableRequest(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def reserved_throughput(self) -> ReservedThroughput: ...
     @property
@@ -427,7 +427,7 @@ class UpdateTableResponse(Message):
     ) -> None: ...
 
 class DeleteTableRequest(Message):
-    table_name: str
+    table_name: str | bytes
     def __init__(
         self,
         *,
@@ -438,7 +438,7 @@ class DeleteTableResponse(Message):
     def __init__(self) -> None: ...
 
 class AddDefinedColumnRequest(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def columns(self) -> RepeatedCompositeFieldContainer[DefinedColumnSchema]: ...
     def __init__(
@@ -452,7 +452,7 @@ class AddDefinedColumnResponse(Message):
     def __init__(self) -> None: ...
 
 class DeleteDefinedColumnRequest(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def columns(self) -> RepeatedScalarFieldContainer[str]: ...
     def __init__(
@@ -487,13 +487,13 @@ class ReturnContent(Message):
     ) -> None: ...
 
 class PutRowRequest(Message):
-    table_name: str
+    table_name: str | bytes
     row: bytes
     @property
     def condition(self) -> Condition: ...
     @property
     def return_content(self) -> ReturnContent: ...
-    transaction_id: str
+    transaction_id: str | bytes
     def __init__(
         self,
         *,
@@ -516,13 +516,13 @@ class PutRowResponse(Message):
     ) -> None: ...
 
 class UpdateRowRequest(Message):
-    table_name: str
+    table_name: str | bytes
     row_change: bytes
     @property
     def condition(self) -> Condition: ...
     @property
     def return_content(self) -> ReturnContent: ...
-    transaction_id: str
+    transaction_id: str | bytes
     def __init__(
         self,
         *,
@@ -545,13 +545,13 @@ class UpdateRowResponse(Message):
     ) -> None: ...
 
 class DeleteRowRequest(Message):
-    table_name: str
+    table_name: str | bytes
     primary_key: bytes
     @property
     def condition(self) -> Condition: ...
     @property
     def return_content(self) -> ReturnContent: ...
-    transaction_id: str
+    transaction_id: str | bytes
     def __init__(
         self,
         *,
@@ -590,7 +590,7 @@ class RowInBatchWriteRowRequest(Message):
     ) -> None: ...
 
 class TableInBatchWriteRowRequest(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def rows(self) -> RepeatedCompositeFieldContainer[RowInBatchWriteRowRequest]: ...
     def __init__(
@@ -603,7 +603,7 @@ class TableInBatchWriteRowRequest(Message):
 class BatchWriteRowRequest(Message):
     @property
     def tables(self) -> RepeatedCompositeFieldContainer[TableInBatchWriteRowRequest]: ...
-    transaction_id: str
+    transaction_id: str | bytes
     is_atomic: bool
     def __init__(
         self,
@@ -630,7 +630,7 @@ class RowInBatchWriteRowResponse(Message):
     ) -> None: ...
 
 class TableInBatchWriteRowResponse(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def rows(self) -> RepeatedCompositeFieldContainer[RowInBatchWriteRowResponse]: ...
     def __init__(
@@ -662,7 +662,7 @@ class TimeRange(Message):
     ) -> None: ...
 
 class GetRowRequest(Message):
-    table_name: str
+    table_name: str | bytes
     primary_key: bytes
     @property
     def columns_to_get(self) -> RepeatedScalarFieldContainer[str]: ...
@@ -671,10 +671,10 @@ class GetRowRequest(Message):
     max_versions: int
     cache_blocks: bool
     filter: bytes
-    start_column: str
-    end_column: str
+    start_column: str | bytes
+    end_column: str | bytes
     token: bytes
-    transaction_id: str
+    transaction_id: str | bytes
     def __init__(
         self,
         *,
@@ -705,7 +705,7 @@ class GetRowResponse(Message):
     ) -> None: ...
 
 class TableInBatchGetRowRequest(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def primary_key(self) -> RepeatedScalarFieldContainer[bytes]: ...
     @property
@@ -717,8 +717,8 @@ class TableInBatchGetRowRequest(Message):
     max_versions: int
     cache_blocks: bool
     filter: bytes
-    start_column: str
-    end_column: str
+    start_column: str | bytes
+    end_column: str | bytes
     def __init__(
         self,
         *,
@@ -762,7 +762,7 @@ class RowInBatchGetRowResponse(Message):
     ) -> None: ...
 
 class TableInBatchGetRowResponse(Message):
-    table_name: str
+    table_name: str | bytes
     @property
     def rows(self) -> RepeatedCompositeFieldContainer[RowInBatchGetRowResponse]: ...
     def __init__(
@@ -782,7 +782,7 @@ class BatchGetRowResponse(Message):
     ) -> None: ...
 
 class GetRangeRequest(Message):
-    table_name: str
+    table_name: str | bytes
     direction: int
     @property
     def columns_to_get(self) -> RepeatedScalarFieldContainer[str]: ...
@@ -794,10 +794,10 @@ class GetRangeRequest(Message):
     exclusive_end_primary_key: bytes
     cache_blocks: bool
     filter: bytes
-    start_column: str
-    end_column: str
+    start_column: str | bytes
+    end_column: str | bytes
     token: bytes
-    transaction_id: str
+    transaction_id: str | bytes
     data_block_type_hint: int
     return_entire_primary_keys: bool
     compress_type_hint: int

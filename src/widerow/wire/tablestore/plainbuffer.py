@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import Final, NamedTuple, final
 
+from mypy_extensions import i64
+
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import NAME_BYTES_MAX
 from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey
@@ -220,18 +222,27 @@ def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
     checksums = bytearray()
     position = 5
     while data[position] == TAG_CELL:
-        cell = _read_cell(data, position)
-        name, variant, operation, version, _, crc, position = cell
-        if variant is None or operation is not None or version is not None:
-            raise _key_cell_refused(cell)
-        try:
-            columns.append((name, _KEY_READERS[variant[0]](variant)))
-        except _UNREADABLE as error:
-            raise _key_value_refused(name, variant, error) from error
-        checksums.append(crc)
+        column = _plain_key(data, position) or _key_column(data, position)
+        columns.append(column[0])
+        position = column[1]
+        checksums.append(data[position - 1])
     if not columns:
         raise _broken(_NO_KEY_CELL)
     return PrimaryKey(tuple(columns), data[4:position], crc8(bytes(checksums))), position
+
+
+def _key_column(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int]:
+    """The key column whose cell begins at `start`, and where that ends. Raises `InvalidRequest`."""
+    cell = _read_cell(data, start)
+    name, variant, operation, version, _, _, end = cell
+    if variant is None or operation is not None or version is not None:
+        raise _key_cell_refused(cell)
+    try:
+        value = _KEY_READERS[variant[0]](variant)
+    except _UNREADABLE as error:
+        raise _key_value_refused(name, variant, error) from error
+    _remember(name)
+    return (name, value), end
 
 
 def _read_cells(
@@ -276,11 +287,12 @@ def _plain_put(data: bytes, start: int) -> CellChange | None:
     None for every other cell, right or wrong: `_read_cell` takes those apart and says why.
     Raises `IndexError` where the buffer ends before the cell does, as that does.
     """
-    name_end = start + 6 + _length_at(data, start + 2)
-    if data[start + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+    begin: i64 = start
+    name_end = begin + 6 + _length_at(data, begin + 2)
+    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
         return None
     end = name_end + 5 + _length_at(data, name_end + 1)
-    name = _NAMES.get(data[start + 6 : name_end])
+    name = _NAMES.get(data[begin + 6 : name_end])
     if name is None or data[end] != TAG_CELL_CHECKSUM:
         return None
     variant = data[name_end + 5 : end]
@@ -288,18 +300,51 @@ def _plain_put(data: bytes, start: int) -> CellChange | None:
     size = _payload_bytes(variant)
     if size < 0 or data[end + 1] != crc:
         return None
-    return CellChange(_PUT, name.text, None, name.size + size, data[start:end], crc)
+    return CellChange(_PUT, name.text, None, name.size + size, data[begin:end], crc)
 
 
-def _length_at(data: bytes, at: int) -> int:
-    return data[at] | data[at + 1] << 8 | data[at + 2] << 16 | data[at + 3] << 24
+def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | None:
+    """As `_plain_put` for a cell of a primary key: what `_key_column` says of nearly all."""
+    begin: i64 = start
+    name_end = begin + 6 + _length_at(data, begin + 2)
+    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+        return None
+    end = name_end + 5 + _length_at(data, name_end + 1)
+    name = _NAMES.get(data[begin + 6 : name_end])
+    if name is None or data[end] != TAG_CELL_CHECKSUM:
+        return None
+    variant = data[name_end + 5 : end]
+    crc: int = crc8(variant, name.crc)
+    if data[end + 1] != crc:
+        return None
+    size: i64 = len(variant)
+    kind: i64 = variant[0] if size else -1
+    if kind == _INTEGER and size == 9:
+        value: KeyInput = _read_integer(variant)
+    elif kind == _STRING and size >= 5 and _length_at(variant, 1) == size - 5:
+        try:
+            value = variant[5:].decode()
+        except UnicodeDecodeError:
+            return None
+    else:
+        return None
+    return (name.text, value), end + 2
 
 
-def _payload_bytes(variant: bytes) -> int:
+def _length_at(data: bytes, at: i64) -> i64:
+    """Four bytes, little-endian. Compiled, this is machine arithmetic."""
+    low: i64 = data[at]
+    second: i64 = data[at + 1]
+    third: i64 = data[at + 2]
+    high: i64 = data[at + 3]
+    return low | second << 8 | third << 16 | high << 24
+
+
+def _payload_bytes(variant: bytes) -> i64:
     """What a value counts (semantics §9); negative where the bytes are no value to be stored."""
-    size = len(variant)
-    kind = variant[0] if size else -1
-    if kind in {_STRING, _BINARY}:
+    size: i64 = len(variant)
+    kind: i64 = variant[0] if size else -1
+    if kind in (_STRING, _BINARY):
         if size < 5 or _length_at(variant, 1) != size - 5:
             return -1
         return size - 5 if kind == _BINARY or _is_text(variant) else -1
@@ -327,11 +372,16 @@ def _change_of(data: bytes, start: int, cell: _RawCell, modification: Modificati
         return _operation_cell(operation, data[start:body_end], cell, modification)
     if variant is None:
         raise InvalidRequest(Rule.VALUE_MISSING, name=name)
-    encoded_name = name.encode()
-    size = len(encoded_name) + value_bytes(_value_of(name, variant))
-    if len(encoded_name) <= NAME_BYTES_MAX and len(_NAMES) < _NAMES_KEPT_MAX:
-        _NAMES[encoded_name] = _Name(name, crc8(encoded_name), len(encoded_name))
+    size = len(name.encode()) + value_bytes(_value_of(name, variant))
+    _remember(name)
     return CellChange(_PUT, name, version, size, data[start:body_end], crc)
+
+
+def _remember(name: str) -> None:
+    """Let the cells of this column be read in one pass from now on."""
+    encoded = name.encode()
+    if len(encoded) <= NAME_BYTES_MAX and len(_NAMES) < _NAMES_KEPT_MAX:
+        _NAMES[encoded] = _Name(name, crc8(encoded), len(encoded))
 
 
 def _value_of(name: str, variant: bytes) -> Value:

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.row import CellChange, CellOperation, Modification
+from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import body_value, cell_body, encode_key_section, encode_variant, seal
 from widerow.rows.checksum import crc8, crc8_byte
@@ -592,7 +592,7 @@ key_values = st.one_of(
 def test_keys_decode_to_what_was_encoded(columns: list[tuple[str, KeyInput]]) -> None:
     section, crc = encode_key_section(columns)
     key = decode_primary_key(encode_primary_key(section, crc))
-    assert key == (tuple(columns), section, crc)
+    assert key == PrimaryKey(tuple(columns), section, crc)
     assert [type(value) for _, value in key.columns] == [type(value) for _, value in columns]
 
 

@@ -10,7 +10,7 @@ hold every answer against the protobuf runtime's reading of it.
 from functools import lru_cache
 from typing import Final
 
-from widerow.model.requests import RowWritten
+from widerow.model.answers import RowWritten
 from widerow.wire.tablestore.plainbuffer import HEADER
 
 __all__ = ["consumed_field", "field", "varint", "with_rows", "written"]

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from widerow.engine.capacity import change_bytes
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
@@ -87,7 +86,7 @@ def _data_size(change: RowChange) -> int:
         len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
         for name, value in change.key.columns
     )
-    return key + change_bytes(change.cells)
+    return key + change.data_size
 
 
 def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer]:

@@ -7,7 +7,7 @@ The engine answers rows in the order asked; the response repeats the names of th
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from widerow.model.requests import RowOutcome
+from widerow.model.answers import RowOutcome
 from widerow.wire.tablestore.errors import encode_error, foreign
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 from widerow.wire.tablestore.operations.tokens import encode_token
@@ -42,12 +42,14 @@ def _rows(outcomes: Iterable[RowOutcome]) -> bytes:
 def _row(outcome: RowOutcome) -> bytes:
     """A failed row has an error with a message, any other what it consumed (protos §0 rule 6)."""
     if outcome.read is not None:
-        row, read_units, resume = outcome.read
-        done = _DONE + consumed_field(b"\x1a", read_units, 0)
-        token = b"" if resume is None else field(b"\x2a", encode_token(resume))
+        read = outcome.read
+        row = read.row
+        done = _DONE + consumed_field(b"\x1a", read.read_units, 0)
+        token = b"" if read.resume is None else field(b"\x2a", encode_token(read.resume))
     elif outcome.written is not None:
-        read_units, write_units, row, _, _ = outcome.written
-        done, token = _DONE + consumed_field(b"\x1a", read_units, write_units), b""
+        written = outcome.written
+        row, token = written.row, b""
+        done = _DONE + consumed_field(b"\x1a", written.read_units, written.write_units)
     else:
         assert outcome.error is not None, "an outcome is a read, a write or an error"
         _, code, message = foreign(outcome.error)

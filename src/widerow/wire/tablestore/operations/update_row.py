@@ -2,7 +2,7 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.requests import RowWritten
+from widerow.model.answers import RowWritten
 from widerow.model.row import Modification, RowChange
 from widerow.wire.tablestore.messages import UpdateRowRequest
 from widerow.wire.tablestore.operations.answers import written

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from widerow.errors import Conflict, InvalidRequest, Rule, StorePoisoned
 from widerow.limits import INT64_MAX
-from widerow.model.requests import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.selection import Resume
 from widerow.rows.cells import encode_key_section
 from widerow.rows.record import join_row
