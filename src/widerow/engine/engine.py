@@ -6,14 +6,14 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
+from widerow.engine.bodies import BodyContext, RowBody
 from widerow.engine.capacity import units
 from widerow.engine.catalog import Catalog, holds_typed_tables
-from widerow.engine.expiry import check_versions, live_from
+from widerow.engine.expiry import live_from
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
@@ -24,9 +24,8 @@ from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
 from widerow.engine.reads import ABSENT, read_record, read_row
-from widerow.engine.schema import check_key, row_key, shard_of
+from widerow.engine.schema import check_key, concrete, key_in_shard, row_key, shard_of
 from widerow.engine.select import ReadRule
-from widerow.engine.sequences import next_value, note_value
 from widerow.engine.static import (
     ColumnNames,
     check_change,
@@ -45,7 +44,6 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
-from widerow.engine.writes import RowWrite, write_row
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
@@ -114,6 +112,7 @@ class Engine:
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
+        self._context = BodyContext(self.catalog, clock, self._note)
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -301,10 +300,11 @@ class Engine:
         check_point_key(request.key, write=False)
         check_selection(request.selection, self._names)
         table = self.catalog.find(instance, request.table)
-        values = _concrete(check_key(table, request.key))
+        values = concrete(check_key(table, request.key))
         rule = self._rule(table, request.selection)
-        key = row_key(table, values)
-        partition_key = encode_key_value(values[0])
+        shard = shard_of(table, values[0])
+        key = key_in_shard(shard, values)
+        partition_key = shard[ROW_PREFIX_BYTES:]
         if self.throttle is not None:
             self.throttle.read(table, partition_key)
         read = read_row(self.store.snapshot(), key, values, rule, request.resume)
@@ -458,7 +458,7 @@ class Engine:
                 write.settled(written)
 
         def finish(outcomes: Sequence[Outcome[list[RowWritten]]]) -> list[RowOutcome]:
-            result, failed = outcomes[0]
+            result, failed = outcomes[0].result, outcomes[0].error
             if failed is None and result is not None:
                 return [RowOutcome(written=written) for written in result]
             return [_row_outcome(Outcome(None, failed))] * len(changes)
@@ -472,34 +472,20 @@ class Engine:
         partition_key = values[0]
         assert not isinstance(partition_key, KeyMarker)
         shard = shard_of(table, partition_key)
-        settled = partial(self._settled, table.id, shard)
+        made = RowBody(self._context, table, change, values, shard)
         if self.throttle is not None:
             self._admit_write(table, change, values, self.throttle)
         if table.auto_increment is None:
-            concrete = _concrete(values)
-            body = partial(self._write_body, table, change, concrete)
-            return Write((shard,), body, settled=settled)
+            return Write((shard,), made.write, settled=made.settled)
         _check_auto_increment(table, change, values)
         shards = (shard, sequence_key(table.id, partition_key))
-        numbered = partial(self._numbered_body, table, change, values)
-        return Write(shards, numbered, settled=settled)
-
-    def _settled(self, table_id: int, shard: bytes, written: RowWritten) -> None:
-        """A row is durable: count it for its partition."""
-        self._note(
-            table_id,
-            shard[ROW_PREFIX_BYTES:],
-            written.read_units,
-            written.write_units,
-            written.rows,
-            written.size,
-        )
+        return Write(shards, made.write_numbered, settled=made.settled)
 
     def _admit_write(
         self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle
     ) -> None:
         """Take from the reserve what a change will consume, before it waits for its turn."""
-        partition_key = encode_key_value(_concrete(values)[0])
+        partition_key = encode_key_value(concrete(values)[0])
         key_size = sum(
             len(column.name.encode()) + (8 if isinstance(value, KeyMarker) else value_bytes(value))
             for column, value in zip(table.key_columns, values, strict=True)
@@ -507,29 +493,6 @@ class Engine:
         if change.condition.row is not RowExpectation.IGNORE or change.condition.columns:
             throttle.read(table, partition_key, units(key_size))
         throttle.write(table, partition_key, units(key_size + change.data_size))
-
-    def _write_body(
-        self, table: Table, change: RowChange, values: tuple[KeyValue, ...], txn: Transaction
-    ) -> RowWritten:
-        table = self.catalog.current(table)
-        now_ms = self._clock.now_us() // 1000
-        check_versions(change, table.options, now_ms)
-        return write_row(txn, RowWrite(table, change, row_key(table, values), values, now_ms))
-
-    def _numbered_body(
-        self, table: Table, change: RowChange, values: tuple[KeyInput, ...], txn: Transaction
-    ) -> RowWritten:
-        index = table.auto_increment
-        assert index is not None
-        partition_key, number = values[0], values[index]
-        assert not isinstance(partition_key, KeyMarker)
-        if number is KeyMarker.AUTO_INCREMENT:
-            table = self.catalog.current(table)
-            number = next_value(txn, table, partition_key, self._clock.now_us())
-        elif isinstance(number, int) and change.modification is not Modification.DELETE:
-            note_value(txn, table, partition_key, number)
-        concrete = _concrete((*values[:index], number, *values[index + 1 :]))
-        return self._write_body(table, change, concrete, txn)
 
 
 def _position(value: KeyInput) -> bytes:
@@ -539,14 +502,9 @@ def _position(value: KeyInput) -> bytes:
     return encode_key_value(value)
 
 
-def _concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:
-    # the static checks have refused every marker that may not stand here
-    return values  # type: ignore[return-value]  # no markers are left
-
-
 def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowError:
     try:
-        return _concrete(check_key(table, key))
+        return concrete(check_key(table, key))
     except WiderowError as error:
         return error
 

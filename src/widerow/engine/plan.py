@@ -42,10 +42,10 @@ class Plan(NamedTuple, Generic[T]):
 
 def single(outcomes: Sequence[Outcome[T]]) -> T:
     """The result of the only write, or its error."""
-    result, error = outcomes[0]
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value]  # no error means there is a result
+    outcome = outcomes[0]
+    if outcome.error is not None:
+        raise outcome.error
+    return outcome.result  # type: ignore[return-value]  # no error means there is a result
 
 
 def failing(outcomes: Sequence[Outcome[Any]]) -> None:

@@ -7,7 +7,7 @@ from widerow.model.row import PrimaryKey
 from widerow.model.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
-__all__ = ["check_key", "row_key", "shard_of"]
+__all__ = ["check_key", "concrete", "key_in_shard", "row_key", "shard_of"]
 
 _TYPES: dict[type, KeyType] = {int: KeyType.INTEGER, str: KeyType.STRING, bytes: KeyType.BINARY}
 
@@ -28,6 +28,11 @@ def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
     return tuple([value for _, value in key.columns])
 
 
+def concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:
+    """Values of which the static checks have refused every marker that may not stand there."""
+    return values  # type: ignore[return-value]  # no markers are left
+
+
 def _check_marker(column: KeyColumn, value: KeyInput) -> None:
     if not isinstance(value, KeyMarker):
         raise InvalidRequest(
@@ -43,6 +48,14 @@ def _check_marker(column: KeyColumn, value: KeyInput) -> None:
 def row_key(table: Table, values: tuple[KeyValue, ...]) -> bytes:
     """Where a row of concrete key values is stored."""
     return encode_key(row_prefix(table.id), values)
+
+
+def key_in_shard(shard: bytes, values: tuple[KeyValue, ...]) -> bytes:
+    """`row_key` where the shard of the partition key, the first of `values`, is known."""
+    key = shard
+    for value in values[1:]:
+        key += encode_key_value(value)
+    return key
 
 
 def shard_of(table: Table, partition_key: KeyValue) -> bytes:

@@ -21,7 +21,7 @@ from widerow.limits import (
     WHOLE_ROW_CELLS_MAX,
 )
 from widerow.model.row import RowChange
-from widerow.rows.cells import SEAL_BYTES, Cell, seal_all, split_cells
+from widerow.rows.cells import SEAL_BYTES, Cell, split_cells
 from widerow.rows.record import (
     HEADER_BYTES,
     Header,
@@ -195,13 +195,7 @@ def put_sealed(
     if count > WHOLE_ROW_CELLS_MAX or sealed_bytes > WHOLE_ROW_BYTES_MAX:
         return False
     record = encode_sealed(
-        section.encoded,
-        section.crc,
-        section.size,
-        seal_all(change.cells, version),
-        change.data_size,
-        version,
-        latest_server,
+        section.encoded, section.crc, section.size, change, version, latest_server
     )
     txn.put(key, record)
     return True

@@ -45,7 +45,7 @@ __all__ = [
     "encode_variant",
     "key_section_size",
     "seal",
-    "seal_all",
+    "seal_parts",
     "split_cells",
 ]
 
@@ -147,11 +147,20 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
     return b"%b\x07%b\x0a%c" % (body, stamp, crc8(stamp, crc))
 
 
-def seal_all(changes: tuple[CellChange, ...], version: int) -> list[bytes]:
-    """`seal` for the bodies of many changes and one version, at two thirds of the cost a cell."""
+def seal_parts(changes: tuple[CellChange, ...], version: int, row_crc: int) -> tuple[bytes, int]:
+    """Changed cells back to back, each sealed with `version`, and the row checksum after them.
+
+    `row_crc`: that before them. What `seal` makes, at a third of its cost a cell, in one join.
+    """
     stamp = _INT64.pack(version)
     suffix, stamp_crc, shifted = b"\x07" + stamp + b"\x0a", crc8(stamp), shift_table(8)
-    return [change.body + (suffix + _BYTES[shifted[change.crc] ^ stamp_crc]) for change in changes]
+    parts: list[bytes] = []
+    for change in changes:
+        crc = shifted[change.crc] ^ stamp_crc
+        parts.append(change.body)
+        parts.append(suffix + _BYTES[crc])
+        row_crc = crc8_byte(crc, row_crc)
+    return b"".join(parts), row_crc
 
 
 def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:

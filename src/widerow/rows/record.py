@@ -18,7 +18,8 @@ from mypy_extensions import mypyc_attr
 
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
-from widerow.rows.cells import Cell, cell_size
+from widerow.model.row import RowChange
+from widerow.rows.cells import Cell, cell_size, seal_parts
 from widerow.rows.checksum import combine, crc8, crc8_byte
 
 __all__ = [
@@ -215,16 +216,14 @@ def encode_row(
 
 
 def encode_sealed(
-    key_section: bytes,
-    key_crc: int,
-    key_size: int,
-    wires: list[bytes],
-    data_size: int,
-    version: int,
-    latest_server: int,
+    key_section: bytes, key_crc: int, key_size: int, change: RowChange, version: int, latest: int
 ) -> bytes:
-    """`encode_row` of cells of different columns that all have `version`."""
-    count = len(wires)
+    """`encode_row` of a change whose cells are of different columns and all get `version`.
+
+    `latest`: the largest version that the server chose in the row.
+    """
+    cells = change.cells
+    count = len(cells)
     header = _pack(
         RecordKind.ROW,
         0,
@@ -233,11 +232,14 @@ def encode_sealed(
         key_crc,
         count,
         1 if count else 0,
-        data_size,
+        change.data_size,
         version if count else INT64_MAX,
-        latest_server,
+        latest,
     )
-    return header + join_row(key_section, key_crc, wires)
+    if not count:
+        return header + join_row(key_section, key_crc, ())
+    sealed, crc = seal_parts(cells, version, key_crc)
+    return b"%b%b\x02%b\x09%c" % (header, key_section, sealed, crc8_byte(0, crc))
 
 
 def encode_wide_root(

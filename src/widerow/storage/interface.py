@@ -37,7 +37,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
+
+from widerow.storage.group import Outcome, Write
 
 __all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
 
@@ -90,27 +92,6 @@ class Transaction(Reader, Protocol):
 
 
 Body = Callable[[Transaction], T]
-
-
-class Write(NamedTuple, Generic[T]):
-    """One atomic change: the shards it may touch and the body that makes it.
-
-    `alone`: shares its group with no other write (changes of the catalogue, which bodies read).
-    `settled` is called with the body's result once it is durable and before the next group starts,
-    on the thread that ran the group.
-    """
-
-    shards: tuple[bytes, ...]
-    body: Body[T]
-    alone: bool = False
-    settled: Callable[[T], None] | None = None
-
-
-class Outcome(NamedTuple, Generic[T]):
-    """What became of one write of a group: its result, or the error its body raised."""
-
-    result: T | None
-    error: Exception | None
 
 
 @dataclass(frozen=True, slots=True)

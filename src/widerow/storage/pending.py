@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 # A few new keys are inserted into the ordered list one by one, many are sorted in together.
 _INSERT_ONE_BY_ONE_MAX: Final = 32
+_NO_KEYS: Final[list[bytes]] = []
 
 
 class WriteSet:
@@ -39,9 +40,10 @@ class WriteSet:
     def __init__(self) -> None:
         """Nothing written yet."""
         self.entries: dict[bytes, bytes | None] = {}
-        self.starts: list[bytes] = []
-        self.stops: list[bytes] = []
-        self._ordered: list[bytes] = []
+        # Most bodies remove no range and scan nothing: these are replaced, never changed.
+        self.starts = _NO_KEYS
+        self.stops = _NO_KEYS
+        self._ordered = _NO_KEYS
 
     def __bool__(self) -> bool:
         """Whether anything was written."""
@@ -64,15 +66,15 @@ class WriteSet:
         for key in dropped:
             del self.entries[key]
         if dropped:
-            self._ordered = []
+            self._ordered = _NO_KEYS
         # Ranges that touch or overlap the new one become one with it.
         first = bisect_left(self.stops, start)
         last = bisect_right(self.starts, stop)
         if first < last:
             start = min(start, self.starts[first])
             stop = max(stop, self.stops[last - 1])
-        self.starts[first:last] = [start]
-        self.stops[first:last] = [stop]
+        self.starts = [*self.starts[:first], start, *self.starts[last:]]
+        self.stops = [*self.stops[:first], stop, *self.stops[last:]]
 
     def covers(self, key: bytes) -> bool:
         """Whether `key` lies in a removed range. Logarithmic in the number of ranges."""
@@ -96,6 +98,8 @@ class WriteSet:
         ordered = self._ordered
         # A dictionary keeps the order of insertion, so the keys not yet sorted are its last ones.
         fresh = len(self.entries) - len(ordered)
+        if fresh and not ordered:
+            ordered = self._ordered = []
         newest = islice(reversed(self.entries), fresh)
         if fresh <= _INSERT_ONE_BY_ONE_MAX:
             for key in newest:

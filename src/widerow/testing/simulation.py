@@ -292,7 +292,15 @@ class World:
         except PowerCut:
             self._crash(cut=True)
             return
-        writes = tuple(write._replace(body=self._noted(pending, write)) for write in plan.writes)
+        writes = tuple(
+            Write(
+                write.shards,
+                self._noted(pending, write),
+                alone=write.alone,
+                settled=write.settled,
+            )
+            for write in plan.writes
+        )
         self._pending.append(pending)
         self._committer.submit(plan._replace(writes=writes), partial(self._end, pending))
 

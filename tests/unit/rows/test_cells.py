@@ -16,7 +16,7 @@ from widerow.rows.cells import (
     encode_key_section,
     encode_variant,
     seal,
-    seal_all,
+    seal_parts,
     split_cells,
 )
 from widerow.rows.checksum import crc8, crc8_byte
@@ -69,10 +69,14 @@ def test_sealed_bodies_are_cells_of_the_grammar(name: str, value: Value, version
     assert seal(body, crc, version) == by_the_grammar(name, value, version)
 
 
-@given(st.lists(st.tuples(names, values), max_size=6), versions)
-def test_sealing_many_is_sealing_each(items: list[tuple[str, Value]], version: int) -> None:
+@given(st.lists(st.tuples(names, values), max_size=6), versions, st.integers(0, 255))
+def test_sealing_many_is_sealing_each(
+    items: list[tuple[str, Value]], version: int, row_crc: int
+) -> None:
     changes = tuple(change for name, value in items for change in put_cells({name: value}))
-    assert seal_all(changes, version) == [seal(each.body, each.crc, version) for each in changes]
+    cells = [seal(each.body, each.crc, version) for each in changes]
+    checksums = bytes(cell[-1] for cell in cells)
+    assert seal_parts(changes, version, row_crc) == (b"".join(cells), crc8(checksums, row_crc))
 
 
 @given(cells, st.binary(max_size=5), st.binary(max_size=5))

@@ -270,7 +270,7 @@ class Partitions:
                 self.changes[change.reason] += 1
                 self.events.append(Event(changed, change))
 
-        return write._replace(settled=settled)
+        return Write(write.shards, write.body, alone=write.alone, settled=settled)
 
     def _forget(self) -> None:
         """Take dropped tables out of memory, and idle ones if they are many and written down."""

@@ -219,16 +219,16 @@ def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
     if data[4] != TAG_ROW_KEY:
         raise _mismatch(data[4], TAG_ROW_KEY)
     columns: list[tuple[str, KeyInput]] = []
-    checksums = bytearray()
+    crc = 0
     position = 5
     while data[position] == TAG_CELL:
         column = _plain_key(data, position) or _key_column(data, position)
         columns.append(column[0])
         position = column[1]
-        checksums.append(data[position - 1])
+        crc = crc8_byte(data[position - 1], crc)
     if not columns:
         raise _broken(_NO_KEY_CELL)
-    return PrimaryKey(tuple(columns), data[4:position], crc8(bytes(checksums))), position
+    return PrimaryKey(tuple(columns), data[4:position], crc), position
 
 
 def _key_column(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int]:
@@ -250,7 +250,7 @@ def _read_cells(
 ) -> tuple[list[CellChange], int, int]:
     """The cells from `position`, the row checksum after them, and where they end."""
     cells: list[CellChange] = []
-    checksums = bytearray()
+    crc = row_crc
     while data[position] == TAG_CELL:
         change = _plain_put(data, position)
         if change is not None:
@@ -260,10 +260,10 @@ def _read_cells(
             change = _change_of(data, position, cell, modification)
             position = cell[6]
         cells.append(change)
-        checksums.append(data[position - 1])
+        crc = crc8_byte(data[position - 1], crc)
     if not cells:
         raise _broken(_NO_CELL)
-    return cells, crc8(bytes(checksums), row_crc), position
+    return cells, crc, position
 
 
 @final

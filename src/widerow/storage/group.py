@@ -1,0 +1,63 @@
+"""What a group commit takes and gives: one write, and what became of it.
+
+Made for every row that is written, so plain objects with slots (`model/row.py` says why).
+"""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, final
+
+__all__ = ["Outcome", "Write"]
+
+T = TypeVar("T")
+
+
+@final
+class Write(Generic[T]):
+    """One atomic change: the shards it may touch and the body that makes it.
+
+    `alone`: shares its group with no other write (changes of the catalogue, which bodies read).
+    `settled` is called with the body's result once it is durable and before the next group starts,
+    on the thread that ran the group.
+    """
+
+    __slots__ = ("alone", "body", "settled", "shards")
+
+    def __init__(
+        self,
+        shards: tuple[bytes, ...],
+        body: Callable[[Any], T],  # a `Transaction` (`interface.py`, which builds on this)
+        alone: bool = False,  # noqa: FBT001, FBT002  # a plain value, always given by its name
+        settled: Callable[[T], None] | None = None,
+    ) -> None:
+        """A write of these parts."""
+        self.shards = shards
+        self.body = body
+        self.alone = alone
+        self.settled = settled
+
+
+@final
+class Outcome(Generic[T]):
+    """What became of one write of a group: its result, or the error its body raised."""
+
+    __slots__ = ("error", "result")
+
+    def __init__(self, result: T | None, error: Exception | None) -> None:
+        """An outcome of one of the two."""
+        self.result = result
+        self.error = error
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same."""
+        return isinstance(other, Outcome) and (self.result, self.error) == (
+            other.result,
+            other.error,
+        )
+
+    def __hash__(self) -> int:
+        """Of what is compared."""
+        return hash((self.result, self.error))
+
+    def __repr__(self) -> str:
+        """For messages of tests and failures."""
+        return f"Outcome({self.result!r}, {self.error!r})"
