@@ -124,18 +124,7 @@ def _damage(options: argparse.Namespace) -> int:
                 for done, damage in enumerate(planned, 1):
                     try_damage(template, damage, directory, report)
                     tell(done)
-    for wrong in report.wrong[:20]:
-        print(wrong, file=sys.stderr)
-    record(
-        "damaged files",
-        volume=report.tried,
-        unit="damages",
-        violations=len(report.wrong),
-        seconds=time.monotonic() - begun,
-        seed=options.seed,
-        facts=report.facts,
-    )
-    return int(bool(report.wrong))
+    return _told("damaged files", "damages", report, options.seed, begun)
 
 
 def _faults(options: argparse.Namespace) -> int:
@@ -158,17 +147,7 @@ def _faults(options: argparse.Namespace) -> int:
             ):
                 pass
             tell(done)
-    for wrong in report.wrong[:20]:
-        print(wrong, file=sys.stderr)
-    record(
-        "failing calls",
-        volume=report.tried,
-        unit="calls",
-        violations=len(report.wrong),
-        seconds=time.monotonic() - begun,
-        facts=report.facts,
-    )
-    return int(bool(report.wrong))
+    return _told("failing calls", "calls", report, None, begun)
 
 
 def _full(options: argparse.Namespace) -> int:
@@ -242,6 +221,23 @@ def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) ->
         facts=outcome.facts,
     )
     return int(bool(outcome.violations))
+
+
+def _told(
+    check: str, unit: str, report: Report | faults.Report, seed: int | None, begun: float
+) -> int:
+    for wrong in report.wrong[:20]:
+        print(wrong, file=sys.stderr)
+    record(
+        check,
+        volume=report.tried,
+        unit=unit,
+        violations=len(report.wrong),
+        seconds=time.monotonic() - begun,
+        seed=seed,
+        facts=report.facts,
+    )
+    return int(bool(report.wrong))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -6,9 +6,7 @@ from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.model.answers import RowOutcome
 from widerow.model.condition import RowExpectation
-from widerow.model.requests import (
-    BatchWrite,
-)
+from widerow.model.requests import BatchWrite
 from widerow.model.row import RowChange
 
 __all__ = ["arrange", "atomic_scope_error", "check_batch_write"]

@@ -16,10 +16,7 @@ from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.model.answers import RowWritten
 from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import (
-    BatchWrite,
-    TableWrite,
-)
+from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyInput, KeyType
 from widerow.testing.answers import decode_row, plain

@@ -7,12 +7,7 @@ from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.model.answers import RowOutcome
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import (
-    BatchGet,
-    BatchWrite,
-    TableGet,
-    TableWrite,
-)
+from widerow.model.requests import BatchGet, BatchWrite, TableGet, TableWrite
 from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyInput, KeyType

@@ -8,11 +8,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.answers import RangePage
 from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import (
-    BatchWrite,
-    GetRange,
-    TableWrite,
-)
+from widerow.model.requests import BatchWrite, GetRange, TableWrite
 from widerow.model.row import PrimaryKey
 from widerow.model.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType

@@ -18,10 +18,7 @@ from widerow.limits import INT64_MIN, SEGMENT_CELLS_MAX, WHOLE_ROW_BYTES_MAX, WH
 from widerow.model.answers import RowRead
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import (
-    BatchGet,
-    TableGet,
-)
+from widerow.model.requests import BatchGet, TableGet
 from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType

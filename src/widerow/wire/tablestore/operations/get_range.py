@@ -7,9 +7,7 @@ from widerow.engine.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.model.answers import RangePage
-from widerow.model.requests import (
-    GetRange,
-)
+from widerow.model.requests import GetRange
 from widerow.model.selection import Direction, RowRange
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows

@@ -3,9 +3,7 @@
 from widerow.engine.engine import Engine
 from widerow.errors import Rule
 from widerow.model.answers import RowRead
-from widerow.model.requests import (
-    GetRow,
-)
+from widerow.model.requests import GetRow
 from widerow.wire.tablestore.messages import GetRowRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 from widerow.wire.tablestore.operations.bodies import decoder, text

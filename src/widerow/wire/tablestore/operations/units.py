@@ -1,9 +1,7 @@
 """What an answer says was consumed, as (read, write) capacity units (semantics §9)."""
 
 from widerow.model.answers import RangePage, RowRead, RowWritten
-from widerow.model.requests import (
-    SplitPoints,
-)
+from widerow.model.requests import SplitPoints
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 
 __all__ = ["batch_units", "read_units", "row_units"]

@@ -9,12 +9,7 @@ import pytest
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Rule, Unsupported
-from widerow.model.requests import (
-    BatchGet,
-    BatchWrite,
-    TableGet,
-    TableWrite,
-)
+from widerow.model.requests import BatchGet, BatchWrite, TableGet, TableWrite
 from widerow.model.schema import DefinedColumn
 from widerow.model.selection import Selection
 from widerow.model.values import ColumnType
