@@ -117,6 +117,7 @@ REFUSALS_MAX: Final = 256  # connections above their bound that are told so befo
 LENGTHY_THREADS_MAX: Final = 2  # more would only take turns with each other and the loop
 LENGTHY_BODY_BYTES: Final = 32 * 1024  # a batch above takes a millisecond to decode
 LENGTHY_RANGE_ROWS: Final = 200  # a page above takes a millisecond to join and hash
+STAGE_REQUESTS_MAX: Final = 32  # run stage by stage together; more would leave the caches again
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up

@@ -108,6 +108,9 @@ class Committer:
         """
         self._put(_Waiting(plan, done, any(write.alone for write in plan.writes)))
 
+    def flush(self) -> None:
+        """The writer thread takes what is submitted as it comes: there is nothing to do."""
+
     def commit_here(self, plans: "Sequence[tuple[Plan[Any], Done]]") -> bool:
         """Commit these as one group on the caller's thread, if that is soon done; else do nothing.
 

@@ -9,12 +9,17 @@ what the client stored.
 Reads run here, on the loop, unless the store says that its reads may block; then requests run on
 a few threads. Writes become plans, which the committer carries out; their answers come back on the
 loop.
+
+What one turn of the loop reads is gathered and then run stage by stage: all senders verified, then
+all messages decoded, all asked of the engine, all answered, all written. A stage's code is fetched
+once for many requests that way, and not for each of them again: one request walks through more code
+than a processor keeps at hand (docs/internals/performance.md has what it brings).
 """
 
 import logging
 import traceback
 from asyncio import AbstractEventLoop
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +32,7 @@ from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
-from widerow.limits import BLOCKING_THREADS_MAX, LENGTHY_THREADS_MAX
+from widerow.limits import BLOCKING_THREADS_MAX, LENGTHY_THREADS_MAX, STAGE_REQUESTS_MAX
 from widerow.server.committer import Done
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
@@ -66,6 +71,10 @@ class Commits(Protocol):
 
     def submit(self, plan: "Plan[Any]", done: Done) -> None:
         """Commit `plan`, in a group with others; `done` gets its answer or its error."""
+        ...
+
+    def flush(self) -> None:
+        """Nothing more comes in this turn: do not wait for the turn's end."""
         ...
 
     def report(self, error: StorageFailure) -> None:
@@ -121,6 +130,21 @@ class _Call:
         self.opened: Opened | None = None
 
 
+@final
+class _Task:
+    """One request on its way through the stages."""
+
+    __slots__ = ("asked", "call", "operation", "permission", "reply", "request")
+
+    def __init__(self, route: _Route, request: Request, reply: Reply, call: _Call) -> None:
+        self.operation = route.operation
+        self.permission = route.permission
+        self.request = request
+        self.reply = reply
+        self.call = call
+        self.asked: Any = None  # what the operation's `decode` made of the body, then the result
+
+
 @mypyc_attr(acyclic=True)
 @final
 class _Answer:
@@ -156,15 +180,18 @@ class Dispatcher:
         self._ids = RequestIds(entropy)
         self._routes = _routes({**OPERATIONS, **OWN})
         self._traced = _log.isEnabledFor(logging.DEBUG)
+        self._gathered: list[_Task] = []
+        self._ended: list[tuple[Reply, Response]] | None = None  # while stages run
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._always = False
 
-    def use_threads(self, loop: AbstractEventLoop, *, always: bool) -> None:
-        """Run lengthy requests on threads from now on, answering on `loop`.
+    def use_loop(self, loop: AbstractEventLoop, *, always: bool) -> None:
+        """Gather the requests of each turn of `loop`, and run lengthy ones on threads.
 
-        They then share the processor with the loop in slices of the interpreter's switch interval
-        instead of holding everyone up. `always`: every request, because the store may block.
+        Without a loop each request is run as it comes. Lengthy ones share the processor with the
+        loop in slices of the interpreter's switch interval instead of holding everyone up.
+        `always`: every request runs on threads, because the store may block.
         """
         self._loop = loop
         self._always = always
@@ -205,24 +232,87 @@ class Dispatcher:
         now_ns = self._clock.monotonic_ns()
         return self._failed(_Call(_NO_ACTION, "/", self._ids.next(), now_ns), error)
 
+    # --- stages ------------------------------------------------------------------------------
+
     def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
-        action = route.operation.name
-        call = _Call(action, route.path, self._ids.next(), request.received_ns)
-        try:
-            opened = self._open(route.path, request)
-            call.opened = opened
-            authorize(opened.key, route.permission)
-            if self._threads is not None and self._is_lengthy(route.operation, opened):
-                self._run_on_thread(route.operation, opened, call, reply)
-                return None
-            result = self._perform(route.operation, opened)
-            if route.operation.writes:
-                self._committer.submit(result, partial(self._settled, route.operation, call, reply))
-                return None
-            response = self._answered(call, self._answer(route.operation, call, result))
-        except Exception as error:  # noqa: BLE001  # every request is answered
-            response = self._failed(call, error)
-        return response
+        call = _Call(route.operation.name, route.path, self._ids.next(), request.received_ns)
+        task = _Task(route, request, reply, call)
+        if self._loop is None:
+            ended = self._run_stages([task])
+            return ended[0][1] if ended else None
+        self._gathered.append(task)
+        if len(self._gathered) == 1:
+            self._loop.call_soon(self._turn)
+        return None
+
+    def _turn(self) -> None:
+        """Run what was gathered in this turn of the loop."""
+        tasks, self._gathered = self._gathered, []
+        for first in range(0, len(tasks), STAGE_REQUESTS_MAX):
+            for reply, response in self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]):
+                reply(response)
+        # Reads need not wait for what is synced now.
+        ended = self._ended = []
+        self._committer.flush()
+        self._ended = None
+        for reply, response in ended:
+            reply(response)
+
+    def _run_stages(self, tasks: list[_Task]) -> list[tuple[Reply, Response]]:
+        """Run requests stage by stage; those that are answered now, and with what."""
+        ended = self._ended = []
+        for stage in (self._verify, self._decode, self._ask, self._encode):
+            tasks = self._through(stage, tasks)
+        self._ended = None
+        return ended
+
+    def _through(self, stage: Callable[[_Task], bool], tasks: list[_Task]) -> list[_Task]:
+        """The tasks that go on behind this stage; those that fail in it are answered."""
+        going_on = []
+        for task in tasks:
+            try:
+                if stage(task):
+                    going_on.append(task)
+            except Exception as error:  # noqa: BLE001  # every request is answered
+                self._end(task.reply, self._failed(task.call, error))
+        return going_on
+
+    def _end(self, reply: Reply, response: Response) -> None:
+        """Answer a request: behind the stages if they run, else at once."""
+        if self._ended is None:
+            reply(response)
+        else:
+            self._ended.append((reply, response))
+
+    def _verify(self, task: _Task) -> bool:
+        call = task.call
+        opened = call.opened = self._open(call.path, task.request)
+        authorize(opened.key, task.permission)
+        if self._threads is not None and self._is_lengthy(task.operation, opened):
+            self._run_on_thread(task.operation, opened, call, task.reply)
+            return False
+        return True
+
+    def _decode(self, task: _Task) -> bool:
+        assert task.call.opened is not None
+        task.asked = task.operation.decode(task.call.opened.body)
+        return True
+
+    def _ask(self, task: _Task) -> bool:
+        """Ask the engine; what it plans to write goes to the committer."""
+        operation, call = task.operation, task.call
+        assert call.opened is not None
+        result = operation.call(self._engine, call.opened.instance, task.asked)
+        if operation.writes:
+            self._committer.submit(result, partial(self._settled, operation, call, task.reply))
+            return False
+        task.asked = result
+        return True
+
+    def _encode(self, task: _Task) -> bool:
+        answer = self._answer(task.operation, task.call, task.asked)
+        self._end(task.reply, self._answered(task.call, answer))
+        return False
 
     def _open(self, path: str, request: Request) -> Opened:
         if request.repeated:
@@ -282,13 +372,13 @@ class Dispatcher:
     ) -> None:
         """A write is durable, or refused."""
         if error is not None:
-            reply(self._failed(call, error))
+            self._end(reply, self._failed(call, error))
             return
         try:
             response = self._answered(call, self._answer(action, call, answer))
         except Exception as failure:  # noqa: BLE001  # every request is answered
             response = self._failed(call, failure)
-        reply(response)
+        self._end(reply, response)
 
     # --- answers -----------------------------------------------------------------------------
 

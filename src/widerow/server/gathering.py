@@ -34,12 +34,19 @@ class Gathering:
         if len(self._plans) == 1:
             self._soon(self._turn)
 
+    def flush(self) -> None:
+        """Commit what was gathered now; what the turn's end then finds is what came later."""
+        if self._plans:
+            self._turn()
+
     def report(self, error: StorageFailure) -> None:
         """The store refused a write elsewhere."""
         self._committer.report(error)
 
     def _turn(self) -> None:
         plans, self._plans = self._plans, []
+        if not plans:
+            return
         if self._committer.commit_here(plans):
             return
         for plan, done in plans:

@@ -214,7 +214,7 @@ class Server:
             self._entropy,
             self.metrics,
         )
-        dispatcher.use_threads(loop, always=blocks)
+        dispatcher.use_loop(loop, always=blocks)
         self._listener = Listener(dispatcher, self.admission, self._clock)
         self.endpoint = await self._bind(self._listener)
         self._tasks.add(loop.create_task(self._keep_house(engine, committer)))
