@@ -249,14 +249,12 @@ class Dispatcher:
         """Run what was gathered in this turn of the loop."""
         tasks, self._gathered = self._gathered, []
         for first in range(0, len(tasks), STAGE_REQUESTS_MAX):
-            for reply, response in self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]):
-                reply(response)
+            _hand_over(self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]))
         # Reads need not wait for what is synced now.
         ended = self._ended = []
         self._committer.flush()
         self._ended = None
-        for reply, response in ended:
-            reply(response)
+        _hand_over(ended)
 
     def _run_stages(self, tasks: list[_Task]) -> list[tuple[Reply, Response]]:
         """Run requests stage by stage; those that are answered now, and with what."""
@@ -438,6 +436,17 @@ class Dispatcher:
                 "request_id": call.request_id,
             }
             _log.debug("answered", extra={"facts": facts})
+
+
+def _hand_over(ended: list[tuple[Reply, Response]]) -> None:
+    """Write answers; a connection that cannot take its own keeps nobody from theirs."""
+    for reply, response in ended:
+        try:
+            reply(response)
+        except Exception as error:  # noqa: BLE001  # see above
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            facts = {"action": "", "request_id": "", "frames": frames}
+            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
 
 
 def _routes(operations: Mapping[str, Operation]) -> dict[bytes, _Route]:

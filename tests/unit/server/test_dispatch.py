@@ -15,6 +15,7 @@ from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
+from widerow.limits import STAGE_REQUESTS_MAX
 from widerow.server.admission import Admission
 from widerow.server.committer import Committer, Done
 from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _route
@@ -397,3 +398,81 @@ def test_every_operation_has_a_permission() -> None:
         assert isinstance(operation, Operation)
         assert _route(operation).path == f"/{name}"
         assert _route(operation).permission in Permission
+
+
+# --- turns of the loop -------------------------------------------------------------------------
+
+
+def in_one_turn(desk: Desk, requests: list[Request]) -> list[Answer]:
+    """Hand in requests in one turn of a loop; their answers in the order of the requests."""
+
+    async def ask() -> list[Response]:
+        loop = asyncio.get_running_loop()
+        desk.dispatcher.use_loop(loop, always=False)
+        answers: list[asyncio.Future[Response]] = [loop.create_future() for _ in requests]
+        for request, answer in zip(requests, answers, strict=True):
+            assert desk.dispatcher.handle(request, answer.set_result) is None
+        while not all(answer.done() for answer in answers):
+            while desk.committer.held:
+                desk.committer.settle()
+            await asyncio.sleep(0)
+        return [await answer for answer in answers]
+
+    try:
+        return [read(response) for response in asyncio.run(ask())]
+    finally:
+        desk.dispatcher.close()
+
+
+def test_a_turn_runs_each_stage_for_all_requests(desk: Desk) -> None:
+    seen: list[str] = []
+
+    def decode(body: bytes) -> bytes:
+        seen.append("decode")
+        return body
+
+    def call(*_: object) -> tuple[str, ...]:
+        seen.append("call")
+        return ()
+
+    desk.serve("ListTable", decode=decode, call=call, lengthy=None)
+    answers = in_one_turn(desk, [signed("ListTable")] * 3)
+    assert [answer.status for answer in answers] == [200, 200, 200]
+    assert seen == ["decode"] * 3 + ["call"] * 3
+
+
+def test_whoever_fails_in_a_stage_fails_alone(desk: Desk, table_body: bytes) -> None:
+    stranger = signed("ListTable", sender=Sender(access_key_secret="wrong"))  # not the key's
+    requests = [stranger, signed("ListTable"), signed("CreateTable", b"\xff")]
+    requests += [signed("CreateTable", table_body), signed("ListTable")]
+    assert [answer.status for answer in in_one_turn(desk, requests)] == [403, 200, 400, 200, 200]
+    (answer,) = in_one_turn(desk, [signed("ListTable")])
+    assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+
+
+def test_more_requests_than_a_stage_takes_are_all_answered(desk: Desk) -> None:
+    count = 2 * STAGE_REQUESTS_MAX + 1
+    answers = in_one_turn(desk, [signed("ListTable")] * count)
+    assert [answer.status for answer in answers] == [200] * count
+
+
+def test_a_connection_that_takes_no_answer_keeps_nobody_from_theirs(
+    desk: Desk, caplog: pytest.LogCaptureFixture
+) -> None:
+    answered: list[Response] = []
+
+    def refuse(_: Response) -> None:
+        raise OSError("gone")
+
+    async def ask() -> None:
+        desk.dispatcher.use_loop(asyncio.get_running_loop(), always=False)
+        desk.dispatcher.handle(signed("ListTable"), refuse)
+        desk.dispatcher.handle(signed("ListTable"), answered.append)
+        await asyncio.sleep(0)
+
+    try:
+        asyncio.run(ask())
+    finally:
+        desk.dispatcher.close()
+    assert [response.status for response in answered] == [200]
+    assert "unforeseen OSError" in caplog.text
