@@ -37,6 +37,7 @@ from widerow.storage.interface import Reader, Transaction
 
 __all__ = [
     "KeySection",
+    "Segment",
     "cells_named",
     "check_order",
     "key_section_of",
@@ -48,6 +49,7 @@ __all__ = [
     "row_cells",
     "segment_cells",
     "segments_from",
+    "segments_holding",
     "segments_of",
     "update_segments",
     "wide_root",
@@ -98,7 +100,7 @@ def cells_named(
 
 def named_columns(reader: Reader, key: bytes, names: Sequence[str]) -> Iterator[list[Cell]]:
     """The columns of a wide row among sorted `names`, in order; one segment is held at a time."""
-    for names_inside, segment in _segments_of(reader, key, names):
+    for names_inside, segment in segments_holding(reader, key, names):
         wanted = frozenset(names_inside)
         for name, cells in groupby(segment.cells, key=attrgetter("name")):
             if name in wanted:
@@ -118,26 +120,26 @@ def segments_from(reader: Reader, key: bytes, column: str) -> Iterator[list[Cell
         yield segment_cells(record)
 
 
-class _Segment(NamedTuple):
+class Segment(NamedTuple):
     """One segment of a wide row: where it is and what it holds. A new one has no cells yet."""
 
     key: bytes
     cells: list[Cell]
 
 
-def _segment_at(reader: Reader, key: bytes, column: str) -> _Segment:
+def _segment_at(reader: Reader, key: bytes, column: str) -> Segment:
     """The segment that holds `column`, or would."""
     start, _ = segment_range(key)
     stop = segment_key(key, column) + b"\x00"
     for found, record in reader.scan(start, stop, reverse=True):
-        return _Segment(found, segment_cells(record))
-    return _Segment(start, [])
+        return Segment(found, segment_cells(record))
+    return Segment(start, [])
 
 
-def _segments_of(
+def segments_holding(
     reader: Reader, key: bytes, names: Sequence[str]
-) -> Iterator[tuple[list[str], _Segment]]:
-    """Group sorted `names` by the segment that holds each, or would."""
+) -> Iterator[tuple[list[str], Segment]]:
+    """Sorted `names` of columns of a wide row, by the segment that holds each, or would."""
     index = 0
     while index < len(names):
         segment = _segment_at(reader, key, names[index])
@@ -244,15 +246,19 @@ def _check_column(last: Cell, size: int) -> None:
 
 
 def update_segments(
-    txn: Transaction, key: bytes, changed: dict[str, list[Cell]]
+    txn: Transaction,
+    key: bytes,
+    holding: Sequence[tuple[list[str], Segment]],
+    changed: dict[str, list[Cell]],
 ) -> tuple[list[Cell], list[Cell]]:
     """Replace the columns `changed` of a wide row; an empty list removes the column.
 
-    Returns the cells before and after of the columns concerned. Cost: the segments touched.
+    `holding`: what `segments_holding` says of their names. Returns the cells before and after of
+    the columns concerned. Cost: the segments touched.
     """
     before: list[Cell] = []
     after: list[Cell] = []
-    for names, segment in list(_segments_of(txn, key, sorted(changed))):
+    for names, segment in holding:
         columns = frozenset(names)
         kept = [cell for cell in segment.cells if cell.name not in columns]
         before += [cell for cell in segment.cells if cell.name in columns]

@@ -20,6 +20,7 @@ from widerow.engine.stored import (
     put_sealed,
     remove_row,
     row_cells,
+    segments_holding,
     update_segments,
     wide_root,
 )
@@ -259,9 +260,11 @@ def _update(
         return _update_absent(txn, write, current, section, version)
     names = frozenset(change.name for change in write.change.cells)
     if header.kind == RecordKind.WIDE:
-        old = _live_columns(txn, write, current, names)
-        columns, incremented = _apply(write, old, names, version)
-        _update_wide(txn, write, header, section, columns, latest)
+        holding = list(segments_holding(txn, write.key, sorted(names)))
+        found = [cell for _, segment in holding for cell in segment.cells if cell.name in names]
+        columns, incremented = _apply(write, _live(write, found), names, version)
+        changed = update_segments(txn, write.key, holding, columns)
+        _put_wide_root(txn, write, header, section, changed, latest)
         return incremented
     old = _live(write, row_cells(current.record, header))
     columns, incremented = _apply(write, [c for c in old if c.name in names], names, version)
@@ -293,16 +296,15 @@ def _stored_order(cell: Cell) -> tuple[str, int]:
     return cell.name, -cell.version
 
 
-def _update_wide(
+def _put_wide_root(
     txn: Transaction,
     write: RowWrite,
     header: Header,
     section: KeySection,
-    columns: dict[str, list[Cell]],
+    changed: tuple[list[Cell], list[Cell]],
     latest: int,
 ) -> None:
-    before, after = update_segments(txn, write.key, columns)
-    gone, come = summarize(before), summarize(after)
+    gone, come = map(summarize, changed)
     summary = Summary(
         header.cell_count - gone.cell_count + come.cell_count,
         max(header.versions_max, come.versions_max),

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from widerow.errors import StoreDamaged
 from widerow.model.row import CellChange
@@ -44,6 +44,7 @@ __all__ = [
     "encode_key_section",
     "encode_variant",
     "key_section_size",
+    "length_at",
     "seal",
     "seal_parts",
     "split_cells",
@@ -65,6 +66,7 @@ TYPE_INF_MAX: Final = 0x0A
 TYPE_AUTO_INCREMENT: Final = 0x0B
 
 _INT64: Final = struct.Struct("<q")
+_int64_at: Final = _INT64.unpack_from
 _DOUBLE: Final = struct.Struct("<d")
 _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
@@ -163,23 +165,32 @@ def seal_parts(changes: tuple[CellChange, ...], version: int, row_crc: int) -> t
     return b"".join(parts), row_crc
 
 
+def length_at(data: bytes, at: i64) -> i64:
+    """Four bytes, little-endian. Compiled, this is machine arithmetic. Raises `IndexError`."""
+    low: i64 = data[at]
+    second: i64 = data[at + 1]
+    third: i64 = data[at + 2]
+    high: i64 = data[at + 3]
+    return low | second << 8 | third << 16 | high << 24
+
+
 def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
     """The cells that stand in `data[start:stop]`.
 
     Values are not decoded. Raises `StoreDamaged` where the bytes are not cells. Linear in `stop`.
     """
     cells: list[Cell] = []
-    position, uint32, int64 = start, _UINT32.unpack_from, _INT64.unpack_from
+    position: i64 = start
+    last: i64 = stop
     try:
-        while position < stop:
-            name_end = position + 6 + uint32(data, position + 2)[0]
-            value_end = name_end + 5 + uint32(data, name_end + 1)[0]
+        while position < last:
+            name_end = position + 6 + length_at(data, position + 2)
+            value_end = name_end + 5 + length_at(data, name_end + 1)
             end = value_end + SEAL_BYTES
-            if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > stop:
+            if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > last:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
-            name = data[position + 6 : name_end].decode()
-            version = int64(data, value_end + 1)[0]
-            cells.append(Cell(name, version, data[position:end]))
+            version = _int64_at(data, value_end + 1)[0]
+            cells.append(Cell(data[position + 6 : name_end].decode(), version, data[position:end]))
             position = end
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
@@ -244,7 +255,7 @@ _READERS: Final[dict[int, Callable[[bytes, int, int], Value]]] = {
 
 def cell_size(wire: bytes) -> int:
     """What a stored cell counts: bytes of its name and of its value (semantics §9)."""
-    name_bytes = _UINT32.unpack_from(wire, 2)[0]
+    name_bytes = length_at(wire, 2)
     # Everything but the name's bytes and the payload's is as long in every cell of one kind.
     return len(wire) - (_SIZED_BYTES if wire[11 + name_bytes] > _BOOLEAN else _FIXED_BYTES)
 

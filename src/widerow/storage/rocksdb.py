@@ -57,6 +57,7 @@ _MIB: Final = 1024 * 1024
 _ROOM_FLOOR_BYTES: Final = 64 * _MIB  # one memtable can still be flushed, one log still end
 _PAGE_PAIRS_FIRST: Final = 16  # most scans want few rows; each further page doubles
 _PAGE_PAIRS_MAX: Final = 512  # about 0.2 ms under the view's lock
+_PAGE_BYTES_FIRST: Final = 8 * 1024  # who wants one segment of a wide row must not pay for more
 _PAGE_BYTES_MAX: Final = 256 * 1024  # held by a scan beside the pair being looked at
 _STALL_PAUSES: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # seconds
 
@@ -119,23 +120,24 @@ class _View:
         self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop, read in growing pages of bounded size."""
-        pairs_max, more = _PAGE_PAIRS_FIRST, True
+        pairs_max, room, more = _PAGE_PAIRS_FIRST, _PAGE_BYTES_FIRST, True
         while more and start < stop:
-            pairs, more = self._page(start, stop, pairs_max, reverse=reverse)
+            pairs, more = self._page(start, stop, pairs_max, room, reverse=reverse)
             yield from pairs
             if more and reverse:
                 stop = pairs[-1][0]
             elif more:
                 start = pairs[-1][0] + b"\x00"
             pairs_max = min(2 * pairs_max, _PAGE_PAIRS_MAX)
+            room = min(4 * room, _PAGE_BYTES_MAX)
 
     def _page(
-        self, start: bytes, stop: bytes, pairs_max: int, *, reverse: bool
+        self, start: bytes, stop: bytes, pairs_max: int, room: int, *, reverse: bool
     ) -> tuple[list[tuple[bytes, bytes]], bool]:
         """The first pairs of a range in its direction, and whether there may be more."""
         read = _pairs_descending if reverse else _pairs_ascending
         with self._lock:
-            pairs, more, failure = read(self._iterator(), start, stop, pairs_max)
+            pairs, more, failure = read(self._iterator(), start, stop, pairs_max, room)
         if failure is not None:
             raise read_failure(failure)
         return pairs, more
@@ -162,12 +164,14 @@ class _View:
 
 
 def _pairs_ascending(
-    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int
+    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int, room: int
 ) -> tuple[list[tuple[bytes, bytes]], bool, str | None]:
-    """Up to `pairs_max` pairs from `start` on, whether there may be more, and what went wrong."""
+    """Up to `pairs_max` pairs from `start` on, whether there may be more, and what went wrong.
+
+    At most one pair more than `room` bytes hold.
+    """
     valid, read_key, read_value, step = iterator.valid, iterator.key, iterator.value, iterator.next
     pairs: list[tuple[bytes, bytes]] = []
-    room = _PAGE_BYTES_MAX
     iterator.seek(start)
     while valid():
         key: bytes = read_key()
@@ -183,12 +187,11 @@ def _pairs_ascending(
 
 
 def _pairs_descending(
-    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int
+    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int, room: int
 ) -> tuple[list[tuple[bytes, bytes]], bool, str | None]:
     """As `_pairs_ascending`, from the last key below `stop` downwards."""
     valid, read_key, read_value, step = iterator.valid, iterator.key, iterator.value, iterator.prev
     pairs: list[tuple[bytes, bytes]] = []
-    room = _PAGE_BYTES_MAX
     iterator.seek_for_prev(stop)
     if valid() and read_key() == stop:
         step()

@@ -38,6 +38,7 @@ from widerow.rows.cells import (
     TYPE_AUTO_INCREMENT,
     TYPE_INF_MAX,
     TYPE_INF_MIN,
+    length_at,
 )
 from widerow.rows.checksum import crc8, crc8_byte
 
@@ -288,10 +289,10 @@ def _plain_put(data: bytes, start: int) -> CellChange | None:
     Raises `IndexError` where the buffer ends before the cell does, as that does.
     """
     begin: i64 = start
-    name_end = begin + 6 + _length_at(data, begin + 2)
+    name_end = begin + 6 + length_at(data, begin + 2)
     if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
         return None
-    end = name_end + 5 + _length_at(data, name_end + 1)
+    end = name_end + 5 + length_at(data, name_end + 1)
     name = _NAMES.get(data[begin + 6 : name_end])
     if name is None or data[end] != TAG_CELL_CHECKSUM:
         return None
@@ -306,10 +307,10 @@ def _plain_put(data: bytes, start: int) -> CellChange | None:
 def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | None:
     """As `_plain_put` for a cell of a primary key: what `_key_column` says of nearly all."""
     begin: i64 = start
-    name_end = begin + 6 + _length_at(data, begin + 2)
+    name_end = begin + 6 + length_at(data, begin + 2)
     if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
         return None
-    end = name_end + 5 + _length_at(data, name_end + 1)
+    end = name_end + 5 + length_at(data, name_end + 1)
     name = _NAMES.get(data[begin + 6 : name_end])
     if name is None or data[end] != TAG_CELL_CHECKSUM:
         return None
@@ -321,7 +322,7 @@ def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | No
     kind: i64 = variant[0] if size else -1
     if kind == _INTEGER and size == 9:
         value: KeyInput = _read_integer(variant)
-    elif kind == _STRING and size >= 5 and _length_at(variant, 1) == size - 5:
+    elif kind == _STRING and size >= 5 and length_at(variant, 1) == size - 5:
         try:
             value = variant[5:].decode()
         except UnicodeDecodeError:
@@ -331,21 +332,12 @@ def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | No
     return (name.text, value), end + 2
 
 
-def _length_at(data: bytes, at: i64) -> i64:
-    """Four bytes, little-endian. Compiled, this is machine arithmetic."""
-    low: i64 = data[at]
-    second: i64 = data[at + 1]
-    third: i64 = data[at + 2]
-    high: i64 = data[at + 3]
-    return low | second << 8 | third << 16 | high << 24
-
-
 def _payload_bytes(variant: bytes) -> i64:
     """What a value counts (semantics §9); negative where the bytes are no value to be stored."""
     size: i64 = len(variant)
     kind: i64 = variant[0] if size else -1
     if kind in (_STRING, _BINARY):
-        if size < 5 or _length_at(variant, 1) != size - 5:
+        if size < 5 or length_at(variant, 1) != size - 5:
             return -1
         return size - 5 if kind == _BINARY or _is_text(variant) else -1
     if kind == _INTEGER:
