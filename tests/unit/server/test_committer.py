@@ -434,3 +434,20 @@ def test_a_turn_is_one_group() -> None:
     gathering.submit(put(b"e"), world._done)
     turns[2]()
     assert isinstance(world.next()[1], Exhausted)
+
+
+def test_a_turn_that_is_over_early_is_committed_then() -> None:
+    world, turns = World(), list[Callable[[], None]]()
+    gathering = Gathering(world.committer, turns.append)
+    gathering.flush()  # nothing yet
+    world.release(2)
+    gathering.submit(put(b"a"), world._done)
+    gathering.flush()
+    assert world.gate.groups == [1]
+    turns[0]()  # the turn's end finds nothing
+    assert world.gate.groups == [1]
+    gathering.submit(put(b"b"), world._done)
+    turns[1]()
+    assert world.gate.groups == [1, 1]
+    assert [world.next()[1] for _ in range(2)] == [None] * 2
+    world.committer.stop()
