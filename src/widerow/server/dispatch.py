@@ -32,7 +32,14 @@ from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
-from widerow.limits import BLOCKING_THREADS_MAX, LENGTHY_THREADS_MAX, STAGE_REQUESTS_MAX
+from widerow.limits import (
+    BLOCKING_THREADS_MAX,
+    LENGTHY_THREADS_MAX,
+    STAGE_REQUESTS_MAX,
+    STAGED_BYTES_MAX,
+    STAGED_ROW_BYTES_MAX,
+)
+from widerow.model.answers import RowRead
 from widerow.server.committer import Done
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
@@ -182,6 +189,7 @@ class Dispatcher:
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._gathered: list[_Task] = []
         self._ended: list[tuple[Reply, Response]] | None = None  # while stages run
+        self._ended_bytes = 0
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._always = False
@@ -252,6 +260,7 @@ class Dispatcher:
             _hand_over(self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]))
         # Reads need not wait for what is synced now.
         ended = self._ended = []
+        self._ended_bytes = 0
         self._committer.flush()
         self._ended = None
         _hand_over(ended)
@@ -259,6 +268,7 @@ class Dispatcher:
     def _run_stages(self, tasks: list[_Task]) -> list[tuple[Reply, Response]]:
         """Run requests stage by stage; those that are answered now, and with what."""
         ended = self._ended = []
+        self._ended_bytes = 0
         for stage in (self._verify, self._decode, self._ask, self._encode):
             tasks = self._through(stage, tasks)
         self._ended = None
@@ -277,10 +287,17 @@ class Dispatcher:
 
     def _end(self, reply: Reply, response: Response) -> None:
         """Answer a request: behind the stages if they run, else at once."""
-        if self._ended is None:
+        ended = self._ended
+        if ended is None:
             reply(response)
-        else:
-            self._ended.append((reply, response))
+            return
+        ended.append((reply, response))
+        self._ended_bytes += len(response.body)
+        if self._ended_bytes > STAGED_BYTES_MAX and self._loop is not None:
+            early = ended.copy()
+            ended.clear()
+            self._ended_bytes = 0
+            _hand_over(early)
 
     def _verify(self, task: _Task) -> bool:
         call = task.call
@@ -305,6 +322,9 @@ class Dispatcher:
             self._committer.submit(result, partial(self._settled, operation, call, task.reply))
             return False
         task.asked = result
+        # What may be large is answered now, so that no turn holds many of them.
+        if operation.lengthy is not None or _is_large(result):
+            return self._encode(task)
         return True
 
     def _encode(self, task: _Task) -> bool:
@@ -436,6 +456,10 @@ class Dispatcher:
                 "request_id": call.request_id,
             }
             _log.debug("answered", extra={"facts": facts})
+
+
+def _is_large(result: object) -> bool:
+    return isinstance(result, RowRead) and len(result.row) > STAGED_ROW_BYTES_MAX
 
 
 def _hand_over(ended: list[tuple[Reply, Response]]) -> None:

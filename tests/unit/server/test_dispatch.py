@@ -15,7 +15,8 @@ from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
-from widerow.limits import STAGE_REQUESTS_MAX
+from widerow.limits import STAGE_REQUESTS_MAX, STAGED_ROW_BYTES_MAX
+from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
 from widerow.server.committer import Committer, Done
 from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _route
@@ -454,6 +455,38 @@ def test_more_requests_than_a_stage_takes_are_all_answered(desk: Desk) -> None:
     count = 2 * STAGE_REQUESTS_MAX + 1
     answers = in_one_turn(desk, [signed("ListTable")] * count)
     assert [answer.status for answer in answers] == [200] * count
+
+
+@pytest.mark.parametrize("how", ["a page or a batch", "a large row", "many bytes"])
+def test_large_answers_are_not_held_until_others_are_ready(desk: Desk, how: str) -> None:
+    seen: list[str] = []
+    size = STAGED_ROW_BYTES_MAX + (how == "a large row")
+
+    def call(*_: object) -> RowRead:
+        seen.append("call")
+        return RowRead(bytes(size), 1)
+
+    def encode(read: RowRead) -> bytes:
+        seen.append("encode")
+        return read.row * (17 if how == "many bytes" else 1)
+
+    lengthy = (lambda _: False) if how == "a page or a batch" else None
+    desk.serve("ListTable", call=call, encode=encode, lengthy=lengthy)
+
+    async def ask() -> None:
+        desk.dispatcher.use_loop(asyncio.get_running_loop(), always=False)
+        for _ in range(3):
+            desk.dispatcher.handle(signed("ListTable"), lambda _: seen.append("reply"))
+        await asyncio.sleep(0)
+
+    try:
+        asyncio.run(ask())
+    finally:
+        desk.dispatcher.close()
+    if how == "many bytes":
+        assert seen == ["call"] * 3 + ["encode", "reply"] * 3
+    else:
+        assert seen == ["call", "encode"] * 3 + ["reply"] * 3
 
 
 def test_a_connection_that_takes_no_answer_keeps_nobody_from_theirs(
