@@ -76,7 +76,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 1
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
         Step("linearize.py", (), ("--histories", 200)),  # 12
-        Step("trust.py", ("damage",), ("--each", 100)),  # 3
+        Step("trust.py", ("damage",), ("--each", 60)),  # 7
         Step("trust.py", ("full",), ("--cycles", 20)),  # 1
         Step("model_steps.py", (), ("--steps", 300_000)),  # 7
     ),
