@@ -14,6 +14,7 @@ cannot run (no root, no such program) is recorded as skipped, and the exit code 
 """
 
 import argparse
+import faulthandler
 import os
 import sys
 import time
@@ -38,6 +39,7 @@ __all__ = ["main"]
 Tell = Callable[[int], None]
 
 _CONTROL_CUTS: Final = 3  # a planted defect that is not seen by then counts as missed
+_DAMAGE_SECONDS_MAX: Final = 60.0  # a damaged store is opened and read in a tenth of one
 _VARIANTS: Final = ("sync-off", "reply-before-sync", "reply-before-write")
 _LAUNCHERS: Final = {"eatmydata": ("eatmydata",)}  # a library that makes syncs do nothing
 
@@ -122,8 +124,12 @@ def _damage(options: argparse.Namespace) -> int:
             planned = list(damages(template, each=options.each, seed=options.seed))
             with _progress(f"damages of {template.name}", len(planned)) as tell:
                 for done, damage in enumerate(planned, 1):
+                    # An engine that never comes back keeps the interpreter's lock: only this ends
+                    # it. The directory stays, with the damaged copy in it.
+                    faulthandler.dump_traceback_later(_DAMAGE_SECONDS_MAX, exit=True)
                     try_damage(template, damage, directory, report)
                     tell(done)
+        faulthandler.cancel_dump_traceback_later()
     return _told("damaged files", "damages", report, options.seed, begun)
 
 

@@ -23,6 +23,7 @@ from rocksdict import (
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StoreLocked
 from widerow.storage.directory import holds_store, make_directory, sync_directory
+from widerow.storage.framing import check_framing, mend_framing
 from widerow.storage.witness import Note, check_files, check_sequence, read_note
 
 __all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure", "write_options"]
@@ -68,6 +69,8 @@ def open_engine(directory: Path, cache_bytes: int, *, lax: bool = False) -> Rdic
     note = read_note(directory) if exists and not lax else None
     if note is not None:
         check_files(directory, note)
+    if exists:
+        (mend_framing if lax else check_framing)(directory)
     make_directory(directory)
     options = (_lax_options if lax else _options)(cache_bytes, create=not exists)
     promised = _PROMISED_SETTINGS | (_LAX_SETTINGS if lax else {})

@@ -1,0 +1,96 @@
+"""The framing of the engine's logs and of its list of files, looked at before it opens them.
+
+A file is blocks of 32 KiB, a block is records: checksum (4), length (2), kind (1), content; numbers
+little-endian, the checksum a masked CRC-32C over kind and content. Kinds 5 to 8 and 11 are those of
+logs that are written over older ones, which these never are. One damaged byte can make one of them,
+and RocksDB 9.8 then reads that record again and again, for ever. So they are damage that we have to
+find; all other damage the engine finds by itself.
+"""
+
+import os
+from collections.abc import Iterator
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Final
+
+from fastcrc.crc32 import iscsi
+
+from widerow.errors import StoreDamaged
+
+__all__ = ["check_framing", "mend_framing"]
+
+_BLOCK_BYTES: Final = 32 * 1024
+_HEAD_BYTES: Final = 7
+_NEVER_WRITTEN: Final = frozenset((5, 6, 7, 8, 11))
+_UNKNOWN: Final = b"\xff"  # a kind that the engine reports
+_MASK: Final = 0xA282EAD8
+_WAYS_OUT: Final = (
+    "restore the directory from a copy, or start with --accept-damaged-store to serve what is left"
+)
+
+
+def check_framing(directory: Path) -> None:
+    """Raise `StoreDamaged` where the engine would read a record for ever. Reads the files once."""
+    for file in _files(directory):
+        for offset in _endless_in(file, past_damage=False):
+            raise StoreDamaged(
+                f"{file} is damaged at byte {offset}: there is no record of such a kind; "
+                f"{_WAYS_OUT}"
+            )
+
+
+def mend_framing(directory: Path) -> None:
+    """Let the engine see that those records are damaged: for stores that are opened as they are.
+
+    Their kind, which is wrong, becomes one that the engine knows to be wrong.
+    """
+    for file in _files(directory):
+        offsets = _endless_in(file, past_damage=True)
+        if not offsets:
+            continue
+        with file.open("r+b") as changed:
+            for offset in offsets:
+                changed.seek(offset)
+                changed.write(_UNKNOWN)
+            changed.flush()
+            os.fsync(changed.fileno())
+
+
+def _files(directory: Path) -> list[Path]:
+    return sorted((*directory.glob("MANIFEST-*"), *directory.glob("*.log")))
+
+
+def _endless_in(file: Path, *, past_damage: bool) -> list[int]:
+    if file.stat().st_size == 0:
+        return []
+    with file.open("rb") as opened, mmap(opened.fileno(), 0, access=ACCESS_READ) as content:
+        return list(_endless(content, past_damage=past_damage))
+
+
+def _endless(content: mmap, *, past_damage: bool) -> Iterator[int]:
+    """Where the kinds of such records stand, among those that the engine comes to.
+
+    It drops the rest of a block behind a damaged record; and ends there, unless it is to go on.
+    """
+    for block in range(0, len(content), _BLOCK_BYTES):
+        at, end = block, min(block + _BLOCK_BYTES, len(content))
+        while at + _HEAD_BYTES <= end:
+            length = content[at + 4] | content[at + 5] << 8
+            kind = content[at + 6]
+            stop = at + _HEAD_BYTES + length
+            if kind in _NEVER_WRITTEN:
+                yield at + 6
+                break
+            if kind == length == 0:
+                break  # room that was reserved and not written
+            if stop > end or not _is_whole(content, at, stop):
+                if not past_damage:
+                    return
+                break
+            at = stop
+
+
+def _is_whole(content: mmap, at: int, stop: int) -> bool:
+    crc = iscsi(content[at + 6 : stop])
+    masked = ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF
+    return masked == int.from_bytes(content[at : at + 4], "little")
