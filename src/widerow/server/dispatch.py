@@ -190,6 +190,7 @@ class Dispatcher:
         self._gathered: list[_Task] = []
         self._ended: list[tuple[Reply, Response]] | None = None  # while stages run
         self._ended_bytes = 0
+        self._lengthy = 0  # on threads, or written by what a thread has planned
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._always = False
@@ -245,7 +246,9 @@ class Dispatcher:
     def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
         call = _Call(route.operation.name, route.path, self._ids.next(), request.received_ns)
         task = _Task(route, request, reply, call)
-        if self._loop is None:
+        if self._loop is None or self._lengthy:
+            # Beside lengthy requests the loop waits for the interpreter's lock with each read: who
+            # waited must not wait for the others' waiting as well.
             ended = self._run_stages([task])
             return ended[0][1] if ended else None
         self._gathered.append(task)
@@ -357,9 +360,14 @@ class Dispatcher:
         assert self._threads is not None
         assert self._loop is not None
         loop = self._loop
-        back = partial(self._performed, action, call, reply)
+        back = partial(self._performed, action, call, partial(self._end_lengthy, reply))
         work = self._threads.submit(self._work, action, opened, call)
+        self._lengthy += 1
         work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
+
+    def _end_lengthy(self, reply: Reply, response: Response) -> None:
+        self._lengthy -= 1
+        reply(response)
 
     def _work(self, action: Operation, opened: Opened, call: _Call) -> Any:  # noqa: ANN401  # as below
         """On a thread: a write's plan, or the whole of a read's answer."""

@@ -457,6 +457,30 @@ def test_more_requests_than_a_stage_takes_are_all_answered(desk: Desk) -> None:
     assert [answer.status for answer in answers] == [200] * count
 
 
+def test_beside_a_lengthy_request_nobody_waits_for_the_turn(desk: Desk) -> None:
+    go_on = threading.Event()
+    desk.serve("ListTable", call=lambda *_: go_on.wait(30) and (), lengthy=lambda _: True)
+    other = signed("DescribeTable")  # of no table: refused, but answered
+
+    async def ask() -> tuple[Response | None, Response, Response | None]:
+        loop = asyncio.get_running_loop()
+        desk.dispatcher.use_loop(loop, always=False)
+        later: asyncio.Future[Response] = loop.create_future()
+        desk.dispatcher.handle(signed("ListTable"), later.set_result)
+        await asyncio.sleep(0)  # its turn: it is on a thread now
+        beside = desk.dispatcher.handle(other, lambda _: None)
+        go_on.set()
+        return beside, await later, desk.dispatcher.handle(other, lambda _: None)
+
+    try:
+        beside, lengthy, behind = asyncio.run(ask())
+    finally:
+        desk.dispatcher.close()
+    assert beside is not None
+    assert (beside.status, lengthy.status) == (400, 200)
+    assert behind is None  # gathered again
+
+
 @pytest.mark.parametrize("how", ["a page or a batch", "a large row", "many bytes"])
 def test_large_answers_are_not_held_until_others_are_ready(desk: Desk, how: str) -> None:
     seen: list[str] = []
