@@ -51,9 +51,9 @@ def record(
     """Print one line of evidence, and append it to the file that WIDEROW_EVIDENCE names.
 
     `volume` counts independent trials, of which `unit` says what they are. `violations` is the sum
-    of everything that must be 0. Numbers among `facts` are added up over runs, or the largest is
-    told where their names end in `_ms`, `_seconds`, `_mb` or `load`. A control, which must be
-    caught, is a check of its own whose name begins with `control: `; its `violations` were not.
+    of everything that must be 0. Numbers among `facts` are added up over runs; of what is measured
+    or set (`_LARGEST`) the largest is told. A control, which must be caught, is a check of its own
+    whose name begins with `control: `; its `violations` were not.
     """
     result: dict[str, Fact] = {
         "volume": volume,
@@ -164,7 +164,11 @@ def _summed(lines: Sequence[Line], *, controls: bool) -> list[dict[str, Fact]]:
 
 
 _CONTROL: Final = "control: "
-_LARGEST: Final = ("_ms", "_seconds", "_mb", "load")  # measured, not counted: the largest is told
+# Measured or set, not counted: the largest is told.
+_LARGEST: Final = (
+    *("_ms", "_seconds", "_mb", "load"),
+    *("corpus", "families", "clients", "connections"),
+)
 
 
 def _facts(line: Line) -> dict[str, Fact]:
