@@ -290,11 +290,11 @@ def _plain_put(data: bytes, start: int) -> CellChange | None:
     """
     begin: i64 = start
     name_end = begin + 6 + length_at(data, begin + 2)
-    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+    end = _plain_end(data, begin, name_end)
+    if end < 0:
         return None
-    end = name_end + 5 + length_at(data, name_end + 1)
     name = _NAMES.get(data[begin + 6 : name_end])
-    if name is None or data[end] != TAG_CELL_CHECKSUM:
+    if name is None:
         return None
     variant = data[name_end + 5 : end]
     crc: int = crc8(variant, name.crc)
@@ -308,11 +308,11 @@ def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | No
     """As `_plain_put` for a cell of a primary key: what `_key_column` says of nearly all."""
     begin: i64 = start
     name_end = begin + 6 + length_at(data, begin + 2)
-    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+    end = _plain_end(data, begin, name_end)
+    if end < 0:
         return None
-    end = name_end + 5 + length_at(data, name_end + 1)
     name = _NAMES.get(data[begin + 6 : name_end])
-    if name is None or data[end] != TAG_CELL_CHECKSUM:
+    if name is None:
         return None
     variant = data[name_end + 5 : end]
     crc: int = crc8(variant, name.crc)
@@ -330,6 +330,17 @@ def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | No
     else:
         return None
     return (name.text, value), end + 2
+
+
+def _plain_end(data: bytes, begin: i64, name_end: i64) -> i64:
+    """Where the checksum of the cell at `begin` stands, if it is a name, a value and that; or -1.
+
+    Raises `IndexError` where the buffer ends before.
+    """
+    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+        return -1
+    end: i64 = name_end + 5 + length_at(data, name_end + 1)
+    return end if data[end] == TAG_CELL_CHECKSUM else -1
 
 
 def _payload_bytes(variant: bytes) -> i64:
