@@ -15,6 +15,7 @@ from typing import Final
 from widerow.errors import StorageFailure, StoreDamaged
 
 __all__ = [
+    "WAYS_OUT",
     "Acceptance",
     "clear_damage_mark",
     "free_bytes",
@@ -26,6 +27,9 @@ __all__ = [
     "sync_directory",
 ]
 
+WAYS_OUT: Final = (  # what an operator can do about damage; the end of a message
+    "restore the directory from a copy, or start with --accept-damaged-store to serve what is left"
+)
 _MARK: Final = "DAMAGED"
 _OPTIONS: Final = re.compile(r"OPTIONS-\d+")
 _LOG: Final = re.compile(r"\d+\.log")

@@ -16,6 +16,7 @@ from typing import Final
 from fastcrc.crc32 import iscsi
 
 from widerow.errors import StoreDamaged
+from widerow.storage.directory import WAYS_OUT
 
 __all__ = ["check_framing", "mend_framing"]
 
@@ -24,9 +25,6 @@ _HEAD_BYTES: Final = 7
 _NEVER_WRITTEN: Final = frozenset((5, 6, 7, 8, 11))
 _UNKNOWN: Final = b"\xff"  # a kind that the engine reports
 _MASK: Final = 0xA282EAD8
-_WAYS_OUT: Final = (
-    "restore the directory from a copy, or start with --accept-damaged-store to serve what is left"
-)
 
 
 def check_framing(directory: Path) -> None:
@@ -34,8 +32,7 @@ def check_framing(directory: Path) -> None:
     for file in _files(directory):
         for offset in _endless_in(file, past_damage=False):
             raise StoreDamaged(
-                f"{file} is damaged at byte {offset}: there is no record of such a kind; "
-                f"{_WAYS_OUT}"
+                f"{file} is damaged at byte {offset}: there is no record of such a kind; {WAYS_OUT}"
             )
 
 

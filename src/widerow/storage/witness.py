@@ -21,14 +21,11 @@ from typing import Final, NamedTuple
 from rocksdict import Rdict
 
 from widerow.errors import StoreDamaged
-from widerow.storage.directory import sync_directory
+from widerow.storage.directory import WAYS_OUT, sync_directory
 
 __all__ = ["Note", "Witness", "check_files", "check_sequence", "read_note"]
 
 _NAME: Final = "widerow-synced"
-_WAYS_OUT: Final = (
-    "restore the directory from a copy, or start with --accept-damaged-store to serve what is left"
-)
 _MAGIC: Final = b"widerow\x01"
 _FACTS: Final = struct.Struct("<8sQQQ")
 _CHECKSUM: Final = struct.Struct("<I")
@@ -58,7 +55,7 @@ def read_note(directory: Path) -> Note | None:
     facts, checksum = content[: _FACTS.size], content[_FACTS.size :]
     if checksum != _CHECKSUM.pack(zlib.crc32(facts)) or facts[:8] != _MAGIC:
         raise StoreDamaged(
-            f"{file} is damaged, so nothing says whether the store is whole; {_WAYS_OUT}"
+            f"{file} is damaged, so nothing says whether the store is whole; {WAYS_OUT}"
         )
     return Note(*_FACTS.unpack(facts)[1:])
 
@@ -85,7 +82,7 @@ def check_sequence(directory: Path, note: Note, sequence: int) -> None:
 def _damaged(directory: Path, reason: str) -> StoreDamaged:
     return StoreDamaged(
         f"the store in {directory} lacks changes that it had ({reason}): a file was cut short or "
-        f"replaced by an older one; {_WAYS_OUT}"
+        f"replaced by an older one; {WAYS_OUT}"
     )
 
 
