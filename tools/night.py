@@ -41,14 +41,14 @@ class Step(NamedTuple):
     """A command, and the volume that `--scale` applies to.
 
     `program` is a script of tools/, or the dotted name of a module of the repository. `volume` is
-    the name and the number of an argument; `per` says that more of it is less work. A `plain` step
-    runs the modules as they stand in src, as it patches or watches them.
+    the name and the number of an argument; `sparse`: it says how many are left out, so less is
+    more work. A `plain` step runs the modules as they stand in src, as it patches or watches them.
     """
 
     program: str
     arguments: tuple[str, ...]
     volume: tuple[str, int] | None = None
-    per: bool = False
+    sparse: bool = False
     plain: bool = False
 
     def command(self, scale: float) -> list[str]:
@@ -58,7 +58,7 @@ class Step(NamedTuple):
         words = [sys.executable, *place, *self.arguments]
         if self.volume is not None:
             name, number = self.volume
-            words += [name, str(max(1, round(number / scale if self.per else number * scale)))]
+            words += [name, str(max(1, round(number / scale if self.sparse else number * scale)))]
         return words
 
     @property
@@ -81,7 +81,7 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("model_steps.py", (), ("--steps", 300_000)),  # 7
     ),
     (
-        Step("trust.py", ("faults",), ("--every", 1), per=True),  # 12
+        Step("trust.py", ("faults",), ("--every", 1), sparse=True),  # 12
         Step("teeth.py", (), plain=True),  # 3
         Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
         Step("simulate.py", (), ("--seeds", 10_000)),  # 11

@@ -18,7 +18,7 @@ import faulthandler
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
@@ -31,13 +31,14 @@ from crash import faults, full, restart
 from crash.damage import Report, damages, make_template, try_damage
 from crash.disks import why_not
 from crash.ledger import Violation
-from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
-from evidence import record, record_skipped
+from crash.rounds import KillSite, Run, powered, run_rounds
+from evidence import Fact, record, record_skipped
 
 __all__ = ["main"]
 
 Tell = Callable[[int], None]
 
+_SHOWN_MAX: Final = 20  # of what was wrong; more would say nothing new
 _CONTROL_CUTS: Final = 3  # a planted defect that is not seen by then counts as missed
 _DAMAGE_SECONDS_MAX: Final = 60.0  # a damaged store is opened and read in a tenth of one
 _VARIANTS: Final = ("sync-off", "reply-before-sync", "reply-before-write")
@@ -52,11 +53,6 @@ def _progress(what: str, total: int) -> Iterator[Tell]:
         yield lambda done: progress.update(task, completed=done)
 
 
-def _show(violations: Sequence[Violation]) -> None:
-    for violation in violations[:20]:
-        print(f"{violation.kind} {violation.key} {violation.told}", file=sys.stderr)
-
-
 def _kill(options: argparse.Namespace) -> int:
     begun = time.monotonic()
     with (
@@ -65,7 +61,9 @@ def _kill(options: argparse.Namespace) -> int:
     ):
         site = KillSite(Path(directory))
         outcome = run_rounds(site, Run(options.cycles, options.seed, points=True), tell=tell)
-    return _finish("kill -9", "kills", outcome, options.seed, begun)
+    return _ended(
+        "kill -9", outcome.cuts, "kills", outcome.violations, outcome.facts, options.seed, begun
+    )
 
 
 def _power(options: argparse.Namespace) -> int:
@@ -76,7 +74,9 @@ def _power(options: argparse.Namespace) -> int:
     begun = time.monotonic()
     with powered(options.disk) as site, _progress("cuts", options.cycles) as tell:
         outcome = run_rounds(site, Run(options.cycles, options.seed), tell=tell)
-    return _finish(check, "cuts", outcome, options.seed, begun)
+    return _ended(
+        check, outcome.cuts, "cuts", outcome.violations, outcome.facts, options.seed, begun
+    )
 
 
 def _control(options: argparse.Namespace) -> int:
@@ -130,7 +130,9 @@ def _damage(options: argparse.Namespace) -> int:
                     try_damage(template, damage, directory, report)
                     tell(done)
         faulthandler.cancel_dump_traceback_later()
-    return _told("damaged files", "damages", report, options.seed, begun)
+    return _ended(
+        "damaged files", report.tried, "damages", report.wrong, report.facts, options.seed, begun
+    )
 
 
 def _faults(options: argparse.Namespace) -> int:
@@ -153,7 +155,7 @@ def _faults(options: argparse.Namespace) -> int:
             ):
                 pass
             tell(done)
-    return _told("failing calls", "calls", report, None, begun)
+    return _ended("failing calls", report.tried, "calls", report.wrong, report.facts, None, begun)
 
 
 def _full(options: argparse.Namespace) -> int:
@@ -167,17 +169,15 @@ def _full(options: argparse.Namespace) -> int:
         _progress("times full", options.cycles) as tell,
     ):
         outcome = full.run_full(Path(directory), options.cycles, seed=options.seed, tell=tell)
-    _show(outcome.violations)
-    record(
+    return _ended(
         "disk full and back",
-        volume=outcome.cycles,
-        unit="times full",
-        violations=len(outcome.violations),
-        seconds=time.monotonic() - begun,
-        seed=options.seed,
-        facts=outcome.facts,
+        outcome.cycles,
+        "times full",
+        outcome.violations,
+        outcome.facts,
+        options.seed,
+        begun,
     )
-    return int(bool(outcome.violations))
 
 
 def _restart(options: argparse.Namespace) -> int:
@@ -215,35 +215,28 @@ def _restart(options: argparse.Namespace) -> int:
     return int(bool(outcome.lost) or outcome.p99 > restart.RESTART_SECONDS_MAX)
 
 
-def _finish(check: str, unit: str, outcome: Outcome, seed: int, begun: float) -> int:
-    _show(outcome.violations)
-    record(
-        check,
-        volume=outcome.cuts,
-        unit=unit,
-        violations=len(outcome.violations),
-        seconds=time.monotonic() - begun,
-        seed=seed,
-        facts=outcome.facts,
-    )
-    return int(bool(outcome.violations))
-
-
-def _told(
-    check: str, unit: str, report: Report | faults.Report, seed: int | None, begun: float
+def _ended(
+    check: str,
+    volume: int,
+    unit: str,
+    wrong: Sequence[Violation] | Sequence[str],
+    facts: Mapping[str, Fact],
+    seed: int | None,
+    begun: float,
 ) -> int:
-    for wrong in report.wrong[:20]:
-        print(wrong, file=sys.stderr)
+    """Say what was wrong and record the run. Returns the exit code."""
+    for each in wrong[:_SHOWN_MAX]:
+        print(each if isinstance(each, str) else " ".join(map(str, each)), file=sys.stderr)
     record(
         check,
-        volume=report.tried,
+        volume=volume,
         unit=unit,
-        violations=len(report.wrong),
+        violations=len(wrong),
         seconds=time.monotonic() - begun,
         seed=seed,
-        facts=report.facts,
+        facts=facts,
     )
-    return int(bool(report.wrong))
+    return int(bool(wrong))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -27,7 +27,7 @@ def test_the_scale_reaches_the_volume_and_leaves_at_least_one() -> None:
     step = night.Step("x.py", ("a",), ("--cycles", 30))
     assert step.command(0.1)[2:] == ["a", "--cycles", "3"]
     assert step.command(0.001)[2:] == ["a", "--cycles", "1"]
-    sparse = night.Step("x.py", ("a",), ("--every", 1), per=True)
+    sparse = night.Step("x.py", ("a",), ("--every", 1), sparse=True)
     assert sparse.command(0.1)[2:] == ["a", "--every", "10"]
 
 
