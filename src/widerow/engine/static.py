@@ -43,7 +43,7 @@ __all__ = [
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
 _KNOWN_NAMES_MAX: Final = 10_000
 _KNOWN_SHAPES_MAX: Final = 1_000
-_SHAPE_NAMES_MAX: Final = 64  # so that what is remembered stays within a few megabytes
+_SHAPE_NAMES_MAX: Final = 64  # of at most 255 bytes: what is remembered stays below 20 MB
 _BETWEEN: Final = "#"  # no rule takes it for a name
 
 

@@ -477,8 +477,7 @@ def _hand_over(ended: list[tuple[Reply, Response]]) -> None:
             reply(response)
         except Exception as error:  # noqa: BLE001  # see above
             frames = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"action": "", "request_id": "", "frames": frames}
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+            _log.error("unforeseen %s", type(error).__name__, extra={"facts": {"frames": frames}})
 
 
 def _routes(operations: Mapping[str, Operation]) -> dict[bytes, _Route]:
