@@ -72,6 +72,7 @@ from widerow.model.schema import DefinedColumn, Table
 from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
@@ -354,6 +355,7 @@ class Engine:
             if isinstance(values, WiderowError):
                 outcomes.append(RowOutcome(error=values))
                 continue
+            safepoint()
             key, record = next(records)
             outcome = _read_in_batch(reader, (key, record), values, rule, resume, room)
             if outcome.read is not None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Final, TypeVar
 
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 
 __all__ = ["Overlay", "PendingTransaction", "WriteSet", "run_bodies"]
@@ -300,6 +301,7 @@ def run_bodies(view: Reader, writes: Sequence[Write[T]]) -> tuple[WriteSet, list
     outcomes: list[Outcome[T]] = []
     over_view = Overlay(view, changes)
     for write in writes:
+        safepoint()
         # The first body that writes is spared a layer.
         transaction = PendingTransaction(over_view if changes else view, write.shards)
         try:

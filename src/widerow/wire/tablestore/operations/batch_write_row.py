@@ -11,6 +11,7 @@ from widerow.model.condition import UNCONDITIONAL
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import Modification, RowChange
 from widerow.model.values import KeyMarker, value_bytes
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome
 from widerow.wire.tablestore.messages import (
     BatchWriteRowRequest,
@@ -58,6 +59,7 @@ def _table(sent: TableInBatchWriteRowRequest) -> TableWrite:
 
 
 def _row(table: str, sent: RowInBatchWriteRowRequest) -> RowChange:
+    safepoint()
     modification = _MODIFICATIONS.get(sent.type)
     if modification is None:
         raise InvalidRequest(Rule.BATCH_WRITE_TYPE, value=sent.type)
