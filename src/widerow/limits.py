@@ -120,6 +120,7 @@ LENGTHY_RANGE_ROWS: Final = 200  # a page above takes a millisecond to join and 
 STAGE_REQUESTS_MAX: Final = 64  # run stage by stage together; their answers wait for the last
 STAGED_ROW_BYTES_MAX: Final = 64 * 1024  # a larger row is answered at once: 64 of them are 4 MB
 STAGED_BYTES_MAX: Final = 1024 * 1024  # of answers that wait to be written with others
+JOINED_BYTES_MAX: Final = 64 * 1024  # a larger answer is not copied behind its head: two writes
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up

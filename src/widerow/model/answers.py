@@ -4,6 +4,7 @@ Rows are already in the stored form that goes to the wire (`docs/formats/rows.md
 "no row". Made for every row, so plain objects with slots (`row.py` says why). (semantics §4, §5)
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple, final
 
 from mypy_extensions import mypyc_attr
@@ -118,13 +119,19 @@ class RowOutcome:
 
 
 class RangePage(NamedTuple):
-    """One page of a range: rows back to back, where to go on (None: exhausted), capacity units.
+    """One page of a range: its rows, where to go on (None: exhausted), capacity units.
 
-    `next_key`: a primary key section (01 and cells) and the row checksum after it. `resume`: the
-    last row is wide and goes on there; `next_key` is then its own.
+    `pieces`: the rows as stored, in order, each in a piece of its own. `next_key`: a primary key
+    section (01 and cells) and the row checksum after it. `resume`: the last row is wide and goes
+    on there; `next_key` is then its own.
     """
 
-    rows: bytes
+    pieces: Sequence[bytes]
     next_key: tuple[bytes, int] | None
     read_units: int
     resume: Resume | None = None
+
+    @property
+    def rows(self) -> bytes:
+        """All rows back to back. Copies them."""
+        return b"".join(self.pieces)

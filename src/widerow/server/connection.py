@@ -36,6 +36,7 @@ from widerow.limits import (
     HEADERS_BYTES_MAX,
     HEADERS_COUNT_MAX,
     IDLE_SECONDS_MAX,
+    JOINED_BYTES_MAX,
     LINGER_BYTES_MAX,
     LINGER_SECONDS_MAX,
     PIPELINE_DEPTH_MAX,
@@ -553,8 +554,14 @@ class Connection:
             self._rest()
 
     def _write(self, response: Response, request: Request | None, *, close: bool) -> None:
-        if self._transport is not None:
-            self._transport.write(render(response, self._shared.date_line, request, close=close))
+        if self._transport is None:
+            return
+        pieces = render(response, self._shared.date_line, request, close=close)
+        if len(response.body) <= JOINED_BYTES_MAX:
+            self._transport.write(b"".join(pieces))
+        else:
+            body = pieces.pop()
+            self._transport.writelines((b"".join(pieces), body))
 
     def _rest(self) -> None:
         """Nothing is asked of the client but its next request, or the rest of the one begun."""

@@ -78,8 +78,10 @@ _KEEP: Final = b"\r\nconnection: keep-alive\r\n"
 _NEITHER: Final = b"\r\n"
 
 
-def render(response: Response, date_line: bytes, request: Request | None, *, close: bool) -> bytes:
-    """The answer's bytes: one piece, so that it is one write.
+def render(
+    response: Response, date_line: bytes, request: Request | None, *, close: bool
+) -> list[bytes]:
+    """The answer's bytes in pieces, of which the last one is the body.
 
     A HEAD request gets the headers alone. A client that asked for keep-alive by name (HTTP/1.0
     does) is told that it got it.
@@ -91,14 +93,12 @@ def render(response: Response, date_line: bytes, request: Request | None, *, clo
         connection = _KEEP
     else:
         connection = _NEITHER
-    return b"".join(
-        (
-            _STATUS_LINES[response.status],
-            b"%d" % len(body),
-            connection,
-            date_line,
-            response.head,
-            b"\r\n",
-            b"" if request is not None and request.method == b"HEAD" else body,
-        )
-    )
+    return [
+        _STATUS_LINES[response.status],
+        b"%d" % len(body),
+        connection,
+        date_line,
+        response.head,
+        b"\r\n",
+        b"" if request is not None and request.method == b"HEAD" else body,
+    ]

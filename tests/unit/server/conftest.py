@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,14 +35,20 @@ class Wire(asyncio.Transport):
         super().__init__()
         self.sent = b""
         self.writes = 0
+        self.pieces: list[int] = []  # of each write
         self.reading = True
         self.closed = ""
         self.half_closed = False
         self.unsent = 0
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.sent += bytes(data)
+        self.writelines((data,))
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        pieces = [bytes(data) for data in list_of_data]
+        self.sent += b"".join(pieces)
         self.writes += 1
+        self.pieces.append(len(pieces))
 
     def can_write_eof(self) -> bool:
         return True

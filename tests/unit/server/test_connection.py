@@ -15,6 +15,7 @@ from widerow.limits import (
     HEADERS_BYTES_MAX,
     HEADERS_COUNT_MAX,
     IDLE_SECONDS_MAX,
+    JOINED_BYTES_MAX,
     LINGER_BYTES_MAX,
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
@@ -89,6 +90,14 @@ def test_a_request_is_whole_however_it_is_cut(side: "Side", piece: int | None) -
 def test_an_answer_is_one_write(side: "Side") -> None:
     side.send(post())
     assert side.wire.writes == 1
+
+
+def test_a_large_answer_is_not_copied_behind_its_head(side: "Side") -> None:
+    for size, pieces in ((JOINED_BYTES_MAX - 100, 1), (JOINED_BYTES_MAX, 2)):
+        head, _, answered = side.send(post("/", bytes(size))).partition(b"\r\n\r\n")
+        assert answered == b"POST / " + bytes(size)
+        assert b"content-length: %d\r\n" % len(answered) in head
+        assert side.wire.pieces[-1] == pieces
 
 
 @pytest.mark.parametrize("piece", [None, 1, 3])

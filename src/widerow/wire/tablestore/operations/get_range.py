@@ -10,7 +10,7 @@ from widerow.model.answers import RangePage
 from widerow.model.requests import GetRange
 from widerow.model.selection import Direction, RowRange
 from widerow.wire.tablestore.messages import GetRangeRequest
-from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
+from widerow.wire.tablestore.operations.answers import consumed_field, field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import check_no_transaction, selection
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
@@ -65,7 +65,7 @@ def encode(result: RangePage) -> bytes:
         following = field(b"\x1a", encode_primary_key(*result.next_key))
     if result.resume is not None:
         following += field(b"\x22", encode_token(result.resume))
-    return with_rows(consumed, b"\x12", result.rows, following)
+    return with_pieces(consumed, b"\x12", result.pieces, following)
 
 
 def is_lengthy(body: bytes) -> bool:

@@ -92,9 +92,11 @@ def test_writes(
     assert answer.row == (HEADER + row if row else b"")
 
 
-@given(ROWS, UNITS)
-def test_get_range_to_the_end(rows: bytes, units: int) -> None:
-    answer = messages.GetRangeResponse.FromString(get_range.encode(RangePage(rows, None, units)))
+@given(st.lists(ROWS, max_size=3), UNITS)
+def test_get_range_to_the_end(pieces: list[bytes], units: int) -> None:
+    page = RangePage(pieces, None, units)
+    rows = page.rows
+    answer = messages.GetRangeResponse.FromString(get_range.encode(page))
     assert answer.IsInitialized()
     assert read_units(answer.consumed) == (units, 0)
     assert answer.HasField("rows")
@@ -105,7 +107,7 @@ def test_get_range_to_the_end(rows: bytes, units: int) -> None:
 @given(st.integers(-(2**63), INT64_MAX), ROWS)
 def test_get_range_that_goes_on(value: int, rows: bytes) -> None:
     section = encode_key_section([("pk", value)])
-    answer = messages.GetRangeResponse.FromString(get_range.encode(RangePage(rows, section, 1)))
+    answer = messages.GetRangeResponse.FromString(get_range.encode(RangePage([rows], section, 1)))
     assert decode_primary_key(answer.next_start_primary_key).columns == (("pk", value),)
     assert answer.rows == (HEADER + rows if rows else b"")
 
@@ -144,7 +146,7 @@ def test_wide_rows_that_go_on_carry_tokens() -> None:
     for row in (ROW, b""):
         read = RowRead(row, 1, resume)
         single = messages.GetRowResponse.FromString(get_row.encode(read))
-        page = RangePage(row, (SECTION, CRC), 1, resume)
+        page = RangePage([row], (SECTION, CRC), 1, resume)
         paged = messages.GetRangeResponse.FromString(get_range.encode(page))
         sent = batch_get_row.encode(BatchAnswer(("T",), [[RowOutcome(read=read)]]))
         (item,) = messages.BatchGetRowResponse.FromString(sent).tables[0].rows

@@ -14,7 +14,7 @@ def test_actions_on_rows_consume_and_actions_on_tables_do_not() -> None:
 def test_units_are_those_of_the_answer() -> None:
     for name, result, units in (
         ("GetRow", RowRead(b"", 3), (3, 0)),
-        ("GetRange", RangePage(b"", None, 7), (7, 0)),
+        ("GetRange", RangePage([], None, 7), (7, 0)),
         ("PutRow", RowWritten(1, 2), (1, 2)),
         (
             "BatchWriteRow",
