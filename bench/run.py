@@ -41,6 +41,8 @@ GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
     *("size", "width", "fairness", "start", "peer"),
 )
+# One connection shows what waking up costs, on which a lone PutRow depends.
+ECHOED: Final = frozenset((("GetRow", 32), ("PutRow", 1), ("PutRow", 128)))
 ROWS_FULL: Final = 10_000_000
 STEPS: Final = 60  # cases of a whole run, about: the length of the bar
 
@@ -117,13 +119,12 @@ def prepare(run: Run, place: Place) -> None:
 
 
 def basics(run: Run, place: Place, echo: Place) -> None:
-    """The basic operations, the echo of two of them beside each, and the curves."""
+    """The basic operations, the echo of some of them beside each, and the curves."""
     for case in cases(run.settings.rows):
         count = len(run.results)
         run.each(place, [case])
         measured = run.results[count:]
-        echoed = (case.name, case.connections) in {("GetRow", 32), ("PutRow", 128)}
-        if echoed and "echo" in run.chosen and measured:
+        if (case.name, case.connections) in ECHOED and "echo" in run.chosen and measured:
             size = int(measured[0].also["answer_bytes"])
             run.keep(measure(echo, echo_case(case, size), run.settings) for _ in range(1))
     connections = (1, 32, 128) if run.settings.quick else None

@@ -17,6 +17,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Final, Self
 
 from widerow.auth.signing import SigningKeys
@@ -121,6 +122,7 @@ class Keyring:
         return f"Keyring({', '.join(sorted(self._keys))})"
 
 
+@lru_cache(maxsize=1024)  # most requests repeat what is asked for
 def is_instance_name(name: str) -> bool:
     """Whether `name` may name an instance: 1 to 255 of A-Z a-z 0-9 `_` and hyphen."""
     if not 0 < len(name) <= NAME_BYTES_MAX or not name.isascii():

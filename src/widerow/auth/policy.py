@@ -7,7 +7,7 @@ tables, and a new key for an old instance sees all there is.
 from dataclasses import dataclass
 from typing import Final
 
-from widerow.auth.keyring import AccessKey, Permission, is_instance_name
+from widerow.auth.keyring import ALL_PERMISSIONS, AccessKey, Permission, is_instance_name
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 
 __all__ = ["ANY_INSTANCE", "InstancePolicy", "authorize"]
@@ -47,5 +47,6 @@ ANY_INSTANCE: Final = InstancePolicy()
 
 def authorize(key: AccessKey, permission: Permission) -> None:
     """Return if `key` has `permission`. Raises: `NotPermitted` (PERMISSION_MISSING)."""
-    if permission not in key.permissions:
+    permissions = key.permissions
+    if permissions is not ALL_PERMISSIONS and permission not in permissions:
         raise NotPermitted(Rule.PERMISSION_MISSING, permission=permission.value)

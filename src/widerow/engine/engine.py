@@ -73,6 +73,7 @@ from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.safepoint import safepoint
+from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
@@ -121,9 +122,7 @@ class Engine:
         outcomes: list[Outcome[object]] = []
         for group in plan.groups():
             settled = self.store.transact_group(group)
-            for write, outcome in zip(group, settled, strict=True):
-                if outcome.error is None and write.settled is not None:
-                    write.settled(outcome.result)
+            settle(group, settled)
             outcomes += settled
         return plan.finish(outcomes)
 

@@ -5,7 +5,7 @@ with those of other requests. `finish` turns their outcomes into the operation's
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar, final
 
 from widerow.storage.interface import Outcome, Write
 
@@ -14,16 +14,27 @@ __all__ = ["Plan", "failing", "single"]
 T = TypeVar("T")
 
 
-class Plan(NamedTuple, Generic[T]):
+@final
+class Plan(Generic[T]):
     """Writes to be handed to the store in order, and how to read the result.
 
     `finish` raises the operation's error if there is one. `size` is about how many bytes the
-    writes hold, for bounds on what waits.
+    writes hold, for bounds on what waits. `alone`: one of them wants a group of its own.
     """
 
-    writes: tuple[Write[Any], ...]
-    finish: Callable[[Sequence[Outcome[Any]]], T]
-    size: int = 0
+    __slots__ = ("alone", "finish", "size", "writes")
+
+    def __init__(
+        self,
+        writes: tuple[Write[Any], ...],
+        finish: Callable[[Sequence[Outcome[Any]]], T],
+        size: int = 0,
+    ) -> None:
+        """A plan of these parts."""
+        self.writes = writes
+        self.finish = finish
+        self.size = size
+        self.alone = any(write.alone for write in writes)
 
     def groups(self) -> Iterator[list[Write[Any]]]:
         """The writes in the groups they need: one that wants to be alone is."""

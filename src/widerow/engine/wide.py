@@ -8,7 +8,9 @@ opaque token. Memory: one page and one segment, however wide the row is.
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import NamedTuple
+from typing import final
+
+from mypy_extensions import mypyc_attr
 
 from widerow.engine.select import ReadRule, column_selected, filter_passes, select
 from widerow.engine.stored import cells_named, key_section_of, named_columns, segments_from
@@ -23,15 +25,21 @@ from widerow.storage.interface import Reader
 __all__ = ["Selected", "is_present", "read_wide"]
 
 
-class Selected(NamedTuple):
+@mypyc_attr(acyclic=True)
+@final
+class Selected:
     """What was read of a row: its bytes (empty: refused, or nothing selected), bytes that count.
 
     `resume`: the row goes on there; None where this was the rest of it.
     """
 
-    row: bytes
-    size: int
-    resume: Resume | None = None
+    __slots__ = ("resume", "row", "size")
+
+    def __init__(self, row: bytes, size: int, resume: Resume | None = None) -> None:
+        """What was read."""
+        self.row = row
+        self.size = size
+        self.resume = resume
 
 
 def read_wide(

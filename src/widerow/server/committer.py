@@ -20,6 +20,7 @@ from widerow.limits import (
     LOOP_GROUP_BYTES_MAX,
     LOOP_GROUP_WRITES_MAX,
 )
+from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Store, Write
 
 if TYPE_CHECKING:
@@ -50,7 +51,6 @@ Post = Callable[[list[Committed]], None]
 class _Waiting(NamedTuple):
     plan: "Plan[Any]"
     done: Done
-    alone: bool
 
 
 _END: Final = None  # behind the last plan
@@ -106,7 +106,7 @@ class Committer:
 
         Raises: `Exhausted` (SERVER_STOPPING) after `stop`.
         """
-        self._put(_Waiting(plan, done, any(write.alone for write in plan.writes)))
+        self._put(_Waiting(plan, done))
 
     def flush(self) -> None:
         """The writer thread takes what is submitted as it comes: there is nothing to do."""
@@ -126,12 +126,12 @@ class Committer:
             or size > LOOP_GROUP_BYTES_MAX
             or self._stopped
             or not self._queue.empty()
-            or any(write.alone for plan, _ in plans for write in plan.writes)
+            or sum([plan.alone for plan, _ in plans])
             or not self._turning.acquire(blocking=False)
         ):
             return False
         try:
-            group = [_Waiting(plan, done, alone=False) for plan, done in plans]
+            group = [_Waiting(plan, done) for plan, done in plans]
             self._commit(group, call_each)
         finally:
             self._turning.release()
@@ -144,7 +144,7 @@ class Committer:
         """
         ends: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
         # `post` may need a loop that this caller does not run: the group tells us by itself.
-        waiting = _Waiting(plan, _Direct(ends), any(write.alone for write in plan.writes))
+        waiting = _Waiting(plan, _Direct(ends))
         if self._thread is None and not self._stopped:
             with self._turning:
                 self._commit([waiting], self._post)
@@ -218,7 +218,7 @@ class Committer:
         group = [first]
         writes = len(first.plan.writes)
         size = first.plan.size
-        while not first.alone and not ended:
+        while not first.plan.alone and not ended:
             try:
                 waiting = self._queue.get_nowait()
             except Empty:
@@ -227,7 +227,7 @@ class Committer:
                 return group, None, True
             writes += len(waiting.plan.writes)
             size += waiting.plan.size
-            if waiting.alone or writes > GROUP_WRITES_MAX or size > GROUP_BYTES_MAX:
+            if waiting.plan.alone or writes > GROUP_WRITES_MAX or size > GROUP_BYTES_MAX:
                 return group, waiting, False
             group.append(waiting)
         return group, None, ended
@@ -236,7 +236,7 @@ class Committer:
         """Hand a group to the store and tell everyone in it how it ended, by way of `post`."""
         started = self._clock.monotonic_ns()
         try:
-            if group[0].alone:
+            if group[0].plan.alone:
                 outcomes = [
                     outcome
                     for writes in group[0].plan.groups()
@@ -266,9 +266,7 @@ class Committer:
         if not writes:
             return []
         outcomes = self._store.transact_group(writes)
-        for write, outcome in zip(writes, outcomes, strict=True):
-            if write.settled is not None and outcome.error is None:
-                write.settled(outcome.result)
+        settle(writes, outcomes)
         return outcomes
 
     def _tell(self, group: list[_Waiting], ends: list[Committed], post: Post) -> None:
@@ -298,7 +296,7 @@ def _ends(group: list[_Waiting], outcomes: list[Outcome[Any]]) -> list[Committed
     """What each plan makes of its share of the outcomes."""
     ends = []
     offset = 0
-    for plan, done, _ in group:
+    for plan, done in group:
         stop = offset + len(plan.writes)
         try:
             ends.append(Committed(done, plan.finish(outcomes[offset:stop]), None))

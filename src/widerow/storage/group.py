@@ -3,10 +3,10 @@
 Made for every row that is written, so plain objects with slots (`model/row.py` says why).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, final
 
-__all__ = ["Outcome", "Write"]
+__all__ = ["Outcome", "Write", "settle", "succeeded"]
 
 T = TypeVar("T")
 
@@ -61,3 +61,15 @@ class Outcome(Generic[T]):
     def __repr__(self) -> str:
         """For messages of tests and failures."""
         return f"Outcome({self.result!r}, {self.error!r})"
+
+
+def settle(writes: Sequence[Write[Any]], outcomes: Sequence[Outcome[Any]]) -> None:
+    """A group is durable: tell the writes that were made, in order."""
+    for write, outcome in zip(writes, outcomes, strict=True):
+        if write.settled is not None and outcome.error is None:
+            write.settled(outcome.result)
+
+
+def succeeded(outcomes: Sequence[Outcome[Any]]) -> int:
+    """How many writes were made."""
+    return sum([outcome.error is None for outcome in outcomes])

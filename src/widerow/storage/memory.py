@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from sortedcontainers import SortedDict
 
 from widerow.errors import StorageFailure, StorePoisoned
+from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
 
@@ -140,7 +141,7 @@ class MemoryStore(Store):
                 if changes:
                     self._commit(changes)
                 self._counts["groups"] += 1
-                self._counts["writes"] += sum(outcome.error is None for outcome in outcomes)
+                self._counts["writes"] += succeeded(outcomes)
             return outcomes
 
     def _commit(self, changes: WriteSet) -> None:

@@ -44,6 +44,7 @@ from widerow.storage.directory import (
     refuse_noted_damage,
     sync_directory,
 )
+from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
 from widerow.storage.rocksdb_engine import is_no_space, open_engine, read_failure, write_options
@@ -278,7 +279,7 @@ class RocksDBStore(Store):
                 if failure is not None:
                     raise failure
             self._counts["groups"] += 1
-            self._counts["writes"] += sum(outcome.error is None for outcome in outcomes)
+            self._counts["writes"] += succeeded(outcomes)
             return outcomes
 
     def _open(self) -> _View:

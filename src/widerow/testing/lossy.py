@@ -32,6 +32,7 @@ from typing import Final, NamedTuple, TypeVar
 from zlib import crc32
 
 from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StorePoisoned
+from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet, run_bodies
@@ -348,7 +349,7 @@ class LossyStore(Store):
                 self._shown.transact((b"",), lambda transaction: _replay(transaction, body))
                 self._counts["bytes"] += changes.size_in_bytes()
             self._counts["groups"] += 1
-            self._counts["writes"] += sum(outcome.error is None for outcome in outcomes)
+            self._counts["writes"] += succeeded(outcomes)
             return outcomes
 
     def _make_ready(self) -> None:

@@ -40,6 +40,7 @@ from rich.progress import track
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
 from widerow.errors import NotFound, StorageFailure, StoreFull, StorePoisoned
 from widerow.model.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
@@ -302,7 +303,7 @@ class World:
             for write in plan.writes
         )
         self._pending.append(pending)
-        self._committer.submit(plan._replace(writes=writes), partial(self._end, pending))
+        self._committer.submit(Plan(writes, plan.finish, plan.size), partial(self._end, pending))
 
     def _refuse(self, letter: _Letter, error: Exception) -> None:
         """A request is refused before anything is written: what is committed must say so."""

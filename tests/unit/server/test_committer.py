@@ -391,7 +391,7 @@ def test_a_plan_that_wants_to_be_alone_is_for_the_writer(world: World) -> None:
 def test_a_large_group_is_for_the_writer(world: World) -> None:
     plans = [put(str(number).encode()) for number in range(LOOP_GROUP_WRITES_MAX + 1)]
     assert not here(world, *plans)
-    assert not here(world, put(b"a")._replace(size=LOOP_GROUP_BYTES_MAX + 1))
+    assert not here(world, put(b"a", size=LOOP_GROUP_BYTES_MAX + 1))
     assert world.gate.groups == []
 
 
