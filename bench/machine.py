@@ -46,8 +46,14 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gib": round(pages * size / 2**30),
         "system": platform.platform(),
-        "python": platform.python_version(),
+        "python": interpreter(),
     }
+
+
+def interpreter() -> str:
+    """The version and which build of it this is: how it was built is worth a tenth."""
+    _, date = platform.python_build()
+    return f"{platform.python_version()} (built {date}, {platform.python_compiler()})"
 
 
 def processor(said: str) -> str:
