@@ -194,6 +194,12 @@ GOALS: Final = (
     Goal("growth: wide row", "× the first 100 of 1000 UpdateRow, last 100", 1.5, wide_ratio),
     Goal(
         "growth: wide row",
+        "× CPU, 100 000 columns to 1 000",
+        1.5,
+        lambda r: r.cpu("UpdateRow, row of 100,000") / r.cpu("UpdateRow, row of 1,000"),
+    ),
+    Goal(
+        "growth: wide row",
         "× CPU, 100 000 columns to 10",
         1.5,
         grown("width", "UpdateRow, row of"),

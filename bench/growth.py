@@ -18,6 +18,8 @@ from widerow.testing.process import WiderowProcess
 
 WIDE_ROW: Final = 900_000_000  # row numbers that no other case uses
 NARROW_ROW: Final = WIDE_ROW + 1
+MIDDLE_ROW: Final = WIDE_ROW + 2
+MIDDLE_CALLS: Final = 10
 CALLS: Final = 1000
 COLUMNS_EACH: Final = 100  # a thousand such calls make a row of 100 000 columns
 ENDS: Final = 100  # calls at either end of the thousand that are compared
@@ -38,10 +40,12 @@ def size_cases(table_rows: int) -> Iterator[Case]:
 
 
 def wide_results(place: Place, settings: Settings) -> list[Result]:
-    """A row that grows to 100 000 columns, and updates of it beside those of a narrow one."""
+    """A row that grows to 100 000 columns, and updates of it beside those of narrower ones."""
     calls = CALLS // 5 if settings.quick else CALLS
     with Wire(place.endpoint) as wire:
-        took = [grow(wire, call) for call in range(calls)]
+        took = [grow(wire, WIDE_ROW, call) for call in range(calls)]
+        for call in range(MIDDLE_CALLS):
+            grow(wire, MIDDLE_ROW, call)
         ask(wire, rows.update(NARROW_ROW, rows.cells(0)))
     ends = min(ENDS, calls // 2)
     first, last = statistics.median(took[:ends]), statistics.median(took[-ends:])
@@ -49,20 +53,29 @@ def wide_results(place: Place, settings: Settings) -> list[Result]:
     name = f"UpdateRow, 100 new columns each, {calls} calls to one row"
     middle = statistics.median(took)
     grown = Result("width", name, 1, 1e6 / middle, middle, percentile(took, 0.99), 0.0, also=also)
-    columns = calls * COLUMNS_EACH
-    wide = [column_update(WIDE_ROW, f"c{at * 997 % columns:06}") for at in range(REQUESTS)]
     narrow = [column_update(NARROW_ROW, f"field{at % rows.COLUMNS}") for at in range(REQUESTS)]
-    return [
-        grown,
-        measure(place, Case("width", "UpdateRow, row of 10 columns", narrow, 16), settings),
-        measure(place, Case("width", f"UpdateRow, row of {columns:,} columns", wide, 16), settings),
+    rows_of = {
+        rows.COLUMNS: narrow,
+        MIDDLE_CALLS * COLUMNS_EACH: spread_updates(MIDDLE_ROW, MIDDLE_CALLS),
+        calls * COLUMNS_EACH: spread_updates(WIDE_ROW, calls),
+    }
+    cases = [
+        Case("width", f"UpdateRow, row of {columns:,} columns", made, 16)
+        for columns, made in rows_of.items()
     ]
+    return [grown, *(measure(place, case, settings) for case in cases)]
 
 
-def grow(wire: Wire, call: int) -> float:
-    """Add columns to the wide row; microseconds until that is answered."""
+def spread_updates(number: int, calls: int) -> list[bytes]:
+    """Updates of one column each, all over a row that so many calls have made."""
+    columns = calls * COLUMNS_EACH
+    return [column_update(number, f"c{at * 997 % columns:06}") for at in range(REQUESTS)]
+
+
+def grow(wire: Wire, number: int, call: int) -> float:
+    """Add columns to a row; microseconds until that is answered."""
     names = (f"c{call * COLUMNS_EACH + at:06}" for at in range(COLUMNS_EACH))
-    request = rows.update(WIDE_ROW, [cell(name, "x" * 20) for name in names])
+    request = rows.update(number, [cell(name, "x" * 20) for name in names])
     started = time.perf_counter()
     ask(wire, request)
     return (time.perf_counter() - started) * 1e6
