@@ -10,6 +10,7 @@ is a restart, which is the operator's decision.
 """
 
 import asyncio
+import errno
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +48,11 @@ _log = logging.getLogger("widerow.server")
 
 _POLL_SECONDS: Final = 0.005  # while draining; nothing tells us that the last answer is out
 _REPEAT_NS: Final = 10 * 1_000_000_000  # between two log lines about a store that refuses writes
+_REFUSALS: Final = {  # why a port cannot be had, and what to do; the system's words for the rest
+    errno.EADDRINUSE: "it is in use; stop what uses it, or name another (--port 0 takes any)",
+    errno.EACCES: "ports below 1024 are for the superuser; name another with --port",
+    errno.EADDRNOTAVAIL: "that is no address of this machine; name one with --host",
+}
 
 
 class Server:
@@ -229,7 +235,7 @@ class Server:
             context = None if self._tls is None else self._tls.context
             return await listener.start(settings.host, settings.port, context)
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = _REFUSALS.get(error.errno or 0) or error.strerror or str(error)
             raise SettingsInvalid(
                 f"cannot listen on {settings.host} port {settings.port}: {reason}"
             ) from error

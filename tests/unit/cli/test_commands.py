@@ -144,7 +144,8 @@ def test_a_taken_port_is_one_line_and_exit_2(tmp_path: Path) -> None:
         done = run("serve", "--memory", "--port", port, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
-    assert done.stderr.startswith(f"widerow: cannot listen on 127.0.0.1 port {port}: ")
+    assert done.stderr.startswith(f"widerow: cannot listen on 127.0.0.1 port {port}: it is in use")
+    assert "--port 0" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
