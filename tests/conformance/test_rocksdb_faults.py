@@ -14,7 +14,9 @@ import pytest
 from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
 from widerow.errors import StorageFailure, StoreBusy, StoreFull, StorePoisoned
+from widerow.limits import LOOP_GROUP_WRITES_MAX
 from widerow.storage import rocksdb_engine
+from widerow.storage.bulk import LONG_WORK
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.pending import WriteSet
 from widerow.storage.rocksdb import RocksDBStore, Steps
@@ -87,6 +89,44 @@ def test_group_is_synced_once_and_reads_not_at_all(tmp_path: Path) -> None:
         assert (disk.write.calls, disk.sync.calls) == (1, 1)
         store.transact((SHARD,), lambda transaction: transaction.get(SHARD))
         assert (disk.write.calls, disk.sync.calls) == (1, 1)
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_long_group_computes_in_its_turn_and_syncs_out_of_it(
+    tmp_path: Path, *, long: bool
+) -> None:
+    # performance.md: one thread at a time computes at length, and nobody waits for a disk meanwhile
+    disk = Disk()
+    held: list[tuple[str, bool]] = []
+
+    def note(what: str) -> None:
+        held.append((what, LONG_WORK.locked()))
+
+    with disk.open(tmp_path / "s") as store:
+        real = store._steps
+
+        def write(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
+            note("write")
+            real.write(engine, batch, options)
+
+        def sync(engine: Rdict) -> None:
+            note("sync")
+            real.sync(engine)
+
+        store._steps = replace(real, write=write, sync=sync)
+
+        def body_of(number: int) -> Callable[[Transaction], None]:
+            def body(transaction: Transaction) -> None:
+                if number == 0:
+                    note("body")
+                transaction.put(SHARD + b"%d" % number, b"v")
+
+            return body
+
+        store.transact_group(
+            [Write((SHARD,), body_of(number)) for number in range(LOOP_GROUP_WRITES_MAX + long)]
+        )
+    assert held == [("body", long), ("write", long), ("sync", False)]
 
 
 def test_nothing_is_published_before_the_sync_returned(tmp_path: Path) -> None:

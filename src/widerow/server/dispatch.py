@@ -44,6 +44,7 @@ from widerow.server.committer import Done
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes, text
+from widerow.storage.bulk import LONG_WORK
 from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import (
@@ -371,8 +372,15 @@ class Dispatcher:
 
     def _work(self, action: Operation, opened: Opened, call: _Call) -> Any:  # noqa: ANN401  # as below
         """On a thread: a write's plan, or the whole of a read's answer."""
-        result = self._perform(action, opened)
-        return result if action.writes else self._answer(action, call, result)
+        if self._always:
+            result = self._perform(action, opened)  # which may wait for the store
+            return result if action.writes else self._answer(action, call, result)
+        with LONG_WORK:
+            result = self._perform(action, opened)
+            if action.writes:
+                return result
+            body = action.encode(result)
+        return self._signed(action, call, result, body)
 
     def _performed(
         self, action: Operation, call: _Call, reply: Reply, future: "Future[Any]"
@@ -415,7 +423,15 @@ class Dispatcher:
         result: Any,  # noqa: ANN401  # what the action's `encode` takes
     ) -> _Answer:
         """On any thread: the answer to a request that succeeded, not yet counted."""
-        body = action.encode(result)
+        return self._signed(action, call, result, action.encode(result))
+
+    def _signed(
+        self,
+        action: Operation,
+        call: _Call,
+        result: Any,  # noqa: ANN401  # as above
+        body: bytes,
+    ) -> _Answer:
         consumed = None if action.consumed is None else action.consumed(result)
         head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
         return _Answer(Response(200, head, body), consumed)

@@ -37,6 +37,7 @@ from rocksdict import Checkpoint, Rdict, RdictIter, WriteBatch, WriteOptions
 from rocksdict import Snapshot as EngineSnapshot
 
 from widerow.errors import StorageFailure, StoreBusy, StoreDamaged, StoreFull, StorePoisoned
+from widerow.storage.bulk import turn_of
 from widerow.storage.directory import (
     Acceptance,
     free_bytes,
@@ -272,7 +273,8 @@ class RocksDBStore(Store):
         """Run the bodies in order, commit them as one batch with one sync."""
         with self._writing:
             self._make_ready()
-            changes, outcomes = run_bodies(self._published, writes)
+            with turn_of(len(writes)):
+                changes, outcomes = run_bodies(self._published, writes)
             if changes:
                 self._check_room(self._room_floor_bytes)
                 failure = self._commit(changes)
@@ -347,7 +349,8 @@ class RocksDBStore(Store):
                 self._counts["stalls"] += 1
                 self._steps.pause(pause)
             try:
-                self._steps.write(engine, _batch(changes), self._write_options)
+                with turn_of(len(changes.entries)):
+                    self._steps.write(engine, _batch(changes), self._write_options)
             except Exception as error:
                 if "Write stall" not in str(error):
                     raise

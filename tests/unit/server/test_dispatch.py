@@ -24,6 +24,7 @@ from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.bulk import LONG_WORK
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
@@ -392,6 +393,33 @@ def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> Non
     finally:
         desk.dispatcher.close()
     assert (asked == [threading.get_ident()]) is not long
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_lengthy_requests_take_turns_unless_the_store_may_block(
+    desk: Desk, *, blocking: bool
+) -> None:
+    held: list[bool] = []
+
+    def call(*_: object) -> tuple[str, ...]:
+        held.append(LONG_WORK.locked())
+        return ()
+
+    desk.serve("ListTable", call=call, lengthy=lambda _: True)
+
+    async def ask() -> Response:
+        loop = asyncio.get_running_loop()
+        desk.dispatcher.use_loop(loop, always=blocking)
+        later: asyncio.Future[Response] = loop.create_future()
+        desk.dispatcher.handle(signed("ListTable"), later.set_result)
+        return await later
+
+    try:
+        assert asyncio.run(ask()).status == 200
+    finally:
+        desk.dispatcher.close()
+    assert held == [not blocking]
+    assert not LONG_WORK.locked()
 
 
 def test_every_operation_has_a_permission() -> None:

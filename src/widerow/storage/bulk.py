@@ -1,0 +1,29 @@
+"""Long work takes turns.
+
+Whoever serves small requests waits for the interpreter's lock behind each thread that computes, a
+switch interval for each of them, and threads that wait for it do not stand in a line. So of all
+threads that have much to compute in one go, one does at a time; the others wait here, where they
+are in nobody's way (docs/internals/performance.md has what it brings). Nobody waits for a disk, a
+network or the writer of a store with the turn in hand.
+"""
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
+
+from widerow.limits import LOOP_GROUP_WRITES_MAX
+
+__all__ = ["LONG_WORK", "turn_of"]
+
+LONG_WORK: Final = threading.Lock()
+"""Held by the thread whose turn it is. One for the process, as the interpreter's lock is."""
+
+_SHORT: Final = nullcontext()
+
+
+def turn_of(writes: int) -> AbstractContextManager[object]:
+    """What a group of so many writes holds while it computes: nothing if it soon has.
+
+    A group that may be committed on the loop never waits here.
+    """
+    return LONG_WORK if writes > LOOP_GROUP_WRITES_MAX else _SHORT
