@@ -65,16 +65,18 @@ class ColumnNames:
 
     def check(self, name: str) -> None:
         """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
-        if name in self._known:
-            return
-        if _NAME.match(name) is None and not (self._lenient and _taken_by_the_service(name)):
+        if not self.takes(name):
             raise InvalidRequest(Rule.COLUMN_NAME, name=name)
-        if len(self._known) < _KNOWN_NAMES_MAX:
-            self._known.add(name)
 
     def takes(self, name: str) -> bool:
-        """Whether `name` passed before; False says nothing."""
-        return name in self._known
+        """Whether `name` is one. A name seen before costs one set lookup."""
+        if name in self._known:
+            return True
+        if _NAME.match(name) is None and not (self._lenient and _taken_by_the_service(name)):
+            return False
+        if len(self._known) < _KNOWN_NAMES_MAX:
+            self._known.add(name)
+        return True
 
     def check_row(self, key_names: list[str], cells: tuple[CellChange, ...]) -> None:
         """The names of a row's cells, none of them one of its key.
@@ -101,8 +103,8 @@ STRICT: Final = ColumnNames()
 
 
 def check_table_name(name: str) -> None:
-    """Raises `InvalidRequest(TABLE_NAME)`."""
-    if not STRICT.takes(name) and _NAME.match(name) is None:
+    """Raises `InvalidRequest(TABLE_NAME)`: tables are named by the rule of columns."""
+    if not STRICT.takes(name):
         raise InvalidRequest(Rule.TABLE_NAME, name=name)
 
 

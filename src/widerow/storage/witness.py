@@ -106,7 +106,7 @@ class Witness:
         The engine is not kept: whoever keeps it keeps the directory locked.
         """
         self._number = _manifest_number(directory) or 0
-        self._manifest = _manifest(directory, self._number)
+        self._manifest = str(_manifest(directory, self._number))  # measured after every group
         self._manifest_bytes = 0
         self._file = os.open(directory / _NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self.note(engine)
@@ -127,7 +127,7 @@ class Witness:
 
     def _measure(self, engine: Rdict) -> None:
         """Take over the length of the list if all of it is synced: if no job is writing to it."""
-        size = self._manifest.stat().st_size
+        size = os.stat(self._manifest).st_size  # noqa: PTH116  # it is no path, see above
         if size != self._manifest_bytes and not any(map(engine.property_int_value, _JOBS)):
             self._manifest_bytes = size
 
