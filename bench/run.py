@@ -27,7 +27,7 @@ from bench.machine import describe
 from bench.measure import Case, Result, Settings, measure
 from bench.peers import dynamodb, postgres, redis
 from bench.report import goals_table, markdown
-from bench.servers import Place, echo_server
+from bench.servers import Place, echo_server, settle
 from bench.workloads import ask, cases, curve_cases, echo_case, fill, fill_versions, measure_case
 from rich.console import Console
 from rich.markdown import Markdown
@@ -147,6 +147,8 @@ def sizes(run: Run, place: Place) -> None:
         there = wanted
         if "size" not in run.chosen:
             continue
+        run.note("waiting for compactions to end")
+        settle(place.process)
         for case in growth.size_cases(wanted):
             run.keep(sized(place, case, settings, wanted) for _ in range(1))
 
@@ -195,7 +197,7 @@ def options() -> argparse.Namespace:
         prog="python -m bench.run", description="Measure widerow and what it is compared with."
     )
     parser.add_argument("--quick", action="store_true", help="under a minute, without peers")
-    parser.add_argument("--full", action="store_true", help="grow to ten million rows (an hour)")
+    parser.add_argument("--full", action="store_true", help="grow to ten million rows (20 minutes)")
     parser.add_argument("--only", nargs="+", choices=GROUPS, metavar="GROUP", help=" ".join(GROUPS))
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the results go")
     parser.add_argument("--report", action="store_true", help="write RESULTS.md and the charts")

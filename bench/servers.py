@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Final, NamedTuple
 
 from widerow.testing.http import Wire
 
+_QUIET_SECONDS: Final = 1.0
+_QUIET_SHARE: Final = 0.03  # of a core: the server looks for something to do a few times a second
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
 _RESIDENT: Final = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 _COUNTER: Final = re.compile(r"^widerow_(\w+_total) (\d+)$", re.MULTILINE)
@@ -37,6 +40,16 @@ def processor_seconds(process: int) -> float:
         ticks += sum(map(int, fields[11:15]))  # its own and of children it waited for
         waiting += map(int, children)
     return ticks / _TICKS
+
+
+def settle(process: int, seconds_max: float = 180.0) -> None:
+    """Wait until a server that nobody asks has ended what it does by itself: compactions mostly."""
+    ends = time.monotonic() + seconds_max
+    while time.monotonic() < ends:
+        before = processor_seconds(process)
+        time.sleep(_QUIET_SECONDS)
+        if processor_seconds(process) - before <= _QUIET_SECONDS * _QUIET_SHARE:
+            return
 
 
 def resident_mebibytes(process: int) -> float:
