@@ -96,7 +96,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
         "strict or lenient: the documented rule for names of attribute columns, or what the "
         "service was seen to take; strict if not set."
     ),
-    "cache_mb": "Block cache of the store in MiB; 32 if not set.",
+    "cache_mb": "Block cache of the store in MiB; 128 if not set.",
     "max_tables_per_instance": "Tables an instance may have; 64 if not set.",
     "accept_damaged_store": "Serve what is left of a damaged store; acknowledged data may be gone.",
     "partition_split_mb": "Split partitions larger than so many MiB; 10240 if not set.",

@@ -11,7 +11,7 @@ from widerow.storage.interface import Store
 
 __all__ = ["CACHE_BYTES_DEFAULT", "open_store", "store_directory"]
 
-CACHE_BYTES_DEFAULT: Final = 32 * 1024 * 1024  # fills as blocks are read; a small server stays so
+CACHE_BYTES_DEFAULT: Final = 128 * 1024 * 1024  # fills as blocks are read; a small store stays so
 
 _SCHEMES: Final = ("memory", "rocksdb")
 _KNOWN: Final = "memory:, rocksdb:DIRECTORY, or the path of a directory"
