@@ -9,7 +9,7 @@ from typing import Final
 from bench import rows, startup
 from bench.load import Load, prepared
 from bench.measure import Case, Result, Settings, measure, percentile
-from bench.servers import Place, resident_mebibytes
+from bench.servers import Place, resident_mebibytes, settle
 from bench.workloads import REQUESTS, ask, scattered
 
 from widerow.testing.buffers import cell
@@ -133,6 +133,7 @@ def fairness_results(place: Place, table_rows: int, settings: Settings) -> Itera
         ("GetRow beside BatchWriteRow, 200 rows", writes, WRITERS),
         ("GetRow beside GetRange, 4 MB", pages, SCANNERS),
     ):
+        settle(place.process)  # what was written before is compacted meanwhile
         seconds = 3 + (settings.seconds + 1) * settings.repeats
         with (
             prepared(requests) as file,
