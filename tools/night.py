@@ -70,29 +70,29 @@ class Step(NamedTuple):
 # Minutes as measured on two cores, both lanes running.
 LANES: Final[tuple[tuple[Step, ...], ...]] = (
     (
-        Step("trust.py", ("power", "--disk", "ext4"), ("--cycles", 200)),  # 5
-        Step("trust.py", ("power", "--disk", "xfs"), ("--cycles", 200)),  # 5
-        Step("trust.py", ("control", "--disk", "ext4"), ("--times", 5)),  # 1
-        Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 1
-        Step("trust.py", ("kill",), ("--cycles", 600)),  # 12
-        Step("linearize.py", (), ("--histories", 200)),  # 12
-        Step("trust.py", ("damage",), ("--each", 60)),  # 7
-        Step("trust.py", ("full",), ("--cycles", 20)),  # 1
-        Step("model_steps.py", (), ("--steps", 300_000)),  # 7
+        Step("trust.py", ("power", "--disk", "ext4"), ("--cycles", 200)),  # 2
+        Step("trust.py", ("power", "--disk", "xfs"), ("--cycles", 200)),  # 2
+        Step("trust.py", ("control", "--disk", "ext4"), ("--times", 5)),  # 0.4
+        Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 0.4
+        Step("trust.py", ("kill",), ("--cycles", 600)),  # 7
+        Step("linearize.py", (), ("--histories", 200)),  # 8
+        Step("trust.py", ("damage",), ("--each", 60)),  # 2
+        Step("trust.py", ("full",), ("--cycles", 20)),  # 0.4
+        Step("model_steps.py", (), ("--steps", 300_000)),  # 6
     ),
     (
-        Step("trust.py", ("faults",), ("--every", 1), sparse=True),  # 12
-        Step("teeth.py", (), plain=True),  # 3
+        Step("trust.py", ("faults",), ("--every", 1), sparse=True),  # 11
+        Step("teeth.py", (), plain=True),  # 1
         Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
-        Step("simulate.py", (), ("--seeds", 10_000)),  # 11
-        Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 4
+        Step("simulate.py", (), ("--seeds", 10_000)),  # 9
+        Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 1
         Step("hostile.py", ("attacks",)),  # 0.2
     ),
 )
 ALONE: Final = (
     Step("hostile.py", ("bombs",)),  # 0.1
-    Step("trust.py", ("restart",), ("--cycles", 50)),  # 4
-    Step("slow.py", (), ("--seconds", 60)),  # 9
+    Step("trust.py", ("restart",), ("--cycles", 50)),  # 2
+    Step("slow.py", (), ("--seconds", 60)),  # 8
 )
 
 
