@@ -122,12 +122,15 @@ class Keyring:
         return f"Keyring({', '.join(sorted(self._keys))})"
 
 
-@lru_cache(maxsize=1024)  # most requests repeat what is asked for
 def is_instance_name(name: str) -> bool:
     """Whether `name` may name an instance: 1 to 255 of A-Z a-z 0-9 `_` and hyphen."""
-    if not 0 < len(name) <= NAME_BYTES_MAX or not name.isascii():
-        return False
-    return name.replace("-", "0").replace("_", "0").isalnum()
+    return 0 < len(name) <= NAME_BYTES_MAX and _has_name_characters(name)
+
+
+# Most requests repeat a name. Asked before a signature is verified: long names are not remembered.
+@lru_cache(maxsize=1024)
+def _has_name_characters(name: str) -> bool:
+    return name.isascii() and name.replace("-", "0").replace("_", "0").isalnum()
 
 
 _FIELDS: Final = frozenset(("id", "secret", "instances", "permissions", "security_token"))
