@@ -95,7 +95,7 @@ def test_group_is_synced_once_and_reads_not_at_all(tmp_path: Path) -> None:
 def test_a_long_group_computes_in_its_turn_and_syncs_out_of_it(
     tmp_path: Path, *, long: bool
 ) -> None:
-    # performance.md: one thread at a time computes at length, and nobody waits for a disk meanwhile
+    # performance.md: one thread at a time computes at length, and nobody waits for a sync meanwhile
     disk = Disk()
     held: list[tuple[str, bool]] = []
 

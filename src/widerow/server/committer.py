@@ -126,7 +126,7 @@ class Committer:
             or size > LOOP_GROUP_BYTES_MAX
             or self._stopped
             or not self._queue.empty()
-            or sum([plan.alone for plan, _ in plans])
+            or any(plan.alone for plan, _ in plans)
             or not self._turning.acquire(blocking=False)
         ):
             return False

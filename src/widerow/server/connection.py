@@ -557,7 +557,7 @@ class Connection:
         if self._transport is None:
             return
         pieces = render(response, self._shared.date_line, request, close=close)
-        if len(response.body) <= JOINED_BYTES_MAX:
+        if len(pieces[-1]) <= JOINED_BYTES_MAX:
             self._transport.write(b"".join(pieces))
         else:
             body = pieces.pop()

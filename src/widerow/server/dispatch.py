@@ -21,6 +21,7 @@ import traceback
 from asyncio import AbstractEventLoop
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
@@ -195,6 +196,7 @@ class Dispatcher:
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._always = False
+        self._turn_of_work: AbstractContextManager[object] = LONG_WORK
 
     def use_loop(self, loop: AbstractEventLoop, *, always: bool) -> None:
         """Gather the requests of each turn of `loop`, and run lengthy ones on threads.
@@ -205,6 +207,8 @@ class Dispatcher:
         """
         self._loop = loop
         self._always = always
+        if always:
+            self._turn_of_work = nullcontext()  # nobody waits for a store with the turn in hand
         workers = BLOCKING_THREADS_MAX if always else LENGTHY_THREADS_MAX
         self._threads = ThreadPoolExecutor(workers, "widerow-request")
 
@@ -372,10 +376,7 @@ class Dispatcher:
 
     def _work(self, action: Operation, opened: Opened, call: _Call) -> Any:  # noqa: ANN401  # as below
         """On a thread: a write's plan, or the whole of a read's answer."""
-        if self._always:
-            result = self._perform(action, opened)  # which may wait for the store
-            return result if action.writes else self._answer(action, call, result)
-        with LONG_WORK:
+        with self._turn_of_work:
             result = self._perform(action, opened)
             if action.writes:
                 return result

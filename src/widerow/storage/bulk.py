@@ -3,8 +3,8 @@
 Whoever serves small requests waits for the interpreter's lock behind each thread that computes, a
 switch interval for each of them, and threads that wait for it do not stand in a line. So of all
 threads that have much to compute in one go, one does at a time; the others wait here, where they
-are in nobody's way (docs/internals/performance.md has what it brings). Nobody waits for a disk, a
-network or the writer of a store with the turn in hand.
+are in nobody's way (docs/internals/performance.md has what it brings). Nobody waits for a sync, a
+network or the writer of a store with the turn in hand; a read that misses the cache it may hold.
 """
 
 import threading

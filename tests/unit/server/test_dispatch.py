@@ -335,12 +335,12 @@ def test_requests_are_logged_when_asked_for(desk: Desk, caplog: pytest.LogCaptur
 # --- stores that block -------------------------------------------------------------------------
 
 
-def on_threads(desk: Desk, request: Request) -> Answer:
-    """Ask with requests running on threads, as for a store across a network."""
+def later(desk: Desk, request: Request, *, blocking: bool) -> Answer:
+    """Ask on a loop; `blocking`: of a store across a network, for which all runs on threads."""
 
     async def ask() -> Response:
         loop = asyncio.get_running_loop()
-        desk.dispatcher.use_loop(loop, always=True)
+        desk.dispatcher.use_loop(loop, always=blocking)
         answered: asyncio.Future[Response] = loop.create_future()
         assert desk.dispatcher.handle(request, answered.set_result) is None
         while not answered.done():
@@ -356,8 +356,8 @@ def on_threads(desk: Desk, request: Request) -> Answer:
 
 
 def test_blocking_reads_and_writes_run_on_threads(desk: Desk, table_body: bytes) -> None:
-    assert on_threads(desk, signed("CreateTable", table_body)).status == 200
-    answer = on_threads(desk, signed("ListTable"))
+    assert later(desk, signed("CreateTable", table_body), blocking=True).status == 200
+    answer = later(desk, signed("ListTable"), blocking=True)
     assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
 
 
@@ -367,7 +367,7 @@ def test_errors_on_threads_are_answered(desk: Desk, part: str) -> None:
         raise InvalidRequest(Rule.RANGE_LIMIT)
 
     desk.serve("ListTable", **{part: refuse})
-    assert on_threads(desk, signed("ListTable")).status == 400
+    assert later(desk, signed("ListTable"), blocking=True).status == 400
 
 
 @pytest.mark.parametrize("long", [True, False])
@@ -379,19 +379,7 @@ def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> Non
         return ()
 
     desk.serve("ListTable", call=call, lengthy=lambda _: long)
-
-    async def ask() -> Response:
-        loop = asyncio.get_running_loop()
-        desk.dispatcher.use_loop(loop, always=False)
-        later: asyncio.Future[Response] = loop.create_future()
-        at_once = desk.dispatcher.handle(signed("ListTable"), later.set_result)
-        assert at_once is None  # it waits for the turn's end
-        return await later
-
-    try:
-        assert asyncio.run(ask()).status == 200
-    finally:
-        desk.dispatcher.close()
+    assert later(desk, signed("ListTable"), blocking=False).status == 200
     assert (asked == [threading.get_ident()]) is not long
 
 
@@ -406,18 +394,7 @@ def test_lengthy_requests_take_turns_unless_the_store_may_block(
         return ()
 
     desk.serve("ListTable", call=call, lengthy=lambda _: True)
-
-    async def ask() -> Response:
-        loop = asyncio.get_running_loop()
-        desk.dispatcher.use_loop(loop, always=blocking)
-        later: asyncio.Future[Response] = loop.create_future()
-        desk.dispatcher.handle(signed("ListTable"), later.set_result)
-        return await later
-
-    try:
-        assert asyncio.run(ask()).status == 200
-    finally:
-        desk.dispatcher.close()
+    assert later(desk, signed("ListTable"), blocking=blocking).status == 200
     assert held == [not blocking]
     assert not LONG_WORK.locked()
 
