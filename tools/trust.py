@@ -42,6 +42,8 @@ _SHOWN_MAX: Final = 20  # of what was wrong; more would say nothing new
 _CONTROL_CUTS: Final = 3  # a planted defect that is not seen by then counts as missed
 _DAMAGE_SECONDS_MAX: Final = 60.0  # a damaged store is opened and read in a tenth of one
 _VARIANTS: Final = ("sync-off", "reply-before-sync", "reply-before-write")
+_FULL_VARIANT: Final = "full-ignored"
+_FULL_DISK: Final = "ext4"  # whose disks are filled up
 _LAUNCHERS: Final = {"eatmydata": ("eatmydata",)}  # a library that makes syncs do nothing
 
 
@@ -101,17 +103,48 @@ def _control(options: argparse.Namespace) -> int:
                 outcome = run_rounds(site, run, enough=lambda each: bool(each.violations))
             caught += bool(outcome.violations)
             cuts = max(cuts, outcome.cuts)
-        missed += options.times - caught
-        record(
-            f"control: {variant}",
-            volume=options.times,
-            unit="plantings",
-            violations=options.times - caught,
-            seconds=time.monotonic() - begun,
-            seed=options.seed,
-            facts={"disk": options.disk, "cuts_most": cuts},
-        )
+        facts: dict[str, Fact] = {"disk": options.disk, "cuts_most": cuts}
+        missed += _control_ended(variant, options, caught, facts, begun)
+    if options.disk == _FULL_DISK:
+        missed += _full_control(options, reason)
     return int(bool(missed))
+
+
+def _full_control(options: argparse.Namespace, reason: str) -> int:
+    """How often a server that does not notice a full disk was missed."""
+    if reason:
+        record_skipped(f"control: {_FULL_VARIANT}", reason)
+        return 0
+    begun = time.monotonic()
+    caught = 0
+    for turn in range(options.times):
+        with TemporaryDirectory(prefix="widerow-full-") as directory:
+            outcome = full.run_full(
+                Path(directory), 1, seed=options.seed + turn, variant=_FULL_VARIANT
+            )
+        caught += bool(outcome.violations)
+    return _control_ended(_FULL_VARIANT, options, caught, {"disk": options.disk}, begun)
+
+
+def _control_ended(
+    variant: str,
+    options: argparse.Namespace,
+    caught: int,
+    facts: Mapping[str, Fact],
+    begun: float,
+) -> int:
+    """Record a planted defect. Returns how often it was missed."""
+    missed: int = options.times - caught
+    record(
+        f"control: {variant}",
+        volume=options.times,
+        unit="plantings",
+        violations=missed,
+        seconds=time.monotonic() - begun,
+        seed=options.seed,
+        facts=facts,
+    )
+    return missed
 
 
 def _damage(options: argparse.Namespace) -> int:
@@ -159,7 +192,7 @@ def _faults(options: argparse.Namespace) -> int:
 
 
 def _full(options: argparse.Namespace) -> int:
-    reason = why_not("ext4")
+    reason = why_not(_FULL_DISK)
     if reason:
         record_skipped("disk full and back", reason)
         return 0

@@ -20,3 +20,10 @@ def test_a_full_disk_loses_nothing_and_writes_resume(tmp_path: Path) -> None:
     assert outcome.counts["acks"] > 50
     assert outcome.counts["refused"] > 0, "the disk was full"
     assert max(outcome.resumed) < RESUME_SECONDS_MAX
+
+
+def test_a_server_that_does_not_notice_a_full_disk_is_caught(tmp_path: Path) -> None:
+    reason = why_not("ext4")
+    if reason:
+        pytest.skip(reason)
+    assert run_full(tmp_path, 2, seed=1, variant="full-ignored").violations

@@ -49,9 +49,17 @@ class Outcome:
 
 
 def run_full(
-    directory: Path, cycles: int, *, seed: int, tell: Callable[[int], None] = lambda _: None
+    directory: Path,
+    cycles: int,
+    *,
+    seed: int,
+    variant: str = "",
+    tell: Callable[[int], None] = lambda _: None,
 ) -> Outcome:
-    """Fill the disk and make room again, `cycles` times, under one server."""
+    """Fill the disk and make room again, `cycles` times, under one server.
+
+    `variant`: the defect that is planted in it.
+    """
     outcome = Outcome()
     with (
         TemporaryDirectory(prefix="widerow-ledger-") as ledgers,
@@ -59,7 +67,11 @@ def run_full(
     ):
         crew = Crew(Path(ledgers), seed, persistent=True)
         outcome.violations = crew.violations
-        environment = {"PYTHONPATH": PLANTED_PATH, "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB)}
+        environment = {
+            "PYTHONPATH": PLANTED_PATH,
+            "CRASH_MEMTABLE_KB": str(_MEMTABLE_KB),
+            "CRASH_VARIANT": variant,
+        }
         flags = ("--path", str(disk.place / "store"), "--log-level", "critical")
         process = WiderowProcess(*flags, environment=environment)
         process.start()

@@ -7,6 +7,7 @@ CRASH_VARIANT   a defect that the run must catch
     reply-before-sync    the sync is made up to 50 ms later, by another thread
     reply-before-write   the write is made later, by another thread
     sync-error-ignored   a sync that failed is taken for one that did not
+    full-ignored         a full disk is not noticed, and a write that it failed is taken for made
 CRASH_POINT     POINT:N, the process kills itself when it comes to that point for the n-th time
     open, write-before, sync-before, sync-after, reply-before, catalog-before, flush, compaction
 CRASH_MEMTABLE_KB   memtables so small that flushes and compactions go on all the time
@@ -32,6 +33,7 @@ from widerow.storage.rocksdb import RocksDBStore, Steps
 
 _LATE_SECONDS: Final = 0.05
 _POLL_SECONDS: Final = 0.0005
+_PLENTY_BYTES: Final = 1 << 40
 
 
 class _Later:
@@ -61,6 +63,10 @@ def _variant(name: str, real: Steps) -> Steps:
         with suppress(Exception):
             real.sync(engine)
 
+    def careless_write(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
+        with suppress(Exception):
+            real.write(engine, batch, options)
+
     variants = {
         "": real,
         "sync-off": replace(real, sync=lambda _: None),
@@ -69,6 +75,9 @@ def _variant(name: str, real: Steps) -> Steps:
         ),
         "reply-before-write": replace(real, write=write),
         "sync-error-ignored": replace(real, sync=careless),
+        "full-ignored": replace(
+            real, write=careless_write, sync=careless, free_bytes=lambda _: _PLENTY_BYTES
+        ),
     }
     return variants[name]
 
