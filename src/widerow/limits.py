@@ -52,8 +52,8 @@ WHOLE_ROW_BYTES_MAX: Final = 64 * 1024
 WHOLE_ROW_CELLS_MAX: Final = 512
 # Segments are smaller, because an update of one column decodes and rewrites all of one; reading a
 # whole wide row costs a microsecond more for each.
-SEGMENT_BYTES_MAX: Final = 16 * 1024
-SEGMENT_CELLS_MAX: Final = 128
+SEGMENT_BYTES_MAX: Final = 8 * 1024
+SEGMENT_CELLS_MAX: Final = 64
 # All versions of one column in one row: a segment is never cut inside a column, and is read and
 # written whole, so this bounds the memory that one update or one answer can take.
 COLUMN_BYTES_MAX: Final = 32 * 1024 * 1024  # sixteen versions of the largest value

@@ -4,10 +4,11 @@ Reading: `row_cells`, `cells_named` and `segments_from` split cells and decode n
 `put_row` and `remove_row` for rows, `update_segments` for columns of a wide row.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
 from operator import attrgetter
-from typing import NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from mypy_extensions import mypyc_attr
 
@@ -56,6 +57,9 @@ __all__ = [
 ]
 
 
+_name_of: Final = attrgetter("name")
+
+
 @mypyc_attr(acyclic=True)
 @final
 class KeySection:
@@ -102,7 +106,7 @@ def named_columns(reader: Reader, key: bytes, names: Sequence[str]) -> Iterator[
     """The columns of a wide row among sorted `names`, in order; one segment is held at a time."""
     for names_inside, segment in segments_holding(reader, key, names):
         wanted = frozenset(names_inside)
-        for name, cells in groupby(segment.cells, key=attrgetter("name")):
+        for name, cells in groupby(segment.cells, key=_name_of):
             if name in wanted:
                 yield list(cells)
 
@@ -143,9 +147,10 @@ def segments_holding(
     index = 0
     while index < len(names):
         segment = _segment_at(reader, key, names[index])
-        stop = _next_segment(reader, key, segment.key)
         inside = [names[index]]
         index += 1
+        # Nobody has to know where the segment of the last name ends.
+        stop = _next_segment(reader, key, segment.key) if index < len(names) else None
         while index < len(names) and (stop is None or segment_key(key, names[index]) < stop):
             inside.append(names[index])
             index += 1
@@ -260,11 +265,13 @@ def update_segments(
     after: list[Cell] = []
     for names, segment in holding:
         columns = frozenset(names)
-        kept = [cell for cell in segment.cells if cell.name not in columns]
+        cells = [cell for cell in segment.cells if cell.name not in columns]
         before += [cell for cell in segment.cells if cell.name in columns]
-        new = [cell for name in names for cell in changed[name]]
-        after += new
-        put_segment(txn, key, segment.key, sorted(kept + new, key=_stored_order))
+        for name in names:
+            at = bisect_left(cells, name, key=_name_of)
+            cells[at:at] = changed[name]
+            after += changed[name]
+        put_segment(txn, key, segment.key, cells)
     return before, after
 
 

@@ -153,12 +153,7 @@ class Overlay:
         changes = self._changes
         if not changes:
             return self._base.scan(start, stop, reverse=reverse)
-        parts = changes.gaps(start, stop)
-        if reverse:
-            parts.reverse()
-        below = chain.from_iterable(
-            self._base.scan(first, last, reverse=reverse) for first, last in parts
-        )
+        below = self._below(start, stop, reverse=reverse)
         own = changes.keys_between(start, stop)
         if not own:
             return below
@@ -167,6 +162,17 @@ class Overlay:
             return _merge_descending(below, own, changes.entries)
         own.reverse()
         return _merge_ascending(below, own, changes.entries)
+
+    def _below(self, start: bytes, stop: bytes, *, reverse: bool) -> Iterator[tuple[bytes, bytes]]:
+        """The base's pairs that no removed range hides."""
+        if not self._changes.starts:
+            return self._base.scan(start, stop, reverse=reverse)
+        parts = self._changes.gaps(start, stop)
+        if reverse:
+            parts.reverse()
+        return chain.from_iterable(
+            self._base.scan(first, last, reverse=reverse) for first, last in parts
+        )
 
 
 def _merge_ascending(

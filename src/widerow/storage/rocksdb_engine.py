@@ -26,7 +26,15 @@ from widerow.storage.directory import holds_store, make_directory, sync_director
 from widerow.storage.framing import check_framing, mend_framing
 from widerow.storage.witness import Note, check_files, check_sequence, read_note
 
-__all__ = ["is_no_space", "open_engine", "opening_failure", "read_failure", "write_options"]
+__all__ = [
+    "is_no_space",
+    "open_engine",
+    "opening_failure",
+    "read_failure",
+    "table_options",
+    "tune",
+    "write_options",
+]
 
 _MIB: Final = 1024 * 1024
 
@@ -118,7 +126,7 @@ def _reaches(directory: Path, options: Options, note: Note) -> bool:
 def _options(cache_bytes: int, *, create: bool) -> Options:
     """The settings of the promise."""
     options, _ = Options.load_latest(str(_BASE))
-    _tune(options, cache_bytes, create=create)
+    tune(options, cache_bytes, create=create)
     options.set_paranoid_checks(True)
     options.set_wal_recovery_mode(DBRecoveryMode.tolerate_corrupted_tail_records())
     return options
@@ -153,17 +161,21 @@ def write_options() -> WriteOptions:
 def _lax_options(cache_bytes: int, *, create: bool) -> Options:
     """Settings under which the engine opens what is left of a damaged store."""
     options = Options(raw_mode=True)
-    _tune(options, cache_bytes, create=create)
+    tune(options, cache_bytes, create=create)
     options.set_paranoid_checks(False)
     options.set_wal_recovery_mode(DBRecoveryMode.skip_any_corrupted_record())
     return options
 
 
-def _tune(options: Options, cache_bytes: int, *, create: bool) -> None:
+def tune(options: Options, cache_bytes: int, *, create: bool) -> None:
     """Set what has to do with room and speed; as in RocksDB 9.8 where nothing is said."""
     options.create_if_missing(create)
-    options.set_block_based_table_factory(_table_options(cache_bytes))
+    options.set_block_based_table_factory(table_options(cache_bytes))
     options.set_compression_type(DBCompressionType.lz4())
+    # Most rows that are read or written again are not in a memtable any more: its filter says so
+    # in one look, its list in twenty.
+    options.set_memtable_prefix_bloom_ratio(0.05)
+    options.set_memtable_whole_key_filtering(True)
     options.set_level_compaction_dynamic_level_bytes(True)
     options.set_write_buffer_size(64 * _MIB)
     options.set_max_write_buffer_number(3)
@@ -179,7 +191,8 @@ def _tune(options: Options, cache_bytes: int, *, create: bool) -> None:
     options.set_stats_dump_period_sec(0)
 
 
-def _table_options(cache_bytes: int) -> BlockBasedOptions:
+def table_options(cache_bytes: int) -> BlockBasedOptions:
+    """How tables are laid out, and the cache of their blocks."""
     table = BlockBasedOptions()
     table.set_block_cache(Cache(cache_bytes))
     table.set_block_size(16 * 1024)
