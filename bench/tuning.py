@@ -28,7 +28,14 @@ from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from rocksdict import BlockBasedOptions, DBCompressionType, Options, Rdict, WriteBatch
+from rocksdict import (
+    BlockBasedIndexType,
+    BlockBasedOptions,
+    DBCompressionType,
+    Options,
+    Rdict,
+    WriteBatch,
+)
 
 from widerow.storage.rocksdb_engine import table_options, tune, write_options
 
@@ -62,6 +69,12 @@ def _table(change: Callable[[BlockBasedOptions], None]) -> Callable[[Options], N
     return apply
 
 
+def _in_partitions(table: BlockBasedOptions) -> None:
+    table.set_index_type(BlockBasedIndexType.two_level_index_search())
+    table.set_partition_filters(True)  # the binding's own signature
+    table.set_metadata_block_size(4 * 1024)
+
+
 def _flushed_as_it_is(options: Options) -> None:
     lz4 = DBCompressionType.lz4()
     options.set_compression_per_level([DBCompressionType.none(), *[lz4] * (_LEVELS - 1)])
@@ -82,6 +95,7 @@ SETTINGS: Final[dict[str, Callable[[Options], None]]] = {
     "compaction at 8 files": lambda it: it.set_level_zero_file_num_compaction_trigger(8),
     "blocks of 4 KB": _table(lambda it: it.set_block_size(4 * 1024)),
     "blocks of 32 KB": _table(lambda it: it.set_block_size(32 * 1024)),
+    "indexes in partitions": _table(_in_partitions),
     "every entry a restart": _table(lambda it: it.set_block_restart_interval(1)),
 }
 """What can be compared, by what it is called; each changes options that `tune` has set."""
