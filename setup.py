@@ -58,6 +58,8 @@ HOT_MODULES = (
     "server/system",
     "storage/group",
     "storage/pending",
+    "storage/rocksdb_batch",
+    "storage/rocksdb_view",
     "wire/tablestore/envelope",
     "wire/tablestore/operations/answers",
     "wire/tablestore/operations/batch_write_row",

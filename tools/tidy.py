@@ -52,6 +52,9 @@ FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 VAGUE_WORDS: Final = frozenset(("manager", "helper", "helpers", "util", "utils", "misc"))
+EAGER: Final = frozenset(
+    ("all", "any", "bytes", "frozenset", "join", "max", "min", "set", "sorted", "sum", "tuple")
+)
 SECRET_WORDS: Final = frozenset(("signature", "digest", "mac", "hmac", "secret"))
 
 
@@ -293,6 +296,36 @@ def check_final_attributes(source: Source) -> Iterator[Finding]:
             yield Finding(source.path, node.lineno, text)
 
 
+def check_generators(tree: Tree) -> Iterator[Finding]:
+    """A generator expression of a compiled module is used up where it stands.
+
+    mypyc makes a list of it, so whoever takes it for lazy reads everything.
+    """
+    for path in compiled_modules(tree):
+        parents = {
+            child: node
+            for node in ast.walk(tree[path].tree)
+            for child in ast.iter_child_nodes(node)
+        }
+        for node, parent in parents.items():
+            if not isinstance(node, ast.GeneratorExp):
+                continue
+            if not isinstance(parent, ast.Call) or last_name(parent.func) not in EAGER:
+                text = "compiled, a generator expression is a list: write one, or a function"
+                yield Finding(path, node.lineno, text)
+
+
+def compiled_modules(tree: Tree) -> list[str]:
+    """The paths of the modules that `setup.py` compiles."""
+    if "setup.py" not in tree:
+        return []
+    for node in tree["setup.py"].tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "HOT_MODULES":
+            paths = (f"src/widerow/{module}.py" for module in ast.literal_eval(node.value))
+            return [path for path in paths if path in tree]
+    return []
+
+
 def check_docstrings(source: Source) -> Iterator[Finding]:
     """Every module, and everything public in it, says what it promises."""
     if ast.get_docstring(source.tree) is None:
@@ -405,7 +438,7 @@ PRODUCT_CHECKS: Final = (
     check_final_attributes,
     check_docstrings,
 )
-TREE_CHECKS: Final = (check_dead_modules, check_packages, check_links)
+TREE_CHECKS: Final = (check_dead_modules, check_packages, check_links, check_generators)
 
 
 def check_tree(tree: Tree) -> list[Finding]:

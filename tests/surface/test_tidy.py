@@ -153,6 +153,29 @@ def test_a_folder_without_init_is_found() -> None:
     assert "no __init__.py" in "\n".join(map(str, found))
 
 
+@pytest.mark.parametrize(
+    ("module", "line", "found"),
+    [
+        ("hot", "x = (each for each in y)", True),
+        ("hot", "x = f(each for each in y)", True),
+        ("hot", "x = next(each for each in y)", True),
+        ("hot", "x = [*(each for each in y)]", True),
+        ("hot", "x = any(each for each in y)", False),
+        ("hot", "x = ','.join(each for each in y)", False),
+        ("hot", "x = [each for each in y]", False),
+        ("cold", "x = (each for each in y)", False),
+    ],
+)
+def test_compiled_modules_have_no_lazy_expressions(module: str, line: str, *, found: bool) -> None:
+    files = {
+        "setup.py": 'HOT_MODULES = ("hot",)\n',
+        "src/widerow/__init__.py": FINE + "from widerow import cold, hot\n",
+        f"src/widerow/{module}.py": FINE + line + "\n",
+    }
+    said = "\n".join(map(str, tidy.check_tree(tree(files))))
+    assert ("is a list" in said) is found, said
+
+
 DOCUMENTS = {
     "README.md": "# One\n\n## A `b` c: d!\n",
     "docs/formats/keys.md": "# Keys\n",

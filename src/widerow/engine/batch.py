@@ -22,7 +22,7 @@ def check_batch_write(request: BatchWrite) -> None:
     for table in request.tables:
         if not table.changes:
             raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=table.table)
-    counts = Counter(_identity(change) for change in changes)
+    counts = Counter([_identity(change) for change in changes])
     if len(counts) == len(changes):
         return
     for change in changes:

@@ -83,7 +83,7 @@ def _read_selected(
     selection, section = rule.selection, key_section_of(record, header)
     first = "" if resume is None else resume.column
     cells = select(
-        (c for c in every if c.name >= first and column_selected(c.name, selection)), rule
+        [c for c in every if c.name >= first and column_selected(c.name, selection)], rule
     )
     size = section.size + sum([cell_size(cell.wire) for cell in cells])
     if selection.filter is not None and not filter_passes(cells, values, rule):

@@ -74,7 +74,7 @@ def select(cells: Iterable[Cell], rule: ReadRule) -> list[Cell]:
     if window is None:
         return live_cells(cells, rule.versions, rule.live_from)
     kept = live_cells(cells, rule.table_versions, rule.live_from)
-    inside = (cell for cell in kept if window.start <= cell.version < window.end)
+    inside = [cell for cell in kept if window.start <= cell.version < window.end]
     return live_cells(inside, rule.versions, rule.live_from)
 
 
@@ -96,7 +96,7 @@ def live_cells(cells: Iterable[Cell], versions: int, live_from: int) -> list[Cel
 
 def paginate(cells: Sequence[Cell], pagination: Pagination) -> list[Cell]:
     """Skip `offset` columns and keep `limit`, with all their selected versions."""
-    names = list(dict.fromkeys(cell.name for cell in cells))
+    names = list(dict.fromkeys([cell.name for cell in cells]))
     wanted = frozenset(names[pagination.offset : pagination.offset + pagination.limit])
     return [cell for cell in cells if cell.name in wanted]
 

@@ -59,8 +59,7 @@ def read_wide(
     fits = header.data_size <= room and resume is None
     fresh = header.versions_max <= rule.versions and header.oldest >= rule.live_from
     if rule.copies and fits and fresh:
-        segments = (segment for _, segment in reader.scan(*segment_range(key)))
-        wire = join_segments(section.encoded, section.crc, segments)
+        wire = join_segments(section.encoded, section.crc, _records(reader, key))
         return Selected(wire, section.size + header.data_size)
     if not is_present(reader, key, header, rule.live_from):
         return None
@@ -107,8 +106,7 @@ def _columns(
         names = sorted(name for name in selection.columns if name >= first)
         found = named_columns(reader, key, names)
     else:
-        every = (cell for segment in segments_from(reader, key, first) for cell in segment)
-        found = (list(cells) for _, cells in groupby(every, key=attrgetter("name")))
+        found = _columns_from(reader, key, first)
     for column in found:
         name = column[0].name
         if selection.end_column is not None and name >= selection.end_column:
@@ -117,6 +115,19 @@ def _columns(
             visible = select(column, rule)
             if visible:
                 yield visible
+
+
+def _records(reader: Reader, key: bytes) -> Iterator[bytes]:
+    """The records of a wide row's segments in order."""
+    for _, record in reader.scan(*segment_range(key)):
+        yield record
+
+
+def _columns_from(reader: Reader, key: bytes, column: str) -> Iterator[list[Cell]]:
+    """The columns of the segments from the one that holds `column`; one segment is held."""
+    for cells in segments_from(reader, key, column):  # no column is in two of them
+        for _, group in groupby(cells, key=attrgetter("name")):
+            yield list(group)
 
 
 def _first_column(selection: Selection, resume: Resume | None) -> str:

@@ -113,31 +113,31 @@ def render_metrics(
     """
     lines = [
         *family("requests_total", "counter", "Requests answered, by action and error code."),
-        *(
+        *[
             f'widerow_requests_total{{action="{action}",code="{code}"}} {count}'
             for (action, code), count in sorted(metrics.requests.items())
-        ),
+        ],
         *family("request_seconds", "histogram", "From the last byte read to the answer written."),
     ]
     for action, histogram in sorted(metrics.seconds.items()):
         lines += _histogram("request_seconds", histogram, f'action="{action}"')
     lines += family("capacity_units_total", "counter", "Capacity units consumed, by action.")
     for kind, units in (("read", metrics.read_units), ("write", metrics.write_units)):
-        lines += (
+        lines += [
             f'widerow_capacity_units_total{{action="{action}",kind="{kind}"}} {count}'
             for action, count in sorted(units.items())
-        )
+        ]
     lines += family("commit_seconds", "histogram", "Group commits: bodies, batch and sync.")
     lines += _histogram("commit_seconds", metrics.commit_seconds, "")
     for name, kind, text, value in _singles(metrics, admission, waiting):
         lines += [*family(name, kind, text), f"widerow_{name} {value}"]
     lines += family("store", "gauge", "What the store says of itself.")
-    lines += (f'widerow_store{{name="{name}"}} {value}' for name, value in sorted(store.items()))
+    lines += [f'widerow_store{{name="{name}"}} {value}' for name, value in sorted(store.items())]
     lines += family("reclaimed_total", "counter", "What cleaning up has looked at and given back.")
-    lines += (
+    lines += [
         f'widerow_reclaimed_total{{name="{name}"}} {value}'
         for name, value in sorted(reclaimed.items())
-    )
+    ]
     lines += partitions
     return ("\n".join(lines) + "\n").encode()
 

@@ -170,9 +170,14 @@ class Overlay:
         parts = self._changes.gaps(start, stop)
         if reverse:
             parts.reverse()
-        return chain.from_iterable(
-            self._base.scan(first, last, reverse=reverse) for first, last in parts
-        )
+        return _one_after_another(self._base, parts, reverse=reverse)
+
+
+def _one_after_another(
+    base: Reader, parts: list[tuple[bytes, bytes]], *, reverse: bool
+) -> Iterator[tuple[bytes, bytes]]:
+    for first, last in parts:
+        yield from base.scan(first, last, reverse=reverse)
 
 
 def _merge_ascending(

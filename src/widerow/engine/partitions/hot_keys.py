@@ -38,8 +38,8 @@ class HotKeys:
         """The keys below `at`, and from it on."""
         counts = self._counts.items()
         return (
-            HotKeys((key, units) for key, units in counts if key < at),
-            HotKeys((key, units) for key, units in counts if key >= at),
+            HotKeys([(key, units) for key, units in counts if key < at]),
+            HotKeys([(key, units) for key, units in counts if key >= at]),
         )
 
     def absorb(self, other: "HotKeys") -> None:

@@ -189,7 +189,7 @@ def _second_text(seconds: int) -> bytes:
 @lru_cache(maxsize=4)
 def _sign_dates(day: int) -> frozenset[str]:
     """`YYYYMMDD` of the day before, the day itself (counted from 1970) and the day after."""
-    days = (_EPOCH + timedelta(days=each) for each in range(max(day - 1, 0), day + 2))
+    days = [_EPOCH + timedelta(days=each) for each in range(max(day - 1, 0), day + 2)]
     return frozenset(f"{each:%Y%m%d}" for each in days)
 
 
