@@ -22,6 +22,7 @@ from widerow.model.schema import Table
 from widerow.model.selection import Direction, Resume
 from widerow.model.values import KeyInput, KeyValue
 from widerow.rows.record import HEADER_BYTES, Header, RecordKind, header_of
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 
 __all__ = ["RangeBounds", "range_bounds", "read_range"]
@@ -77,6 +78,7 @@ def read_range(
     reverse = bounds.direction is Direction.BACKWARD
     next_key: tuple[bytes, int] | None = None
     for key, record in reader.scan(bounds.start, bounds.stop, reverse=reverse):
+        safepoint()
         header = header_of(record)
         if header.kind == RecordKind.SEGMENT:
             continue  # read with its row

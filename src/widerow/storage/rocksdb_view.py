@@ -13,15 +13,16 @@ from rocksdict import Rdict, RdictIter
 from rocksdict import Snapshot as EngineSnapshot
 
 from widerow.errors import StorageFailure
+from widerow.safepoint import safepoint
 from widerow.storage.rocksdb_engine import read_failure
 
 __all__ = ["View"]
 
 _PAGE_PAIRS_FIRST: Final = 16  # most scans want few rows; each further page doubles
 _PAGE_PAIRS_LAST: Final = 1  # who scans backwards mostly asks for the last key before another
-_PAGE_PAIRS_MAX: Final = 512  # about 0.2 ms under the view's lock
+_PAGE_PAIRS_MAX: Final = 256  # about 0.1 ms under the view's lock, and the interpreter's
 _PAGE_BYTES_FIRST: Final = 8 * 1024  # who wants one segment of a wide row must not pay for more
-_PAGE_BYTES_MAX: Final = 256 * 1024  # held by a scan beside the pair being looked at
+_PAGE_BYTES_MAX: Final = 64 * 1024  # held by a scan beside the pair being looked at
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -68,6 +69,7 @@ class View:
         pairs_max = _PAGE_PAIRS_LAST if reverse else _PAGE_PAIRS_FIRST
         room, more = _PAGE_BYTES_FIRST, True
         while more and start < stop:
+            safepoint()
             pairs, more = self._page(start, stop, pairs_max, room, reverse=reverse)
             yield from pairs
             if more and reverse:
