@@ -37,11 +37,11 @@ from rocksdict import (
     WriteBatch,
 )
 
+from widerow.storage.opener import CACHE_BYTES_DEFAULT
 from widerow.storage.rocksdb_engine import table_options, tune, write_options
 
 __all__ = ["SETTINGS", "Bench", "main"]
 
-CACHE_BYTES: Final = 128 * 1024 * 1024
 ROW_BYTES: Final = 1150
 GROUP_ROWS: Final = 80
 GROUPS: Final = 1000
@@ -62,7 +62,7 @@ _JOBS: Final = (
 
 def _table(change: Callable[[BlockBasedOptions], None]) -> Callable[[Options], None]:
     def apply(options: Options) -> None:
-        table = table_options(CACHE_BYTES)
+        table = table_options(CACHE_BYTES_DEFAULT)
         change(table)
         options.set_block_based_table_factory(table)
 
@@ -71,7 +71,7 @@ def _table(change: Callable[[BlockBasedOptions], None]) -> Callable[[Options], N
 
 def _in_partitions(table: BlockBasedOptions) -> None:
     table.set_index_type(BlockBasedIndexType.two_level_index_search())
-    table.set_partition_filters(True)  # the binding's own signature
+    table.set_partition_filters(True)
     table.set_metadata_block_size(4 * 1024)
 
 
@@ -107,7 +107,7 @@ class Bench:
     def __init__(self, directory: Path, setting: str, rows: int, content: bytes) -> None:
         """A store with `rows` rows, cut out of `content`."""
         options = Options(raw_mode=True)
-        tune(options, CACHE_BYTES, create=True)
+        tune(options, CACHE_BYTES_DEFAULT, create=True)
         SETTINGS[setting](options)
         self.figures: dict[str, list[float]] = {case: [] for case in CASES}
         self._engine = Rdict(str(directory), options, {"default": options})

@@ -52,7 +52,7 @@ FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 VAGUE_WORDS: Final = frozenset(("manager", "helper", "helpers", "util", "utils", "misc"))
-EAGER: Final = frozenset(
+EAGER: Final = frozenset(  # what uses up at once, or asks one by one, whatever it is given
     ("all", "any", "bytes", "frozenset", "join", "max", "min", "set", "sorted", "sum", "tuple")
 )
 SECRET_WORDS: Final = frozenset(("signature", "digest", "mac", "hmac", "secret"))

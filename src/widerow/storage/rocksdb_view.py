@@ -83,9 +83,10 @@ class View:
         self, start: bytes, stop: bytes, pairs_max: int, room: int, *, reverse: bool
     ) -> tuple[list[tuple[bytes, bytes]], bool]:
         """The first pairs of a range in its direction, and whether there may be more."""
-        read = _pairs_descending if reverse else _pairs_ascending
         with self._lock:
-            pairs, more, failure = read(self._iterator(), start, stop, pairs_max, room)
+            pairs, more, failure = _pairs(
+                self._iterator(), start, stop, pairs_max, room, reverse=reverse
+            )
         if failure is not None:
             raise read_failure(failure)
         return pairs, more
@@ -111,41 +112,25 @@ class View:
             self._engine = self._snapshot = self._pinned = None
 
 
-def _pairs_ascending(
-    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int, room: int
+def _pairs(
+    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int, room: int, *, reverse: bool
 ) -> tuple[list[tuple[bytes, bytes]], bool, str | None]:
-    """Up to `pairs_max` pairs from `start` on, whether there may be more, and what went wrong.
+    """Up to `pairs_max` pairs in a direction, whether there may be more, and what went wrong.
 
     At most one pair more than `room` bytes hold.
     """
-    valid, read_key, read_value, step = iterator.valid, iterator.key, iterator.value, iterator.next
+    valid, read_key, read_value = iterator.valid, iterator.key, iterator.value
+    step = iterator.prev if reverse else iterator.next
     pairs: list[tuple[bytes, bytes]] = []
-    iterator.seek(start)
+    if reverse:
+        iterator.seek_for_prev(stop)
+        if valid() and read_key() == stop:
+            step()
+    else:
+        iterator.seek(start)
     while valid():
         key: bytes = read_key()
-        if key >= stop:
-            return pairs, False, None
-        value: bytes = read_value()
-        pairs.append((key, value))
-        room -= len(key) + len(value)
-        if len(pairs) == pairs_max or room <= 0:  # before the step, which may be the dearest part
-            return pairs, True, None
-        step()
-    return pairs, False, _status(iterator)
-
-
-def _pairs_descending(
-    iterator: RdictIter, start: bytes, stop: bytes, pairs_max: int, room: int
-) -> tuple[list[tuple[bytes, bytes]], bool, str | None]:
-    """As `_pairs_ascending`, from the last key below `stop` downwards."""
-    valid, read_key, read_value, step = iterator.valid, iterator.key, iterator.value, iterator.prev
-    pairs: list[tuple[bytes, bytes]] = []
-    iterator.seek_for_prev(stop)
-    if valid() and read_key() == stop:
-        step()
-    while valid():
-        key: bytes = read_key()
-        if key < start:
+        if key < start if reverse else key >= stop:
             return pairs, False, None
         value: bytes = read_value()
         pairs.append((key, value))
