@@ -34,7 +34,7 @@ $(STAMP): $(RUNTIME)
 # on running as it was. Without a C compiler the copy is plain Python (setup.py).
 $(COMPILED)/.stamp: $(RUNTIME) setup.py $(SOURCES)
 	@rm -rf $(COMPILED)
-	@echo 'Compiling the hot modules (half a minute, once for each change) ...'
+	@echo 'Compiling the hot modules (about a minute, once for each change) ...'
 	@$(PY) setup.py --quiet build --build-base build/mypyc --build-lib $(COMPILED) > build.log 2>&1 || { cat build.log; exit 1; }
 	@mkdir -p $(COMPILED) && mv build.log $(COMPILED)/ && touch $@
 
