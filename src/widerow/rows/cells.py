@@ -46,7 +46,8 @@ __all__ = [
     "key_section_size",
     "length_at",
     "seal",
-    "seal_parts",
+    "seal_onto",
+    "single_byte",
     "split_cells",
 ]
 
@@ -149,20 +150,28 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
     return b"%b\x07%b\x0a%c" % (body, stamp, crc8(stamp, crc))
 
 
-def seal_parts(changes: tuple[CellChange, ...], version: int, row_crc: int) -> tuple[bytes, int]:
-    """Changed cells back to back, each sealed with `version`, and the row checksum after them.
+def seal_onto(
+    parts: list[bytes], changes: tuple[CellChange, ...], version: int, row_crc: int
+) -> int:
+    """Append to `parts` the changed cells, each sealed with `version`; the row checksum after them.
 
-    `row_crc`: that before them. What `seal` makes, at a third of its cost a cell, in one join.
+    `row_crc`: that before them. What `seal` makes, at a third of its cost a cell, for one join of
+    the whole row.
     """
     stamp = _INT64.pack(version)
     suffix, stamp_crc, shifted = b"\x07" + stamp + b"\x0a", crc8(stamp), shift_table(8)
-    parts: list[bytes] = []
     for change in changes:
         crc = shifted[change.crc] ^ stamp_crc
         parts.append(change.body)
-        parts.append(suffix + _BYTES[crc])
+        parts.append(suffix)
+        parts.append(_BYTES[crc])
         row_crc = crc8_byte(crc, row_crc)
-    return b"".join(parts), row_crc
+    return row_crc
+
+
+def single_byte(number: int) -> bytes:
+    """The byte of that number, 0 to 255, made beforehand."""
+    return _BYTES[number]
 
 
 def length_at(data: bytes, at: i64) -> i64:

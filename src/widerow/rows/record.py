@@ -14,12 +14,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
 from widerow.model.row import RowChange
-from widerow.rows.cells import Cell, cell_size, seal_parts
+from widerow.rows.cells import Cell, cell_size, seal_onto, single_byte
 from widerow.rows.checksum import combine, crc8, crc8_byte
 
 __all__ = [
@@ -42,7 +42,6 @@ __all__ = [
 
 _HEADER: Final = struct.Struct(">BBHHHIIQqq")
 HEADER_BYTES: Final = _HEADER.size
-_fields_of: Final = _HEADER.unpack_from
 _pack: Final = _HEADER.pack
 
 HEADER_FIELDS: Final = (
@@ -67,61 +66,94 @@ class RecordKind:
     SEGMENT: Final = 3
 
 
-_KINDS: Final = frozenset((RecordKind.ROW, RecordKind.WIDE, RecordKind.SEGMENT))
-
-
 @mypyc_attr(acyclic=True)
 @final
 class Header:
-    """The decoded header. Sizes in bytes as capacity units count them, versions in milliseconds.
+    """A record's header, read where it stands: most who ask want three of its ten fields.
 
-    `key_length`: bytes of the primary key section, 0 in segments. `crc`: the row checksum after
-    the key section; in segments that of the cells' checksums from state 0. `oldest`: the smallest
-    version of any cell (INT64_MAX without cells). `latest_server`: the largest version that the
-    server chose in this row, so that it never chooses a smaller one.
+    Sizes in bytes as capacity units count them, versions in milliseconds. `header_of` makes one.
     """
 
-    __slots__ = (
-        "cell_count",
-        "crc",
-        "data_size",
-        "flags",
-        "key_length",
-        "key_size",
-        "kind",
-        "latest_server",
-        "oldest",
-        "versions_max",
-    )
-    kind: int
-    flags: int
-    key_length: int
-    key_size: int
-    crc: int
-    cell_count: int
-    versions_max: int
-    data_size: int
-    oldest: int
-    latest_server: int
+    __slots__ = ("_record",)
 
     def __init__(self, record: bytes) -> None:
-        """The first bytes of `record` taken apart. Raises: `struct.error` if it ends in them."""
-        (
-            self.kind,
-            self.flags,
-            self.key_length,
-            self.key_size,
-            self.crc,
-            self.cell_count,
-            self.versions_max,
-            self.data_size,
-            self.oldest,
-            self.latest_server,
-        ) = _fields_of(record)
+        """The first bytes of `record`, which must be `HEADER_BYTES` at least."""
+        self._record = record
+
+    @property
+    def kind(self) -> int:
+        """A `RecordKind`."""
+        return self._record[0]
+
+    @property
+    def flags(self) -> int:
+        """Zero: none are known."""
+        return self._record[1]
+
+    @property
+    def key_length(self) -> int:
+        """Bytes of the primary key section; 0 in segments."""
+        return _two_at(self._record, 2)
+
+    @property
+    def key_size(self) -> int:
+        """What the primary key counts; 0 in segments."""
+        return _two_at(self._record, 4)
+
+    @property
+    def crc(self) -> int:
+        """The row checksum after the key section; in segments that of the cells' from state 0."""
+        return _two_at(self._record, 6)
+
+    @property
+    def cell_count(self) -> int:
+        """How many cells."""
+        return _four_at(self._record, 8)
+
+    @property
+    def versions_max(self) -> int:
+        """The most versions of any column."""
+        return _four_at(self._record, 12)
+
+    @property
+    def data_size(self) -> int:
+        """What the cells count."""
+        return _eight_at(self._record, 16)
+
+    @property
+    def oldest(self) -> int:
+        """The smallest version of any cell; INT64_MAX without cells."""
+        return _eight_at(self._record, 24)
+
+    @property
+    def latest_server(self) -> int:
+        """The largest version that the server chose in this row: it never chooses a smaller one."""
+        return _eight_at(self._record, 32)
 
     def __iter__(self) -> Iterator[int]:
         """The fields in the order of `HEADER_FIELDS`, which is that of the bytes."""
         return iter([getattr(self, name) for name in HEADER_FIELDS])
+
+
+# Big-endian numbers. Compiled, this is machine arithmetic.
+
+
+def _two_at(data: bytes, at: i64) -> i64:
+    high: i64 = data[at]
+    low: i64 = data[at + 1]
+    return high << 8 | low
+
+
+def _four_at(data: bytes, at: i64) -> i64:
+    return _two_at(data, at) << 16 | _two_at(data, at + 2)
+
+
+def _eight_at(data: bytes, at: i64) -> i64:
+    """With its sign: that of the first byte."""
+    high = _four_at(data, at)
+    if high >= 0x8000_0000:
+        high -= 0x1_0000_0000
+    return high << 32 | _four_at(data, at + 4)
 
 
 class Summary(NamedTuple):
@@ -142,15 +174,12 @@ def header_of(record: bytes) -> Header:
     Raises `StoreDamaged` for a record that ends inside its header, and for kinds and flags that
     this version does not know: a newer version wrote what it alone can read.
     """
-    try:
-        header = Header(record)
-    except struct.error as error:
-        raise StoreDamaged(f"a record ends inside its header: {record.hex()}") from error
-    if header.kind not in _KINDS or header.flags:
-        raise StoreDamaged(
-            f"a record of the unknown kind {header.kind} with flags {header.flags:02x}"
-        )
-    return header
+    if len(record) < HEADER_BYTES:
+        raise StoreDamaged(f"a record ends inside its header: {record.hex()}")
+    kind, flags = record[0], record[1]
+    if not RecordKind.ROW <= kind <= RecordKind.SEGMENT or flags:
+        raise StoreDamaged(f"a record of the unknown kind {kind} with flags {flags:02x}")
+    return Header(record)
 
 
 def record_bytes(key: bytes, record: bytes) -> int:
@@ -238,8 +267,11 @@ def encode_sealed(
     )
     if not count:
         return header + join_row(key_section, key_crc, ())
-    sealed, crc = seal_parts(cells, version, key_crc)
-    return b"%b%b\x02%b\x09%c" % (header, key_section, sealed, crc8_byte(0, crc))
+    parts = [header, key_section, b"\x02"]
+    crc = seal_onto(parts, cells, version, key_crc)
+    parts.append(b"\x09")
+    parts.append(single_byte(crc8_byte(0, crc)))
+    return b"".join(parts)
 
 
 def encode_wide_root(

@@ -16,7 +16,8 @@ from widerow.rows.cells import (
     encode_key_section,
     encode_variant,
     seal,
-    seal_parts,
+    seal_onto,
+    single_byte,
     split_cells,
 )
 from widerow.rows.checksum import crc8, crc8_byte
@@ -76,7 +77,13 @@ def test_sealing_many_is_sealing_each(
     changes = tuple(change for name, value in items for change in put_cells({name: value}))
     cells = [seal(each.body, each.crc, version) for each in changes]
     checksums = bytes(cell[-1] for cell in cells)
-    assert seal_parts(changes, version, row_crc) == (b"".join(cells), crc8(checksums, row_crc))
+    parts = [b"before"]
+    assert seal_onto(parts, changes, version, row_crc) == crc8(checksums, row_crc)
+    assert b"".join(parts) == b"before" + b"".join(cells)
+
+
+def test_single_bytes_are_their_numbers() -> None:
+    assert b"".join([single_byte(number) for number in range(256)]) == bytes(range(256))
 
 
 @given(cells, st.binary(max_size=5), st.binary(max_size=5))

@@ -1,5 +1,6 @@
 """What stands under a row's key, and the rows it becomes on the wire (wire §2.1, §2.4)."""
 
+import struct
 from itertools import pairwise
 
 import pytest
@@ -140,6 +141,31 @@ def test_headers_take_the_largest_row() -> None:
     section, crc = encode_key_section(columns)
     head = header_of(encode_row(section, crc, 4 * 1279, [], EMPTY, INT64_MAX))
     assert (head.key_length, head.key_size) == (len(section), 4 * 1279)
+
+
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+HALVES, WORDS = st.integers(0, 2**16 - 1), st.integers(0, 2**32 - 1)
+
+
+@given(
+    st.tuples(
+        st.sampled_from([RecordKind.ROW, RecordKind.WIDE, RecordKind.SEGMENT]),
+        st.just(0),
+        HALVES,
+        HALVES,
+        HALVES,
+        WORDS,
+        WORDS,
+        st.integers(0, 2**63 - 1),
+        NUMBERS,
+        NUMBERS,
+    ),
+    st.binary(max_size=3),
+)
+def test_headers_are_read_as_they_are_written(fields: tuple[int, ...], behind: bytes) -> None:
+    """docs/formats/rows.md: big-endian, versions with their sign."""
+    record = struct.pack(">BBHHHIIQqq", *fields) + behind
+    assert tuple(header_of(record)) == fields
 
 
 @pytest.mark.parametrize("length", range(HEADER_BYTES))
