@@ -20,6 +20,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 HOT_MODULES = (
+    "auth/keyring",
     "auth/policy",
     "auth/signing",
     "engine/batch",
@@ -30,6 +31,7 @@ HOT_MODULES = (
     "engine/expiry",
     "engine/partitions/histogram",
     "engine/partitions/hot_keys",
+    "engine/partitions/notes",
     "engine/partitions/sizes",
     "engine/partitions/table_load",
     "engine/plan",
@@ -45,6 +47,7 @@ HOT_MODULES = (
     "keys/encode",
     "keys/layout",
     "model/answers",
+    "model/requests",
     "model/row",
     "rows/cells",
     "rows/checksum",
@@ -56,6 +59,7 @@ HOT_MODULES = (
     "server/message",
     "server/metrics",
     "server/system",
+    "server/waiting",
     "storage/group",
     "storage/pending",
     "storage/rocksdb_batch",

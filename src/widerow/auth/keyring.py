@@ -104,7 +104,7 @@ class Keyring:
             raise CredentialsInvalid(f"unknown setting {_one(document)!r}; keys go under [[key]]")
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise CredentialsInvalid("write each key as a table of its own: [[key]]")
-        return cls(_read_key(f"key {n}", table) for n, table in enumerate(tables, 1))
+        return cls([_read_key(f"key {n}", table) for n, table in enumerate(tables, 1)])
 
     def find(self, access_key_id: str) -> AccessKey:
         """The key with this id. Constant time. Raises: `NotPermitted` (ACCESS_KEY_UNKNOWN)."""

@@ -30,7 +30,7 @@ class BodyContext:
     __slots__ = ("catalog", "clock", "note_load")
 
     def __init__(self, catalog: Catalog, clock: Clock, note_load: NoteLoad) -> None:
-        """`note_load` counts a row for its partition (`engine/partitions/balance.py`)."""
+        """`note_load` counts a row for its partition (`engine/partitions/notes.py`)."""
         self.catalog = catalog
         self.clock = clock
         self.note_load = note_load

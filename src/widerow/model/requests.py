@@ -7,7 +7,9 @@ is looked up, `engine/schema.py` after). What row operations are answered is in 
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, final
+
+from mypy_extensions import mypyc_attr
 
 from widerow.model.row import PrimaryKey, RowChange
 from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table
@@ -31,13 +33,39 @@ __all__ = [
 ]
 
 
-class GetRow(NamedTuple):
-    """Read one row; `resume` where the last page of a wide row stopped."""
+@mypyc_attr(acyclic=True)
+@final
+class GetRow:
+    """Read one row; `resume` where the last page of a wide row stopped.
 
-    table: str
-    key: PrimaryKey
-    selection: Selection
-    resume: Resume | None = None
+    A plain object with slots, as there is one for every read (`row.py` says why).
+    """
+
+    __slots__ = ("key", "resume", "selection", "table")
+
+    def __init__(
+        self, table: str, key: PrimaryKey, selection: Selection, resume: Resume | None = None
+    ) -> None:
+        """A read of these parts."""
+        self.table = table
+        self.key = key
+        self.selection = selection
+        self.resume = resume
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it reads the same."""
+        return isinstance(other, GetRow) and (
+            (self.table, self.key, self.selection, self.resume)
+            == (other.table, other.key, other.selection, other.resume)
+        )
+
+    def __hash__(self) -> int:
+        """Of what is compared."""
+        return hash((self.table, self.key, self.selection, self.resume))
+
+    def __repr__(self) -> str:
+        """For messages of tests and failures."""
+        return f"GetRow({self.table!r}, {self.key!r}, {self.selection!r}, {self.resume!r})"
 
 
 class TableGet(NamedTuple):

@@ -8,7 +8,7 @@ then leaves them alone.
 from enum import IntEnum
 from typing import Final, NamedTuple, final
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from widerow.model.condition import Condition
 from widerow.model.values import KeyInput
@@ -184,7 +184,8 @@ class RowChange:
         self.cells = cells
         self.condition = condition
         self.returns = returns
-        data_size = body_bytes = 0
+        data_size: i64 = 0
+        body_bytes: i64 = 0
         is_dated, is_ordered, former = False, True, ""
         for cell in cells:
             data_size += cell.size

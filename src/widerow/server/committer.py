@@ -10,15 +10,27 @@ then one call into the loop with all the answers.
 import threading
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from widerow.errors import Exhausted, Rule, StorageFailure
 from widerow.limits import (
     GROUP_BYTES_MAX,
     GROUP_WRITES_MAX,
     LOOP_COMMIT_NS_MAX,
-    LOOP_GROUP_BYTES_MAX,
     LOOP_GROUP_WRITES_MAX,
+)
+from widerow.server.waiting import (
+    Committed,
+    Direct,
+    Done,
+    Post,
+    Waiting,
+    call_each,
+    ends_of,
+    is_quick,
+    refusals,
+    tell_direct,
+    writes_of,
 )
 from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Store, Write
@@ -28,38 +40,11 @@ if TYPE_CHECKING:
     from widerow.engine.plan import Plan
     from widerow.server.metrics import Metrics
 
-__all__ = ["Committed", "Committer", "Done", "Post", "call_each"]
+__all__ = ["Committer"]
 
 T = TypeVar("T")
 
-Done = Callable[[Any, Exception | None], None]
-"""Takes a plan's answer, or the error instead of it."""
-
-
-class Committed(NamedTuple):
-    """A plan's end: whom to tell, and what."""
-
-    done: Done
-    answer: Any
-    error: Exception | None
-
-
-Post = Callable[[list[Committed]], None]
-"""Carries the ends of a group's plans to where they are awaited. Called on the writer's thread."""
-
-
-class _Waiting(NamedTuple):
-    plan: "Plan[Any]"
-    done: Done
-
-
 _END: Final = None  # behind the last plan
-
-
-def call_each(ends: list[Committed]) -> None:
-    """Tell everyone, on the thread this is called on."""
-    for end in ends:
-        end.done(end.answer, end.error)
 
 
 class Committer:
@@ -87,10 +72,10 @@ class Committer:
         self._failed = failed
         self._resumed = resumed
         self._refused = False  # since the last group that was committed
-        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stopped = False
-        self._held: _Waiting | None = None  # taken from the queue, for the next group
+        self._held: Waiting | None = None  # taken from the queue, for the next group
         self._ended = False  # the end mark was read
         self._lock = threading.Lock()  # nothing gets behind the end mark
         self._turning = threading.Lock()  # held while a group is committed, on whichever thread
@@ -106,32 +91,27 @@ class Committer:
 
         Raises: `Exhausted` (SERVER_STOPPING) after `stop`.
         """
-        self._put(_Waiting(plan, done))
+        self._put(Waiting(plan, done))
 
     def flush(self) -> None:
         """The writer thread takes what is submitted as it comes: there is nothing to do."""
 
-    def commit_here(self, plans: "Sequence[tuple[Plan[Any], Done]]") -> bool:
+    def commit_here(self, group: list[Waiting]) -> bool:
         """Commit these as one group on the caller's thread, if that is soon done; else do nothing.
 
         It is where the group is small, groups like it were quick lately, and the writer thread has
         nothing to do; then a hand-over would cost more than the commit. Everyone is told before it
         returns. Not for plans that want a group of their own.
         """
-        writes = sum([len(plan.writes) for plan, _ in plans])
-        size = sum([plan.size for plan, _ in plans])
         if (
             self._usual_ns > LOOP_COMMIT_NS_MAX
-            or writes > LOOP_GROUP_WRITES_MAX
-            or size > LOOP_GROUP_BYTES_MAX
+            or not is_quick(group)
             or self._stopped
             or not self._queue.empty()
-            or any(plan.alone for plan, _ in plans)
             or not self._turning.acquire(blocking=False)
         ):
             return False
         try:
-            group = [_Waiting(plan, done) for plan, done in plans]
             self._commit(group, call_each)
         finally:
             self._turning.release()
@@ -144,7 +124,7 @@ class Committer:
         """
         ends: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
         # `post` may need a loop that this caller does not run: the group tells us by itself.
-        waiting = _Waiting(plan, _Direct(ends))
+        waiting = Waiting(plan, Direct(ends))
         if self._thread is None and not self._stopped:
             with self._turning:
                 self._commit([waiting], self._post)
@@ -182,7 +162,7 @@ class Committer:
             self._thread.join()
             self._thread = None
 
-    def _put(self, waiting: _Waiting) -> None:
+    def _put(self, waiting: Waiting) -> None:
         with self._lock:
             if self._stopped:
                 raise Exhausted(Rule.SERVER_STOPPING)
@@ -199,7 +179,7 @@ class Committer:
         while self._turn(self._queue.get):
             pass
 
-    def _turn(self, next_waiting: "Callable[[], _Waiting | None]") -> bool:
+    def _turn(self, next_waiting: "Callable[[], Waiting | None]") -> bool:
         """Commit one group; False after the last one."""
         first = self._held
         if first is None and not self._ended:
@@ -211,9 +191,7 @@ class Committer:
             self._commit(group, self._post)
         return True
 
-    def _drain(
-        self, first: _Waiting, *, ended: bool
-    ) -> tuple[list[_Waiting], _Waiting | None, bool]:
+    def _drain(self, first: Waiting, *, ended: bool) -> tuple[list[Waiting], Waiting | None, bool]:
         """The group that begins with `first`, the plan that did not fit, whether all is read."""
         group = [first]
         writes = len(first.plan.writes)
@@ -232,7 +210,7 @@ class Committer:
             group.append(waiting)
         return group, None, ended
 
-    def _commit(self, group: list[_Waiting], post: Post) -> None:
+    def _commit(self, group: list[Waiting], post: Post) -> None:
         """Hand a group to the store and tell everyone in it how it ended, by way of `post`."""
         started = self._clock.monotonic_ns()
         try:
@@ -243,14 +221,12 @@ class Committer:
                     for outcome in self._transact(writes)
                 ]
             else:
-                outcomes = self._transact(
-                    [write for waiting in group for write in waiting.plan.writes]
-                )
+                outcomes = self._transact(writes_of(group))
         except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear it
             self._metrics.commit_failed()
             if isinstance(error, StorageFailure):
                 self.report(error)
-            self._tell(group, [Committed(each.done, None, error) for each in group], post)
+            self._tell(refusals(group, error), post)
             return
         elapsed_ns = self._clock.monotonic_ns() - started
         self._metrics.committed(len(outcomes), elapsed_ns)
@@ -260,7 +236,7 @@ class Committer:
             self._refused = False
             if self._resumed is not None:
                 self._resumed()
-        self._tell(group, _ends(group, outcomes), post)
+        self._tell(ends_of(group, outcomes), post)
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
         if not writes:
@@ -269,38 +245,7 @@ class Committer:
         settle(writes, outcomes)
         return outcomes
 
-    def _tell(self, group: list[_Waiting], ends: list[Committed], post: Post) -> None:
-        posted = []
-        for waiting, end in zip(group, ends, strict=True):
-            if isinstance(waiting.done, _Direct):
-                end.done(end.answer, end.error)
-            else:
-                posted.append(end)
-        if posted:
-            post(posted)
-
-
-class _Direct:
-    """The `done` of a caller that waits on a queue of its own."""
-
-    __slots__ = ("_ends",)
-
-    def __init__(self, ends: "SimpleQueue[tuple[Any, Exception | None]]") -> None:
-        self._ends = ends
-
-    def __call__(self, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
-        self._ends.put((answer, error))
-
-
-def _ends(group: list[_Waiting], outcomes: list[Outcome[Any]]) -> list[Committed]:
-    """What each plan makes of its share of the outcomes."""
-    ends = []
-    offset = 0
-    for plan, done in group:
-        stop = offset + len(plan.writes)
-        try:
-            ends.append(Committed(done, plan.finish(outcomes[offset:stop]), None))
-        except Exception as error:  # noqa: BLE001  # it is this plan's answer
-            ends.append(Committed(done, None, error))
-        offset = stop
-    return ends
+    def _tell(self, ends: list[Committed], post: Post) -> None:
+        others = tell_direct(ends)
+        if others:
+            post(others)

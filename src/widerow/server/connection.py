@@ -319,9 +319,9 @@ class Connection:
             self._repeat(name, value)
             return
         try:
-            headers[name] = str(value, "utf-8").strip()
+            headers[name] = value.decode().strip()
         except UnicodeDecodeError:
-            headers[name] = str(value, "latin-1").strip()
+            headers[name] = value.decode("latin-1").strip()
 
     def on_headers_complete(self) -> None:
         """The body comes next: is it wanted?"""

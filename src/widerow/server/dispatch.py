@@ -41,10 +41,10 @@ from widerow.limits import (
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.answers import RowRead
-from widerow.server.committer import Done
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes, text
+from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
@@ -65,6 +65,7 @@ _log = logging.getLogger("widerow.server")
 
 _NO_ACTION: Final = "other"  # in metrics: what clients make up is no label
 _UNIQUE_BYTES: Final = 10  # of a process, in its request ids: 80 bits, written as 20 digits
+_TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +98,22 @@ class RequestIds:
     Unique by a random prefix for each process and a counter; nothing about them is secret.
     """
 
-    __slots__ = ("_count", "_prefix")
+    __slots__ = ("_count", "_front", "_prefix")
 
     def __init__(self, entropy: Entropy) -> None:
         """Choose the prefix."""
         digits = entropy.token_bytes(_UNIQUE_BYTES).hex()
         self._prefix = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}-"
         self._count = 0
+        self._front = f"{self._prefix}{0:010x}"  # all but the last two digits
 
     def next(self) -> str:
-        """One that was not given out before. Cost: 0.2 µs."""
-        self._count += 1
-        return f"{self._prefix}{self._count:012x}"
+        """One that was not given out before. Cost: a concatenation."""
+        count = self._count = self._count + 1
+        last = count & 0xFF
+        if last == 0:
+            self._front = f"{self._prefix}{count >> 8:010x}"
+        return self._front + _TWO_DIGITS[last]
 
 
 @mypyc_attr(acyclic=True)
@@ -440,7 +445,8 @@ class Dispatcher:
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count it."""
         if answer.consumed is not None:
-            self._metrics.consumed(call.action, *answer.consumed)
+            read_units, write_units = answer.consumed
+            self._metrics.consumed(call.action, read_units, write_units)
         self._note(call, 200, "OK")
         return answer.response
 

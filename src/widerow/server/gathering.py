@@ -11,7 +11,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from widerow.errors import StorageFailure, WiderowError
-from widerow.server.committer import Committer, Done
+from widerow.server.committer import Committer
+from widerow.server.waiting import Done, Waiting
 
 if TYPE_CHECKING:
     from widerow.engine.plan import Plan
@@ -26,11 +27,11 @@ class Gathering:
         """`soon` has a function called when the loop's turn ends."""
         self._committer = committer
         self._soon = soon
-        self._plans: list[tuple[Plan[Any], Done]] = []
+        self._plans: list[Waiting] = []
 
     def submit(self, plan: "Plan[Any]", done: Done) -> None:
         """Commit `plan` with whatever else comes in this turn; `done` gets its answer or error."""
-        self._plans.append((plan, done))
+        self._plans.append(Waiting(plan, done))
         if len(self._plans) == 1:
             self._soon(self._turn)
 
@@ -49,8 +50,8 @@ class Gathering:
             return
         if self._committer.commit_here(plans):
             return
-        for plan, done in plans:
+        for each in plans:
             try:
-                self._committer.submit(plan, done)
+                self._committer.submit(each.plan, each.done)
             except WiderowError as error:  # the server is stopping
-                done(None, error)
+                each.done(None, error)

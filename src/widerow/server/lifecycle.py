@@ -27,7 +27,7 @@ from widerow.limits import (
 )
 from widerow.server.admission import Admission
 from widerow.server.balance import Balance, commit
-from widerow.server.committer import Committed, Committer, call_each
+from widerow.server.committer import Committer
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import Dispatcher, Identity
@@ -38,6 +38,7 @@ from widerow.server.probes import Probes
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.server.tls import TlsFiles
+from widerow.server.waiting import Committed, call_each
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory

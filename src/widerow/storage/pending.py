@@ -112,9 +112,12 @@ class WriteSet:
 
     def absorb(self, later: "WriteSet") -> None:
         """Apply `later` on top of this one."""
-        for start, stop in zip(later.starts, later.stops, strict=True):
-            self.remove_range(start, stop)
-        self.entries.update(later.entries)
+        if later.starts:
+            for start, stop in zip(later.starts, later.stops, strict=True):
+                self.remove_range(start, stop)
+        entries = self.entries
+        for key, value in later.entries.items():
+            entries[key] = value
 
 
 class Overlay:

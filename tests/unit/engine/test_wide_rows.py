@@ -19,7 +19,7 @@ from widerow.limits import INT64_MIN, SEGMENT_CELLS_MAX, WHOLE_ROW_BYTES_MAX, WH
 from widerow.model.answers import RowRead
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import BatchGet, TableGet
+from widerow.model.requests import BatchGet, GetRow, TableGet
 from widerow.model.row import RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
@@ -247,7 +247,7 @@ def _pages(engine: Engine, selection: Selection) -> list[RowRead]:
         found.append(page)
         if page.resume is None:
             return found
-        request = request._replace(resume=page.resume)
+        request = GetRow(request.table, request.key, request.selection, page.resume)
 
 
 def _names(pages: list[RowRead]) -> list[str]:

@@ -25,10 +25,11 @@ from widerow.limits import (
     LOOP_GROUP_BYTES_MAX,
     LOOP_GROUP_WRITES_MAX,
 )
-from widerow.server.committer import Committed, Committer
+from widerow.server.committer import Committer
 from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
 from widerow.server.system import SystemClock
+from widerow.server.waiting import Committed, Waiting
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
 
@@ -373,7 +374,7 @@ def test_commits_are_counted(world: World) -> None:
 def here(world: World, *plans: Plan[Any]) -> bool:
     """Try to commit on this thread; the gate is open."""
     world.release()
-    return world.committer.commit_here([(plan, world._done) for plan in plans])
+    return world.committer.commit_here([Waiting(plan, world._done) for plan in plans])
 
 
 def test_a_small_group_is_committed_where_it_is(world: World) -> None:

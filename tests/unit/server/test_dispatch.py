@@ -18,12 +18,13 @@ from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, Wider
 from widerow.limits import STAGE_REQUESTS_MAX, STAGED_ROW_BYTES_MAX
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
-from widerow.server.committer import Committer, Done
+from widerow.server.committer import Committer
 from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _route
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.system import SystemClock, SystemEntropy
+from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
@@ -155,6 +156,8 @@ def test_request_ids_are_36_characters_and_never_repeat() -> None:
     assert len(set(made)) == 1000
     assert {len(each) for each in made} == {36}
     assert {tuple(map(len, each.split("-"))) for each in made} == {(8, 4, 4, 4, 12)}
+    assert [int(each[24:], 16) for each in made] == list(range(1, 1001))
+    assert len({each[:24] for each in made}) == 1
     assert RequestIds(FakeEntropy(1)).next() != made[0]
 
 

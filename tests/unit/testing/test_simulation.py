@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from widerow.server.committer import Committed, Committer, Post
+from widerow.server.committer import Committer
+from widerow.server.waiting import Committed, Post
 from widerow.storage.interface import Outcome, Write
 from widerow.testing import simulation
 from widerow.testing.lossy import LossyDisk, LossyStore
@@ -140,12 +141,13 @@ def test_a_careless_store_is_caught(
 
 
 def test_a_committer_that_swaps_answers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def swapped(self: Committer, group: list[Any], ends: list[Committed], post: Post) -> None:
+    def swapped(self: Committer, ends: list[Committed], post: Post) -> None:
         right = list(ends)
         if len(right) > 1:
             first, second = right[:2]
-            right[:2] = [first._replace(answer=second.answer), second._replace(answer=first.answer)]
-        tell(self, group, right, post)
+            right[0] = Committed(first.done, second.answer, first.error)
+            right[1] = Committed(second.done, first.answer, second.error)
+        tell(self, right, post)
 
     tell = Committer._tell
     monkeypatch.setattr(Committer, "_tell", swapped)

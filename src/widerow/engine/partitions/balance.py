@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
+from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.records import decode_counts, encode_counts
 from widerow.engine.partitions.rules import (
     Decision,
@@ -44,8 +45,6 @@ ASLEEP_RATE: Final = 0.01  # units a second, decayed: nothing for some minutes
 LOADS_MAX: Final = 1000  # tables kept in memory beside those with load
 RECENT_INTERVALS: Final = 60  # kept in memory; the history is read from the store
 
-_Note = tuple[int, bytes, int, int, int, int]
-
 
 class Event(NamedTuple):
     """A change that was made, or a report, and why."""
@@ -71,7 +70,8 @@ class Partitions:
         self._catalogs: tuple[PartitionedTables, ...] = ()
         self._store = store
         self._clock = clock
-        self._notes: deque[_Note] = deque(maxlen=NOTES_MAX)
+        self._notes = Notes(NOTES_MAX)
+        self.note_load = self._notes.add  # asked for every row, so not by way of this class
         self._loads: dict[int, TableLoad] = {}
         self._reports: dict[int, list[Report]] = {}
         self._told: dict[tuple[int, Reason, bytes], float] = {}
@@ -107,21 +107,12 @@ class Partitions:
                 return table
         return None
 
-    # --- noting ------------------------------------------------------------------------------
-
-    def note_load(
-        self, table_id: int, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0
-    ) -> None:
-        """Count capacity units under an encoded partition key value. Any thread; 0.2 µs.
-
-        `rows` and `size`: by how much the table grew; negative where it shrank.
-        """
-        self._notes.append((table_id, key, reads, writes, rows, size))
+    # --- counting ----------------------------------------------------------------------------
 
     def absorb(self, count: int = NOTES_MAX) -> bool:
         """Take in at most `count` notes; whether more wait. One to two µs for each key."""
         notes, loads = self._notes, self._loads
-        for table_id, key, reads, writes, rows, size in _taken(notes, min(count, len(notes))):
+        for table_id, key, reads, writes, rows, size in notes.taken(min(count, len(notes))):
             load = loads.get(table_id)
             if load is None:
                 load = self._load(table_id)
@@ -328,24 +319,6 @@ class Partitions:
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9
-
-
-def _taken(notes: deque[_Note], count: int) -> Iterator[_Note]:
-    """The next `count` notes, those in a row about one key as one: batches are mostly that."""
-    if not count:
-        return
-    table_id, key, reads, writes, rows, size = notes.popleft()
-    for _ in range(count - 1):
-        note = notes.popleft()
-        if note[1] == key and note[0] == table_id:
-            reads += note[2]
-            writes += note[3]
-            rows += note[4]
-            size += note[5]
-        else:
-            yield table_id, key, reads, writes, rows, size
-            table_id, key, reads, writes, rows, size = note
-    yield table_id, key, reads, writes, rows, size
 
 
 def _changed(changes: list[Split | Merge], splits: Bounds) -> Bounds:

@@ -17,12 +17,15 @@ from widerow.wire.tablestore.plainbuffer import HEADER
 __all__ = ["consumed_field", "field", "varint", "with_pieces", "with_rows", "written"]
 
 _SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
+_GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
 
 
 def varint(number: int) -> bytes:
     """A number of zero or more in protobuf's variable length."""
     if number < 0x80:
         return _SMALL[number]
+    if number < 0x4000:
+        return _GOES_ON[number & 0x7F] + _SMALL[number >> 7]
     parts = bytearray()
     while number >= 0x80:
         parts.append(number & 0x7F | 0x80)

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import InvalidRequest, Rule
 
-__all__ = ["decoder", "text", "texts"]
+__all__ = ["decoder", "sized_decoder", "text", "texts"]
 
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
@@ -23,17 +23,34 @@ def decoder(message: type[M]) -> Callable[[Callable[[M], R]], Callable[[bytes], 
 
     def wrap(read: Callable[[M], R]) -> Callable[[bytes], R]:
         def decode(body: bytes) -> R:
-            try:
-                sent = parse(body)
-            except DecodeError as error:
-                raise InvalidRequest(Rule.BODY_UNREADABLE) from error
-            if not sent.IsInitialized():
-                raise InvalidRequest(Rule.BODY_UNREADABLE)
-            return read(sent)
+            return read(_parsed(parse, body))
 
         return decode
 
     return wrap
+
+
+def sized_decoder(message: type[M]) -> Callable[[Callable[[M, int], R]], Callable[[bytes], R]]:
+    """As `decoder`, of a function that is also told how many bytes the message takes."""
+    parse = message.FromString
+
+    def wrap(read: Callable[[M, int], R]) -> Callable[[bytes], R]:
+        def decode(body: bytes) -> R:
+            return read(_parsed(parse, body), len(body))
+
+        return decode
+
+    return wrap
+
+
+def _parsed(parse: Callable[[bytes], M], body: bytes) -> M:
+    try:
+        sent = parse(body)
+    except DecodeError as error:
+        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+    if not sent.IsInitialized():
+        raise InvalidRequest(Rule.BODY_UNREADABLE)
+    return sent
 
 
 def text(value: object) -> str:

@@ -10,7 +10,7 @@ from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
 from widerow.wire.tablestore.operations.bodies import text, texts
 
-__all__ = ["check_no_transaction", "selection"]
+__all__ = ["check_no_transaction", "selection", "whole_rows"]
 
 Read = messages.GetRowRequest | messages.TableInBatchGetRowRequest | messages.GetRangeRequest
 
@@ -39,7 +39,7 @@ def _selection(read: Read, missing: Rule) -> Selection:
     max_versions, times = _versions(read, missing)
     columns = read.columns_to_get
     if not (times or columns or read.filter or read.start_column or read.end_column):
-        return _whole_rows(max_versions)
+        return whole_rows(max_versions)
     tree, pagination = decode_read_filter(read.filter) if read.filter else (None, None)
     return Selection(
         columns=frozenset(texts(columns)),
@@ -53,7 +53,8 @@ def _selection(read: Read, missing: Rule) -> Selection:
 
 
 @lru_cache(maxsize=64)  # nearly every read asks for one version, or for all
-def _whole_rows(max_versions: int) -> Selection:
+def whole_rows(max_versions: int) -> Selection:
+    """All columns of rows, at most so many versions of each."""
     return Selection(max_versions=max_versions)
 
 

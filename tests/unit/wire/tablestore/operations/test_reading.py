@@ -16,7 +16,7 @@ from widerow.model.selection import Direction, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import encode_key_section
 from widerow.wire.tablestore import messages
-from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row
+from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row, reading
 from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import encode_primary_key
 
@@ -249,6 +249,41 @@ def test_keys_keep_the_form_they_came_in() -> None:
     section, crc = encode_key_section([("pk", 1)])
     assert request == GetRow("T", PrimaryKey((("pk", 1),), section, crc), Selection(max_versions=1))
     assert encode_primary_key(request.key.encoded, request.key.crc) == KEY
+
+
+OTHER_FIELDS = (
+    {"columns_to_get": ["a"]},
+    {"time_range": TIMES(start_time=1, end_time=2)},
+    {"cache_blocks": False},
+    {"filter": FILTER},
+    {"start_column": "a"},
+    {"end_column": "a"},
+    {"token": encode_token(Resume("c", 1))},
+)
+
+
+@pytest.mark.parametrize("name", ["T", "é", "t" * 127, "t" * 128, "t" * 126 + "é", "t" * 255])
+@pytest.mark.parametrize("value", ["v", "v" * 90, "v" * 120])
+@pytest.mark.parametrize("versions", [1, 127, 128, 2**31 - 1])
+def test_a_read_of_whole_rows_is_told_by_its_length(name: str, value: str, versions: int) -> None:
+    section, crc = encode_key_section([("pk", value)])
+    key = encode_primary_key(section, crc)
+    fields = {"table_name": name, "primary_key": key, "max_versions": versions}
+    request = get_row.decode(row(**fields))
+    assert (request.table, request.key.columns) == (name, (("pk", value),))
+    assert request.selection == Selection(max_versions=versions)
+    assert request.resume is None
+    # And whatever else is sent is read, however little it makes the message longer.
+    batch = batch_get_row.decode(table(**{**fields, "primary_key": [key]}))
+    assert batch.tables[0].selection == request.selection
+    for other in OTHER_FIELDS:
+        sent = messages.GetRowRequest.FromString(row(**fields, **other))
+        asked = get_row.decode(row(**fields, **other))
+        assert asked.selection == reading.selection(sent, Rule.VERSION_CONDITION_MISSING)
+        assert asked.resume == (Resume("c", 1) if "token" in other else None)
+    with pytest.raises(InvalidRequest) as caught:
+        get_row.decode(row(**fields, transaction_id=""))
+    assert caught.value.rule is Rule.TRANSACTION_ID
 
 
 def test_a_batch_names_a_table() -> None:
