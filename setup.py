@@ -95,6 +95,8 @@ def extensions() -> list[Extension]:
     found: list[Extension] = mypycify([*paths, "--ignore-missing-imports"], opt_level="2")
     for extension in found:
         extension.optional = True
+        # What a debugger wants takes a third of the compiler's time; nobody debugs generated C.
+        extension.extra_compile_args.append("-g0")
     return found
 
 

@@ -122,7 +122,7 @@ class SigningKeys:
         _compare(keys.request.sign(message + b"ots"), given)
         if scope not in self._scoped:
             if len(self._scoped) >= SCOPED_KEYS_MAX:
-                self._scoped.pop(next(iter(self._scoped)))
+                self._scoped.pop(next(iter(self._scoped)), None)  # another thread may have
             self._scoped[scope] = keys
         return keys.response
 

@@ -23,7 +23,7 @@ _log = logging.getLogger("widerow.server")
 
 # A write needs the writer's thread twice and the loop once, and the loop waits as long for each
 # thread that computes. Python's default of 5 ms is longer than a sync takes.
-_SWITCH_SECONDS: Final = 0.0002
+_SWITCH_SECONDS: Final = 0.0001
 _COLLECTOR_ALLOCATIONS: Final = 50_000  # a batch of 200 rows of 10 columns makes about 10 000
 
 

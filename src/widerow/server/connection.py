@@ -359,6 +359,8 @@ class Connection:
             self._body = part
         elif isinstance(body, bytearray):
             body += part
+        elif size >= len(body):  # at most doubled: it is copied twice in all, and not once more
+            self._body = body + part
         else:
             self._body = bytearray(body) + part
 

@@ -35,6 +35,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
 from widerow.limits import (
     BLOCKING_THREADS_MAX,
+    LENGTHY_BODY_BYTES,
     LENGTHY_THREADS_MAX,
     STAGE_REQUESTS_MAX,
     STAGED_BYTES_MAX,
@@ -44,6 +45,7 @@ from widerow.model.answers import RowRead
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes, text
+from widerow.server.turn import LOOP_TURN
 from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
@@ -256,11 +258,11 @@ class Dispatcher:
     def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
         call = _Call(route.operation.name, route.path, self._ids.next(), request.received_ns)
         task = _Task(route, request, reply, call)
-        if self._loop is None or self._lengthy:
-            # Beside lengthy requests the loop waits for the interpreter's lock with each read: who
-            # waited must not wait for the others' waiting as well.
+        if self._loop is None:
             ended = self._run_stages([task])
             return ended[0][1] if ended else None
+        if self._lengthy and not self._always:
+            LOOP_TURN.begin()
         self._gathered.append(task)
         if len(self._gathered) == 1:
             self._loop.call_soon(self._turn)
@@ -269,8 +271,11 @@ class Dispatcher:
     def _turn(self) -> None:
         """Run what was gathered in this turn of the loop."""
         tasks, self._gathered = self._gathered, []
-        for first in range(0, len(tasks), STAGE_REQUESTS_MAX):
-            _hand_over(self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]))
+        try:
+            for first in range(0, len(tasks), STAGE_REQUESTS_MAX):
+                _hand_over(self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]))
+        finally:
+            LOOP_TURN.end()
         # Reads need not wait for what is synced now.
         ended = self._ended = []
         self._ended_bytes = 0
@@ -313,13 +318,22 @@ class Dispatcher:
             _hand_over(early)
 
     def _verify(self, task: _Task) -> bool:
-        call = task.call
-        opened = call.opened = self._open(call.path, task.request)
-        authorize(opened.key, task.permission)
-        if self._threads is not None and self._is_lengthy(task.operation, opened):
-            self._run_on_thread(task.operation, opened, call, task.reply)
+        threaded = self._threads is not None
+        # The digest of a large body alone takes as long as ten others' requests.
+        if threaded and len(task.request.body) > LENGTHY_BODY_BYTES:
+            self._run_on_thread(task)
+            return False
+        opened = self._admit(task)
+        if threaded and self._is_lengthy(task.operation, opened):
+            self._run_on_thread(task)
             return False
         return True
+
+    def _admit(self, task: _Task) -> Opened:
+        """The request, verified and permitted."""
+        opened = task.call.opened = self._open(task.call.path, task.request)
+        authorize(opened.key, task.permission)
+        return opened
 
     def _decode(self, task: _Task) -> bool:
         assert task.call.opened is not None
@@ -366,12 +380,13 @@ class Dispatcher:
         """A write's plan, or what a read found."""
         return action.call(self._engine, opened.instance, action.decode(opened.body))
 
-    def _run_on_thread(self, action: Operation, opened: Opened, call: _Call, reply: Reply) -> None:
+    def _run_on_thread(self, task: _Task) -> None:
         assert self._threads is not None
         assert self._loop is not None
         loop = self._loop
-        back = partial(self._performed, action, call, partial(self._end_lengthy, reply))
-        work = self._threads.submit(self._work, action, opened, call)
+        end = partial(self._end_lengthy, task.reply)
+        back = partial(self._performed, task.operation, task.call, end)
+        work = self._threads.submit(self._work, task)
         self._lengthy += 1
         work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
 
@@ -379,9 +394,13 @@ class Dispatcher:
         self._lengthy -= 1
         reply(response)
 
-    def _work(self, action: Operation, opened: Opened, call: _Call) -> Any:  # noqa: ANN401  # as below
+    def _work(self, task: _Task) -> Any:  # noqa: ANN401  # as below
         """On a thread: a write's plan, or the whole of a read's answer."""
+        action, call = task.operation, task.call
+        # Digests of large bodies let other threads run: they need no turn.
+        opened = self._admit(task) if call.opened is None else call.opened
         with self._turn_of_work:
+            LOOP_TURN.give_way()
             result = self._perform(action, opened)
             if action.writes:
                 return result

@@ -6,10 +6,11 @@ commits on the writer's thread only; reading them from elsewhere sees whole numb
 """
 
 import time
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from mypy_extensions import i64
 
 if TYPE_CHECKING:
     from widerow.server.admission import Admission
@@ -34,9 +35,15 @@ class Histogram:
         self.buckets = [0] * (len(_BOUNDS) + 1)
         self.sum_ns = 0
 
-    def observe(self, nanoseconds: int) -> None:
+    def observe(self, nanoseconds: i64) -> None:
         """Count one duration."""
-        self.buckets[bisect_left(_BOUNDS_NS, nanoseconds)] += 1
+        bucket: i64 = 0
+        for bound in _BOUNDS_NS:  # compiled, a fifth of a bisection: most are among the first
+            limit: i64 = bound
+            if nanoseconds <= limit:
+                break
+            bucket += 1
+        self.buckets[bucket] += 1
         self.sum_ns += nanoseconds
 
 

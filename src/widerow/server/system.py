@@ -1,7 +1,7 @@
 """The real clock and the real entropy. Nothing else in widerow asks the system for either."""
 
 import secrets
-import time
+from time import monotonic_ns, time_ns
 
 __all__ = ["SystemClock", "SystemEntropy"]
 
@@ -11,11 +11,11 @@ class SystemClock:
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01 UTC, as the machine believes."""
-        return time.time_ns() // 1000
+        return time_ns() // 1000
 
     def monotonic_ns(self) -> int:
         """Nanoseconds that never go backwards; for durations only."""
-        return time.monotonic_ns()
+        return monotonic_ns()
 
 
 class SystemEntropy:

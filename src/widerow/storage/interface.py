@@ -135,14 +135,12 @@ class Store(ABC):
         `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about).
         """
 
-    @property
-    def reopenings(self) -> int:
-        """How often the store opened itself again after it ran out of room (rule 8).
+    reopenings: int = 0
+    """How often the store opened itself again after it ran out of room (rule 8).
 
-        A write whose outcome was open then may have happened; whoever keeps in memory what writes
-        change reads it again when this number has changed. Bodies see the new one.
-        """
-        return 0
+    A write whose outcome was open then may have happened; whoever keeps in memory what writes
+    change reads it again when this number has changed. Bodies see the new one, and each asks.
+    """
 
     @property
     @abstractmethod

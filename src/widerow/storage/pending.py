@@ -231,17 +231,20 @@ class PendingTransaction:
     the body returned.
     """
 
-    __slots__ = ("_reader", "_shards", "written")
+    __slots__ = ("_base", "_reader", "_shards", "written")
 
     def __init__(self, base: Reader, shards: tuple[bytes, ...]) -> None:
         """A transaction over `base` that has written nothing."""
         self.written = WriteSet()
+        self._base = base
         self._reader = Overlay(base, self.written)
         self._shards = shards
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key` as this body left it, or None."""
         self._check(key)
+        if not self.written:  # most bodies read once, before they write
+            return self._base.get(key)
         return self._reader.get(key)
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:

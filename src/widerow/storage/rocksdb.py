@@ -36,6 +36,7 @@ from weakref import WeakSet
 from rocksdict import Checkpoint, Rdict, WriteBatch, WriteOptions
 
 from widerow.errors import StorageFailure, StoreBusy, StoreDamaged, StoreFull, StorePoisoned
+from widerow.safepoint import PRECEDENCE
 from widerow.storage.bulk import turn_of
 from widerow.storage.directory import (
     Acceptance,
@@ -126,7 +127,7 @@ class RocksDBStore(Store):
         self._poison: str | None = None
         self._out_of_room = False
         self._closed = False
-        self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0, "reopenings": 0}
+        self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0}
         if acceptance is Acceptance.WHOLE:
             refuse_noted_damage(directory)
         self._engine: Rdict | None = None
@@ -219,6 +220,7 @@ class RocksDBStore(Store):
                 self._steps.pause(pause)
             try:
                 with turn_of(len(changes.entries)):
+                    PRECEDENCE.give_way()  # nobody runs while the engine writes
                     self._steps.write(engine, engine_batch(changes), self._write_options)
             except Exception as error:
                 if "Write stall" not in str(error):
@@ -257,7 +259,7 @@ class RocksDBStore(Store):
         except StorageFailure as error:
             raise StoreFull(f"not open again yet after a full disk: {error}") from error
         self._out_of_room = False
-        self._counts["reopenings"] += 1
+        self.reopenings += 1
 
     def _publish(self, engine: Rdict) -> _View:
         view = _View(engine)
@@ -283,17 +285,13 @@ class RocksDBStore(Store):
         memtables = number("rocksdb.cur-size-all-mem-tables") or 0
         return {
             **self._counts,
+            "reopenings": self.reopenings,
             "bytes": memtables + (number("rocksdb.live-sst-files-size") or 0),
             "memtable_bytes": memtables,
             "cache_bytes": number("rocksdb.block-cache-usage") or 0,
             "compaction_pending_bytes": number("rocksdb.estimate-pending-compaction-bytes") or 0,
             "free_bytes": self._steps.free_bytes(self._directory),
         }
-
-    @property
-    def reopenings(self) -> int:
-        """How often the engine was opened again after a full disk."""
-        return self._counts["reopenings"]
 
     @property
     def writable(self) -> bool:

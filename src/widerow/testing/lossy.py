@@ -327,7 +327,6 @@ class LossyStore(Store):
             "syncs": 0,
             "bytes": 0,
             "repaired": 0,
-            "reopenings": 0,
         }
         self._generations: list[Store] = []
         self._name = ""
@@ -360,7 +359,7 @@ class LossyStore(Store):
         if self._out_of_room:
             self._shown = self._recover()
             self._out_of_room = False
-            self._counts["reopenings"] += 1
+            self.reopenings += 1
 
     def _commit(self, body: bytes) -> None:
         """Make a group safe. Raises: `StoreFull` before anything is written, `StorePoisoned`."""
@@ -437,12 +436,7 @@ class LossyStore(Store):
         And `number`, of the last group in the log since it was first begun.
         """
         self.snapshot()  # raises where the store is closed
-        return {**self._counts, "number": self._number}
-
-    @property
-    def reopenings(self) -> int:
-        """How often the log was read again after a full disk."""
-        return self._counts["reopenings"]
+        return {**self._counts, "reopenings": self.reopenings, "number": self._number}
 
     @property
     def writable(self) -> bool:

@@ -15,7 +15,7 @@ from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
-from widerow.limits import STAGE_REQUESTS_MAX, STAGED_ROW_BYTES_MAX
+from widerow.limits import LENGTHY_BODY_BYTES, STAGE_REQUESTS_MAX, STAGED_ROW_BYTES_MAX
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
 from widerow.server.committer import Committer
@@ -24,6 +24,7 @@ from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.system import SystemClock, SystemEntropy
+from widerow.server.turn import LOOP_TURN
 from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.storage.interface import Store
@@ -465,28 +466,55 @@ def test_more_requests_than_a_stage_takes_are_all_answered(desk: Desk) -> None:
     assert [answer.status for answer in answers] == [200] * count
 
 
-def test_beside_a_lengthy_request_nobody_waits_for_the_turn(desk: Desk) -> None:
+def test_beside_a_lengthy_request_the_loop_has_its_turn(desk: Desk) -> None:
+    """docs/internals/performance.md: what computes pauses until all that was read is answered."""
     go_on = threading.Event()
     desk.serve("ListTable", call=lambda *_: go_on.wait(30) and (), lengthy=lambda _: True)
     other = signed("DescribeTable")  # of no table: refused, but answered
 
-    async def ask() -> tuple[Response | None, Response, Response | None]:
+    async def ask() -> tuple[list[bool], Response, Response]:
         loop = asyncio.get_running_loop()
         desk.dispatcher.use_loop(loop, always=False)
         later: asyncio.Future[Response] = loop.create_future()
         desk.dispatcher.handle(signed("ListTable"), later.set_result)
         await asyncio.sleep(0)  # its turn: it is on a thread now
-        beside = desk.dispatcher.handle(other, lambda _: None)
+        turns = [is_the_loops_turn()]
+        answered: asyncio.Future[Response] = loop.create_future()
+        assert desk.dispatcher.handle(other, answered.set_result) is None
+        turns.append(is_the_loops_turn())
+        beside = await answered
+        turns.append(is_the_loops_turn())
         go_on.set()
-        return beside, await later, desk.dispatcher.handle(other, lambda _: None)
+        return turns, beside, await later
 
     try:
-        beside, lengthy, behind = asyncio.run(ask())
+        turns, beside, lengthy = asyncio.run(ask())
     finally:
         desk.dispatcher.close()
-    assert beside is not None
+    assert turns == [False, True, False]
     assert (beside.status, lengthy.status) == (400, 200)
-    assert behind is None  # gathered again
+
+
+def is_the_loops_turn() -> bool:
+    """Whether another thread would wait for the turn to end."""
+    return LOOP_TURN._lock.locked()
+
+
+def test_a_large_body_is_verified_on_a_thread(desk: Desk) -> None:
+    threads: list[str] = []
+    where = threading.current_thread
+
+    def call(*_: object) -> tuple[str, ...]:
+        threads.append(where().name)
+        return ()
+
+    desk.serve("ListTable", decode=bytes, call=call, lengthy=None)
+    wrong = signed("ListTable", bytes(LENGTHY_BODY_BYTES + 1), sender=Sender(access_key_id="other"))
+    requests = [signed("ListTable", bytes(size)) for size in (LENGTHY_BODY_BYTES, 40_000)]
+    answers = in_one_turn(desk, [*requests, wrong])
+    assert [answer.status for answer in answers] == [200, 200, 403]
+    assert threads[0] == where().name
+    assert threads[1].startswith("widerow-request")
 
 
 @pytest.mark.parametrize("how", ["a page or a batch", "a large row", "many bytes"])

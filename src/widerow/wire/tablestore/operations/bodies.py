@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import InvalidRequest, Rule
 
-__all__ = ["decoder", "sized_decoder", "text", "texts"]
+__all__ = ["decoder", "least_bytes", "sized_decoder", "text", "texts"]
 
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
@@ -51,6 +51,16 @@ def _parsed(parse: Callable[[bytes], M], body: bytes) -> M:
     if not sent.IsInitialized():
         raise InvalidRequest(Rule.BODY_UNREADABLE)
     return sent
+
+
+def least_bytes(name: str, data: bytes) -> int:
+    """What a message's first two fields take where they are a name and `data`; or less.
+
+    A message no longer than its fields in their shortest form has no other, known or unknown.
+    """
+    size = len(data)
+    lengths = 2 if size < 0x80 else 3 if size < 0x4000 else 4
+    return 2 + lengths + len(name) + size
 
 
 def text(value: object) -> str:

@@ -6,7 +6,7 @@ from widerow.model.answers import RowRead
 from widerow.model.requests import GetRow
 from widerow.wire.tablestore.messages import GetRowRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
-from widerow.wire.tablestore.operations.bodies import sized_decoder, text
+from widerow.wire.tablestore.operations.bodies import least_bytes, sized_decoder, text
 from widerow.wire.tablestore.operations.reading import (
     check_no_transaction,
     selection,
@@ -22,18 +22,12 @@ __all__ = ["call", "decode", "encode"]
 def decode(sent: GetRowRequest, size: int) -> GetRow:
     """The row and the cells of it that are asked for. Raises `InvalidRequest`."""
     table, section, versions = text(sent.table_name), sent.primary_key, sent.max_versions
-    # Nearly every read asks for whole rows: a message as long as these three fields has no other.
-    if 0 < versions < 0x80 and size == _least_bytes(table, section):
+    # Nearly every read asks for whole rows: with the versions in two bytes it says no more.
+    if 0 < versions < 0x80 and size == least_bytes(table, section) + 2:
         return GetRow(table, decode_primary_key(section), whole_rows(versions))
     check_no_transaction(sent)
     cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
     return GetRow(table, decode_primary_key(section), cells, decode_token(sent.token))
-
-
-def _least_bytes(table: str, section: bytes) -> int:
-    """What a message of a table's name, a key and a small number of versions takes, or less."""
-    lengths = 2 if len(section) < 0x80 else 3
-    return 4 + lengths + len(table) + len(section)
 
 
 def call(engine: Engine, instance: str, request: GetRow) -> RowRead:

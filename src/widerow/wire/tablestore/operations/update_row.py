@@ -6,16 +6,16 @@ from widerow.model.answers import RowWritten
 from widerow.model.row import Modification, RowChange
 from widerow.wire.tablestore.messages import UpdateRowRequest
 from widerow.wire.tablestore.operations.answers import written
-from widerow.wire.tablestore.operations.bodies import decoder
+from widerow.wire.tablestore.operations.bodies import sized_decoder
 from widerow.wire.tablestore.operations.writing import row_change
 
 __all__ = ["call", "decode", "encode"]
 
 
-@decoder(UpdateRowRequest)
-def decode(sent: UpdateRowRequest) -> RowChange:
+@sized_decoder(UpdateRowRequest)
+def decode(sent: UpdateRowRequest, size: int) -> RowChange:
     """The row change asked for. Raises `InvalidRequest`."""
-    return row_change(sent, Modification.UPDATE, sent.row_change)
+    return row_change(sent, Modification.UPDATE, sent.row_change, size)
 
 
 def call(engine: Engine, instance: str, request: RowChange) -> Plan[RowWritten]:

@@ -86,6 +86,36 @@ def encoded_row(key: int, cells: dict[str, Value]) -> bytes:
 # --- single rows -----------------------------------------------------------------------------
 
 
+@EACH_ACTION
+@pytest.mark.parametrize("name", ["T", "é", "t" * 128])
+def test_whatever_a_write_says_besides_is_read(action: Action, name: str) -> None:
+    """A write that says nothing more is told by its length; anything more makes it longer."""
+    plain = action.decode(action.body(table_name=name))
+    assert (plain.table, plain.condition) == (name, UNCONDITIONAL)
+    assert plain.returns == ReturnContent()
+    expecting = messages.Condition(row_existence=1)
+    assert action.decode(action.body(table_name=name, condition=expecting)).condition == Condition(
+        RowExpectation.EXPECT_EXIST
+    )
+    returned = messages.ReturnContent(return_type=1)
+    asked = action.decode(action.body(table_name=name, return_content=returned))
+    assert asked.returns == ReturnContent(ReturnType.PRIMARY_KEY)
+    empty = messages.ReturnContent()
+    assert action.decode(action.body(table_name=name, return_content=empty)) == plain
+    with pytest.raises(InvalidRequest) as caught:
+        action.decode(action.body(table_name=name, transaction_id=""))
+    assert caught.value.rule is Rule.TRANSACTION_ID
+
+
+@EACH_ACTION
+def test_four_bytes_that_are_no_condition_are_refused(action: Action) -> None:
+    without = action.body(condition=None)
+    for other in (b"\x1a\x00\x22\x00", b"\x1a\x02\x12\x00", b"\x22\x00\x22\x00"):
+        with pytest.raises(InvalidRequest) as caught:
+            action.decode(without + other)
+        assert caught.value.rule is Rule.BODY_UNREADABLE
+
+
 def test_put_row_of_the_vector() -> None:
     # wire §2.4, complete request bodies
     change = put_row.decode(

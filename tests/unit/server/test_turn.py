@@ -1,0 +1,74 @@
+"""Whoever computes lets the server's loop finish its turn (docs/internals/performance.md)."""
+
+import threading
+import time
+from collections.abc import Callable
+
+from widerow.safepoint import Precedence
+from widerow.server.turn import LoopTurn
+
+
+def on_a_thread(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work)
+    thread.start()
+    return thread
+
+
+def test_others_wait_until_the_turn_is_over() -> None:
+    turn, seen = LoopTurn(Precedence()), list[str]()
+    waiting = threading.Event()
+
+    def compute() -> None:
+        waiting.set()
+        turn._slice_end = 0
+        turn.give_way()
+        seen.append("computed")
+
+    turn.begin()
+    thread = on_a_thread(compute)
+    waiting.wait()
+    seen.append("answered")
+    turn.end()
+    thread.join()
+    assert seen == ["answered", "computed"]
+    assert not turn._precedence.wanted
+
+
+def test_a_turn_that_does_not_end_holds_nobody_for_ever() -> None:
+    turn = LoopTurn(Precedence())
+    turn.begin()
+    thread = on_a_thread(turn.give_way)
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_the_thread_of_the_turn_does_not_wait_for_itself() -> None:
+    turn = LoopTurn(Precedence())
+    turn.begin()
+    turn.begin()  # of the next request in the same turn
+    turn.pause()
+    turn.end()
+    turn.end()
+    assert not turn._lock.locked()
+
+
+def test_nobody_pauses_twice_in_a_slice() -> None:
+    turn = LoopTurn(Precedence())
+
+    def compute() -> None:
+        turn._slice_end = time.monotonic_ns() + 10**12
+        turn.pause()
+
+    turn.begin()
+    on_a_thread(compute).join()
+    assert turn._precedence.wanted  # not yet
+    turn.end()
+
+
+def test_a_turn_begins_although_somebody_has_not_gone_on_yet() -> None:
+    turn = LoopTurn(Precedence())
+    turn._lock.acquire()  # whoever paused has it until it runs again
+    turn.begin()
+    turn.end()
+    assert turn._lock.locked()
+    assert not turn._precedence.wanted
