@@ -1,0 +1,222 @@
+"""Machine instructions of a request in the server's process: `python -m bench.instructions`.
+
+    PYTHONPATH=build/compiled:. python -m bench.instructions [--json] [--keep FOLDER] [CASE ...]
+
+Cases are get and put. Connections are handed the bytes of signed requests, a turn of the loop at a
+time, and their answers go nowhere; everything between is the server's. Valgrind's callgrind counts
+what runs, so the figure is the same at every hour and on every machine with the same libraries,
+and a change of one in a thousand shows. It says nothing about caches, nor about the kernel.
+
+`--keep` leaves callgrind's files, for `callgrind_annotate --inclusive=yes` or KCachegrind.
+"""
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final, cast
+
+from bench import rows
+from rich.console import Console
+from rich.table import Table
+
+from widerow.auth.keyring import Keyring
+from widerow.auth.policy import InstancePolicy
+from widerow.engine.engine import Engine
+from widerow.server.admission import Admission
+from widerow.server.committer import Committer
+from widerow.server.connection import Connection, Patience
+from widerow.server.dispatch import Dispatcher, Identity
+from widerow.server.gathering import Gathering
+from widerow.server.metrics import Metrics
+from widerow.server.probes import Probes
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.opener import open_store
+
+__all__ = ["CASES", "Turns", "counted", "main", "total_of"]
+
+ROWS: Final = 4000
+REQUESTS: Final = 640
+CASES: Final[dict[str, tuple[Callable[[int], bytes], int]]] = {
+    "get": (rows.get, 32),
+    "put": (rows.put, 128),
+}
+"""What is sent, and on how many connections at once."""
+
+
+class Turns:
+    """As much of a loop as the server needs: what is called soon runs when the turn ends."""
+
+    def __init__(self) -> None:
+        """Nothing to call."""
+        self._due: list[tuple[Callable[..., object], tuple[object, ...]]] = []
+
+    def call_soon(self, work: Callable[..., object], *arguments: object) -> None:
+        """Call it when the turn ends."""
+        self._due.append((work, arguments))
+
+    def end(self) -> None:
+        """Call what is due, and what becomes due by that."""
+        while self._due:
+            due, self._due = self._due, []
+            for work, arguments in due:
+                work(*arguments)
+
+
+class _Sink(asyncio.Transport):
+    """A transport that keeps the last answer."""
+
+    last: bytes = b""
+
+    def write(self, data: Any) -> None:  # noqa: ANN401  # whatever bytes there are
+        self.last = bytes(data)
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+
+class _Desk:
+    """What the connections of the measured server share."""
+
+    def __init__(self, engine: Engine, committer: Committer, metrics: Metrics) -> None:
+        clock, turns = SystemClock(), Turns()
+        loop = cast("asyncio.AbstractEventLoop", turns)
+        self.turns = turns
+        self.loop = loop
+        self.clock = clock
+        self.admission = Admission()
+        self.connections: set[Connection] = set()
+        self.now = 0.0
+        self.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+        self.patience = Patience()
+        self.handler = Dispatcher(
+            engine,
+            Gathering(committer, turns.call_soon),
+            Probes(engine, committer, self.admission, metrics),
+            Identity(Keyring.default(), InstancePolicy()),
+            clock,
+            SystemEntropy(),
+            metrics,
+        )
+        self.handler.use_loop(loop, always=False)
+
+    def relieve(self) -> None:
+        """Nobody reads slowly here."""
+
+
+def _work(case: str) -> None:
+    """In the process that is looked at: fill a table, then ask, with counting on."""
+    make, width = CASES[case]
+    with tempfile.TemporaryDirectory() as folder, open_store(f"rocksdb:{folder}/store") as store:
+        clock, metrics = SystemClock(), Metrics()
+        committer = Committer(store, clock, metrics)
+        desk = _Desk(Engine(store, clock, SystemEntropy()), committer, metrics)
+        sinks = [_Sink() for _ in range(width)]
+        connections = [Connection(desk) for _ in sinks]
+        for connection, sink in zip(connections, sinks, strict=True):
+            connection.connection_made(sink)
+
+        def ask(requests: Sequence[bytes]) -> None:
+            for start in range(0, len(requests), width):
+                part = requests[start : start + width]
+                for connection, request in zip(connections, part, strict=False):
+                    connection.data_received(request)
+                desk.turns.end()
+                while committer.step():  # what was too slow or too large for the loop
+                    desk.turns.end()
+
+        ask([rows.table()])
+        ask([rows.put(number) for number in range(ROWS)])
+        requests = [make(7 * number % ROWS) for number in range(REQUESTS)]
+        ask(requests[: 4 * width])
+        if b" 200 OK" not in sinks[0].last:
+            raise SystemExit(f"refused: {sinks[0].last!r}")
+        gc.collect()
+        gc.freeze()
+        _switch("on")
+        ask(requests)
+        _switch("off")
+        desk.handler.close()
+
+
+def _switch(state: str) -> None:
+    command = [_tool("callgrind_control"), "-i", state, str(os.getpid())]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # noqa: S603  # valgrind's own
+
+
+def _tool(name: str) -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise SystemExit(f"{name} is not installed: apt-get install valgrind")
+    return found
+
+
+def counted(case: str, keep: Path | None = None) -> float:
+    """Instructions of one request of `case`. Raises `SystemExit` where valgrind is missing."""
+    with tempfile.TemporaryDirectory() as folder:
+        profile = (keep or Path(folder)) / f"callgrind.{case}"
+        command = [
+            _tool("valgrind"),
+            "--quiet",
+            "--tool=callgrind",
+            "--instr-atstart=no",
+            f"--callgrind-out-file={profile}",
+            *[sys.executable, "-m", "bench.instructions", "--work", case],
+        ]
+        # Valgrind's remarks about system calls it does not know are of no use here.
+        done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  # ours
+        if done.returncode:
+            raise SystemExit(f"what is counted failed: {done.stderr[-500:]}")
+        return total_of(profile.read_text(encoding="utf-8")) / REQUESTS
+
+
+def total_of(profile: str) -> int:
+    """The instructions that a callgrind profile counts in all. Raises `SystemExit` if none."""
+    # `summary` is of what was counted since it was last switched off.
+    found = re.search(r"^totals: (\d+)$", profile, re.MULTILINE)
+    if found is None:
+        raise SystemExit("callgrind counted nothing")
+    return int(found[1])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Count, and print a table or JSON."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.instructions",
+        description="Count the machine instructions of a request inside the server's process.",
+        epilog="example: PYTHONPATH=build/compiled:. python -m bench.instructions get",
+    )
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="get, put; default: both")
+    parser.add_argument("--json", action="store_true", help="for programs")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave callgrind's files here")
+    parser.add_argument("--work", choices=list(CASES), help=argparse.SUPPRESS)
+    asked = parser.parse_args(arguments)
+    if asked.work is not None:
+        _work(asked.work)
+        return 0
+    if unknown := set(asked.cases) - set(CASES):
+        parser.error(f"no such case: {', '.join(sorted(unknown))}; there are {', '.join(CASES)}")
+    if asked.keep is not None:
+        asked.keep.mkdir(parents=True, exist_ok=True)
+    found = {case: round(counted(case, asked.keep)) for case in asked.cases or CASES}
+    if asked.json:
+        print(json.dumps(found))
+        return 0
+    table = Table("request", "instructions")
+    table.columns[1].justify = "right"
+    for case, number in found.items():
+        table.add_row(case, f"{number:,}")
+    Console().print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

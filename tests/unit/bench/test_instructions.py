@@ -1,0 +1,37 @@
+"""The process that is counted does the server's work between `on` and `off`, and nothing else."""
+
+import pytest
+from bench import instructions
+
+
+@pytest.mark.parametrize("case", list(instructions.CASES))
+def test_a_case_is_asked_between_the_switches(
+    case: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    states: list[str] = []
+    monkeypatch.setattr(instructions, "_switch", states.append)
+    monkeypatch.setattr(instructions, "ROWS", 200)
+    monkeypatch.setattr(instructions, "REQUESTS", 200)
+    assert instructions.main(["--work", case]) == 0
+    assert states == ["on", "off"]
+    assert capsys.readouterr().out == ""
+
+
+def test_a_profile_is_read() -> None:
+    assert (
+        instructions.total_of("events: Ir\nsummary: 0\nfn=a\n1 2\ntotals: 93504000\n") == 93_504_000
+    )
+    with pytest.raises(SystemExit, match="counted nothing"):
+        instructions.total_of("events: Ir\n")
+
+
+def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(SystemExit, match="apt-get install valgrind"):
+        instructions.counted("get")
+
+
+def test_unknown_cases_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        instructions.main(["range"])
+    assert "no such case: range; there are get, put" in capsys.readouterr().err
