@@ -40,8 +40,8 @@ class LoopTurn:
             self._loop = threading.get_ident()
 
     def end(self) -> None:
-        """Let them go on; nothing happens if they do. By the thread that began."""
-        if self._taken:
+        """Let them go on, if this thread began; there may be two servers in a process."""
+        if self._taken and threading.get_ident() == self._loop:
             self._taken = False
             self._lock.release()
 

@@ -52,6 +52,15 @@ def test_the_thread_of_the_turn_does_not_wait_for_itself() -> None:
     assert not turn._lock.locked()
 
 
+def test_another_server_of_the_process_does_not_end_it() -> None:
+    turn = LoopTurn(Precedence())
+    turn.begin()
+    on_a_thread(turn.end).join()
+    assert turn._lock.locked()
+    turn.end()
+    assert not turn._lock.locked()
+
+
 def test_nobody_pauses_twice_in_a_slice() -> None:
     turn = LoopTurn(Precedence())
 
