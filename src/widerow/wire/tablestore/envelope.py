@@ -17,13 +17,13 @@ What the texts leave open is decided so:
   Answers are never compressed: `x-ots-response-compress-type` is a wish (wire §1.8).
 """
 
+import hmac
 import zlib
 from binascii import b2a_base64
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import md5
-from hmac import compare_digest
 from typing import Final, final
 
 from mypy_extensions import i64, mypyc_attr
@@ -113,7 +113,7 @@ def open_request(
     reply = key.signing.verify(path, headers)
     if key.security_token is not None or _TOKEN in headers:
         _check_token(key.security_token, headers.get(_TOKEN))
-    if not compare_digest(_digest(body), _bytes(headers[_CONTENT_MD5])):
+    if not hmac.compare_digest(_digest(body), _bytes(headers[_CONTENT_MD5])):
         raise NotPermitted(Rule.BODY_DIGEST)
     if len(body) > BODY_BYTES_MAX:
         raise InvalidRequest(Rule.BODY_TOO_LARGE)
@@ -233,7 +233,7 @@ def _bytes(text: str) -> bytes:
 def _check_token(expected: str | None, given: str | None) -> None:
     if expected is None or given is None:
         raise NotPermitted(Rule.SECURITY_TOKEN)
-    if not compare_digest(_bytes(expected), _bytes(given)):
+    if not hmac.compare_digest(_bytes(expected), _bytes(given)):
         raise NotPermitted(Rule.SECURITY_TOKEN)
 
 
