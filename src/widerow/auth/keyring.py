@@ -94,11 +94,15 @@ class Keyring:
 
         Raises: `CredentialsInvalid`, naming the line of a TOML mistake or the key and the field.
         """
+        document: dict[str, Any] = {}
+        mistake = ""
         try:
             document = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            # The cause is dropped: newer Pythons keep the whole document, secrets and all, in it.
-            raise CredentialsInvalid(f"not TOML: {error}") from None
+            mistake = f"not TOML: {error}"
+        if mistake:
+            # Raised out here, without a cause: newer Pythons keep the whole document in theirs.
+            raise CredentialsInvalid(mistake)
         tables = document.pop("key", [])
         if document:
             raise CredentialsInvalid(f"unknown setting {_one(document)!r}; keys go under [[key]]")
