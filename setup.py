@@ -58,6 +58,7 @@ HOT_MODULES = (
     "server/gathering",
     "server/message",
     "server/metrics",
+    "server/shared",
     "server/system",
     "server/waiting",
     "storage/group",

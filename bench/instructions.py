@@ -33,11 +33,12 @@ from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.server.admission import Admission
 from widerow.server.committer import Committer
-from widerow.server.connection import Connection, Patience
+from widerow.server.connection import Connection
 from widerow.server.dispatch import Dispatcher, Identity
 from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
+from widerow.server.shared import Patience, Shared
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
 
@@ -83,44 +84,34 @@ class _Sink(asyncio.Transport):
         return 0
 
 
-class _Desk:
-    """What the connections of the measured server share."""
-
-    def __init__(self, engine: Engine, committer: Committer, metrics: Metrics) -> None:
-        clock, turns = SystemClock(), Turns()
-        loop = cast("asyncio.AbstractEventLoop", turns)
-        self.turns = turns
-        self.loop = loop
-        self.clock = clock
-        self.admission = Admission()
-        self.connections: set[Connection] = set()
-        self.now = 0.0
-        self.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
-        self.patience = Patience()
-        self.handler = Dispatcher(
-            engine,
-            Gathering(committer, turns.call_soon),
-            Probes(engine, committer, self.admission, metrics),
-            Identity(Keyring.default(), InstancePolicy()),
-            clock,
-            SystemEntropy(),
-            metrics,
-        )
-        self.handler.use_loop(loop, always=False)
-
-    def relieve(self) -> None:
-        """Nobody reads slowly here."""
+def _handler(
+    engine: Engine, committer: Committer, metrics: Metrics, admission: Admission, turns: Turns
+) -> Dispatcher:
+    handler = Dispatcher(
+        engine,
+        Gathering(committer, turns.call_soon),
+        Probes(engine, committer, admission, metrics),
+        Identity(Keyring.default(), InstancePolicy()),
+        SystemClock(),
+        SystemEntropy(),
+        metrics,
+    )
+    handler.use_loop(cast("asyncio.AbstractEventLoop", turns), always=False)
+    return handler
 
 
 def _work(case: str) -> None:
     """In the process that is looked at: fill a table, then ask, with counting on."""
     make, width = CASES[case]
     with tempfile.TemporaryDirectory() as folder, open_store(f"rocksdb:{folder}/store") as store:
-        clock, metrics = SystemClock(), Metrics()
+        clock, metrics, admission, turns = SystemClock(), Metrics(), Admission(), Turns()
         committer = Committer(store, clock, metrics)
-        desk = _Desk(Engine(store, clock, SystemEntropy()), committer, metrics)
+        engine = Engine(store, clock, SystemEntropy())
+        handler = _handler(engine, committer, metrics, admission, turns)
+        shared = Shared(handler, admission, clock, Patience())
+        shared.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         sinks = [_Sink() for _ in range(width)]
-        connections = [Connection(desk) for _ in sinks]
+        connections = [Connection(shared) for _ in sinks]
         for connection, sink in zip(connections, sinks, strict=True):
             connection.connection_made(sink)
 
@@ -129,9 +120,9 @@ def _work(case: str) -> None:
                 part = requests[start : start + width]
                 for connection, request in zip(connections, part, strict=False):
                     connection.data_received(request)
-                desk.turns.end()
+                turns.end()
                 while committer.step():  # what was too slow or too large for the loop
-                    desk.turns.end()
+                    turns.end()
 
         ask([rows.table()])
         ask([rows.put(number) for number in range(ROWS)])
@@ -144,7 +135,7 @@ def _work(case: str) -> None:
         _switch("on")
         ask(requests)
         _switch("off")
-        desk.handler.close()
+        handler.close()
 
 
 def _switch(state: str) -> None:

@@ -20,11 +20,17 @@ from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.server.admission import Admission
-from widerow.server.connection import Connection, Patience
+from widerow.server.connection import Connection
 from widerow.server.message import Reply, Request, Response
+from widerow.server.shared import Patience, Shared
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
-from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
+from widerow.wire.tablestore.envelope import (
+    Opened,
+    date_text,
+    open_request,
+    response_headers,
+)
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 T = TypeVar("T")
@@ -48,18 +54,10 @@ class Sink(asyncio.Transport):
 
 
 class Desk:
-    """The server's side of a connection: keeps requests, answers with nothing."""
+    """Behind a connection: keeps requests, answers with nothing."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """With no connection yet."""
-        self.handler = self
-        self.admission = Admission()
-        self.clock = SystemClock()
-        self.loop = loop
-        self.connections: set[Connection] = set()
-        self.now = 0.0
-        self.date_line = b"date: today\r\n"
-        self.patience = Patience()
+    def __init__(self) -> None:
+        """With no request yet."""
         self.requests: list[Request] = []
 
     def handle(self, request: Request, reply: Reply) -> Response:
@@ -67,9 +65,6 @@ class Desk:
         del reply  # answered at once
         self.requests.append(request)
         return Response(200, b"", b"")
-
-    def relieve(self) -> None:
-        """Nobody reads slowly here."""
 
     def refuse(self, error: Exception) -> Response:
         """No request here is refused."""
@@ -94,7 +89,9 @@ class Stages:
         """Measure on this engine."""
         self.engine = engine
         self.desk = desk
-        self.connection = Connection(desk)
+        shared = Shared(desk, Admission(), SystemClock(), Patience())
+        shared.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
+        self.connection = Connection(shared)
         self.connection.connection_made(Sink())
 
     def receive(self, request: bytes) -> Request:
@@ -105,7 +102,7 @@ class Stages:
 
     def opened(self, action: str, request: Request) -> Opened:
         """Verified."""
-        now = self.desk.clock.now_us()
+        now = SystemClock().now_us()
         policy = InstancePolicy()
         return open_request(f"/{action}", request.headers, request.body, KEYRING, policy, now)
 
@@ -135,9 +132,9 @@ class Stages:
             groups = [results[at : at + size] for at in range(0, len(results), size)]
             stages["commit"] = cost(self._commit, groups) / size
             results = [self.engine.run(each) for each in results]
-        path, key = f"/{action}", opened[0]
+        path, key, date = f"/{action}", opened[0], date_text(0)
         stages["answer"] = cost(
-            lambda each: response_headers(path, found.encode(each), "0" * 36, 0, key), results
+            lambda each: response_headers(path, found.encode(each), "0" * 36, date, key), results
         )
         return {name: round(each / share, 2) for name, each in stages.items()}
 
@@ -147,21 +144,18 @@ class Stages:
 
 def run(directory: Path) -> dict[str, dict[str, float]]:
     """Every action's stages, on a store in `directory`."""
-    loop = asyncio.new_event_loop()
     with open_store(f"rocksdb:{directory}") as store:
-        stages = Stages(Engine(store, SystemClock(), SystemEntropy()), Desk(loop))
+        stages = Stages(Engine(store, SystemClock(), SystemEntropy()), Desk())
         stages.run("CreateTable", rows.table())
         batches = [rows.batch_write(range(at, at + 200)) for at in range(0, ROWS, 200)]
         for batch in batches:
             stages.run("BatchWriteRow", batch)
         numbers = [7 * at % ROWS for at in range(REQUESTS)]
-        measured = {
+        return {
             "GetRow": stages.measure("GetRow", [rows.get(number) for number in numbers]),
             "PutRow": stages.measure("PutRow", [rows.put(number) for number in numbers]),
             "BatchWriteRow, a row": stages.measure("BatchWriteRow", batches[:20], 200),
         }
-    loop.close()
-    return measured
 
 
 if __name__ == "__main__":

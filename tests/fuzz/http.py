@@ -6,13 +6,14 @@ same, byte by byte, in pieces, and at once.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final, cast
 
 from frames import FRAMES
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
-from widerow.server.connection import Connection, Patience
+from widerow.server.connection import Connection
 from widerow.server.message import Reply, Request, Response
+from widerow.server.shared import Patience, Shared
 from widerow.testing.clock import FakeClock
 
 __all__ = ["SEEDS", "check"]
@@ -73,25 +74,14 @@ class _Handler:
         return Response(400, b"", str(error).encode())
 
 
-class _Shared:
-    """What connections share."""
+class _Turns:
+    """As much of a loop as connections need."""
 
     def __init__(self) -> None:
-        self.admission = Admission()
-        self.loop: Any = self
-        self.connections: set[Connection] = set()
-        self.now = 0.0
-        self.date_line = b""
-        self.handler = _Handler()
-        self.clock = FakeClock()
-        self.patience = Patience()
         self.later: list[Callable[[], object]] = []
 
     def call_soon(self, act: Callable[[], object]) -> None:
         self.later.append(act)
-
-    def relieve(self) -> None:
-        raise AssertionError("nothing stays unsent here")
 
 
 def check(data: bytes) -> None:
@@ -108,13 +98,15 @@ def _pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 
 def _outcome(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
-    shared, transport = _Shared(), _Transport()
+    turns, transport = _Turns(), _Transport()
+    shared = Shared(_Handler(), Admission(), FakeClock(), Patience())
+    shared.loop = cast("asyncio.AbstractEventLoop", turns)
     connection = Connection(shared)
     connection.connection_made(transport)
     for piece in pieces:
         connection.data_received(piece)
-        while shared.later:
-            shared.later.pop(0)()
+        while turns.later:
+            turns.later.pop(0)()
     ended = transport.ended
     connection.connection_lost(None)
     admission = shared.admission

@@ -15,7 +15,7 @@ import pytest
 
 from widerow.limits import BODY_BYTES_MAX, CONNECTIONS_MAX
 from widerow.server.admission import Admission
-from widerow.server.connection import Patience
+from widerow.server.shared import Patience
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire, assert_healthy, digest, encode_request
 from widerow.testing.requests import ANY, BODIES, KEY, get_range, get_row

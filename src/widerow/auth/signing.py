@@ -33,10 +33,12 @@ __all__ = [
     "SIGN_DATE",
     "SIGN_REGION",
     "Mac",
+    "SignedHeaders",
     "SigningKeys",
     "canonical_request",
     "canonical_response",
     "derive_v4",
+    "signed_headers",
 ]
 
 HEADER_PREFIX: Final = "x-ots-"
@@ -49,6 +51,10 @@ _UNSIGNED: Final = frozenset((SIGNATURE_V2, SIGNATURE_V4))
 _BLOCK_BYTES: Final = 64  # of SHA-1 and of SHA-256
 _INNER_PAD: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER_PAD: Final = bytes(byte ^ 0x5C for byte in range(256))
+_base64: Final = b2a_base64  # compiled, a name of the module's own is found without looking it up
+
+SignedHeaders = tuple[tuple[str, str], ...]
+"""The `x-ots-*` headers that a request signs, sorted; beside each what stands before its value."""
 
 
 class Mac:
@@ -74,7 +80,7 @@ class Mac:
         inner.update(message)
         outer = self._outer.copy()
         outer.update(inner.digest())
-        return b2a_base64(outer.digest(), newline=False)
+        return _base64(outer.digest(), newline=False)
 
 
 class _ScopedKeys(NamedTuple):
@@ -99,16 +105,22 @@ class SigningKeys:
         self._plain = Mac(self._secret, "sha1")
         self._scoped: dict[tuple[str, str], _ScopedKeys] = {}
 
-    def verify(self, path: str, headers: Mapping[str, str]) -> Mac:
+    def verify(
+        self, path: str, headers: Mapping[str, str], signed: SignedHeaders | None = None
+    ) -> Mac:
         """Check a request's signature; return what its response is to be signed with.
 
         `path` is the signed path (`/GetRow`), `headers` has lower-case names and holds either
-        signature header; under V4 also `SIGN_DATE` and `SIGN_REGION`.
+        signature header; under V4 also `SIGN_DATE` and `SIGN_REGION`. `signed`: what
+        `signed_headers` says of their names, from a caller who knows, and has stripped the values.
 
         Raises: `NotPermitted` (SIGNATURE_MISMATCH), also when both kinds of signature are there:
         one of the two would go unread. Cost: one pass over the headers, one HMAC; about 4 µs.
         """
-        message = canonical_request(path, headers)
+        if signed is None:
+            message = canonical_request(path, headers)
+        else:
+            message = _canonical(path, headers, signed)
         given = headers.get(SIGNATURE_V4)
         if given is None:
             _compare(self._plain.sign(message), headers[SIGNATURE_V2])
@@ -150,28 +162,37 @@ def derive_v4(secret: bytes, date: str, region: str) -> bytes:
 def canonical_request(path: str, headers: Mapping[str, str]) -> bytes:
     """The string a V2 request signature is made from (wire §1.3).
 
-    `headers` may hold others than `x-ots-*`; those are not part of it.
+    `headers` may hold others than `x-ots-*`; those are not part of it. Values are stripped.
     Raises: `NotPermitted` (SIGNATURE_MISMATCH) when a name, a value or the path has a line feed.
     """
-    signed = _signed(tuple(headers))
+    stripped = {name: value.strip() for name, value in headers.items()}
+    return _canonical(path, stripped, signed_headers(tuple(headers)))
+
+
+def _canonical(path: str, headers: Mapping[str, str], signed: SignedHeaders) -> bytes:
     parts = [path, "\nPOST\n"]
-    for name, begin in signed:
-        parts.append(begin)
-        parts.append(headers[name].strip())
-    parts.append("\n")
-    text = "".join(parts)
-    if text.count("\n") != len(signed) + 3:
+    if "\n" in path:
         raise NotPermitted(Rule.SIGNATURE_MISMATCH)
-    return text.encode("utf-8", "surrogatepass")
+    for name, begin in signed:
+        value = headers[name]
+        if "\n" in value:
+            raise NotPermitted(Rule.SIGNATURE_MISMATCH)
+        parts.append(begin)
+        parts.append(value)
+    parts.append("\n")
+    return "".join(parts).encode("utf-8", "surrogatepass")
 
 
 @lru_cache(maxsize=64)  # a client sends the same headers in the same order every time
-def _signed(names: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+def signed_headers(names: tuple[str, ...]) -> SignedHeaders:
     """Those of a request's headers that its canonical string has, in its order.
 
-    Beside each what stands before its value.
+    `names` are all of them, in lower case. Raises: `NotPermitted` (SIGNATURE_MISMATCH) when one
+    has a line feed.
     """
     own = [name for name in names if name.startswith(HEADER_PREFIX) and name not in _UNSIGNED]
+    if "\n" in "".join(own):
+        raise NotPermitted(Rule.SIGNATURE_MISMATCH)
     return tuple([(name, f"\n{name}:") for name in sorted(own)])
 
 

@@ -24,36 +24,30 @@ transfer coding, folded or blank-padded header names, bare line feeds, control c
 import asyncio
 import math
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from mypy_extensions import mypyc_attr
 
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import (
     BODY_BYTES_MAX,
-    BODY_SECONDS_MAX,
-    HEADER_SECONDS_MAX,
     HEADERS_BYTES_MAX,
     HEADERS_COUNT_MAX,
-    IDLE_SECONDS_MAX,
     JOINED_BYTES_MAX,
     LINGER_BYTES_MAX,
-    LINGER_SECONDS_MAX,
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
 )
-from widerow.server.message import Reply, Request, Response, render
+from widerow.server.message import Request, Response, render
+from widerow.server.shared import Shared
 
-if TYPE_CHECKING:
-    from widerow.clock import Clock
-    from widerow.server.admission import Admission
-
-__all__ = ["Connection", "Handler", "Patience", "Shared"]
+__all__ = ["Connection"]
 
 _SLICE_BYTES: Final = (
     4096  # parsed at once outside of bodies, so that the bounds hold within a read
 )
-_NAMES_CACHED_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
+_SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
 _READ_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -67,58 +61,20 @@ _CLOSED: Final = 3
 _NO_PARSER: Final = HttpRequestParser(object())
 
 
-class Handler(Protocol):
-    """What turns requests into answers. Neither method raises."""
-
-    def handle(self, request: Request, reply: Reply) -> Response | None:
-        """Answer now, or return None and call `reply` later."""
-        ...
-
-    def refuse(self, error: WiderowError) -> Response:
-        """The answer to something that never became a request."""
-        ...
-
-
-class Patience(NamedTuple):
-    """How many seconds a connection waits.
-
-    For all headers of a request, for its body or a reader of an answer, for the next request, and
-    for the client to close after the last answer.
-    """
-
-    headers: float = HEADER_SECONDS_MAX
-    body: float = BODY_SECONDS_MAX
-    idle: float = IDLE_SECONDS_MAX
-    linger: float = LINGER_SECONDS_MAX
-
-
-class Shared(Protocol):
-    """What the connections of one listener have in common."""
-
-    patience: Patience
-    admission: "Admission"
-    loop: asyncio.AbstractEventLoop
-    connections: "set[Connection]"
-    now: float
-    date_line: bytes
-
-    @property
-    def handler(self) -> Handler:
-        """Where requests go."""
-        ...
-
-    @property
-    def clock(self) -> "Clock":
-        """What requests are timed by."""
-        ...
-
-    def relieve(self) -> None:
-        """Cut off readers that are slow until what they leave unsent is within its bound."""
-        ...
-
-
 class _Stop(Exception):
     """The rest of the input is of no interest. Raised through the parser, never out of here."""
+
+
+@mypyc_attr(acyclic=True)
+@final
+class _Spelling:
+    """A header's name as it is sent, and as the server acts on it: "" if it does not."""
+
+    __slots__ = ("name", "raw")
+
+    def __init__(self, raw: bytes, name: str) -> None:
+        self.raw = raw
+        self.name = name
 
 
 class Connection:
@@ -135,6 +91,7 @@ class Connection:
         "_body",
         "_continue_due",
         "_entered",
+        "_former",
         "_half_closed",
         "_header_count",
         "_headers",
@@ -150,6 +107,7 @@ class Connection:
         "_refusal",
         "_repeated",
         "_shared",
+        "_spellings",
         "_state",
         "_target",
         "_transport",
@@ -183,6 +141,8 @@ class Connection:
         self._metered = False
         self._announced = 0  # read before the first request begins if its first bytes are many
         self._body: bytes | bytearray = b""
+        self._former: list[_Spelling] = []  # the names of the request before, if none came twice
+        self._spellings: list[_Spelling] | None = None  # of this one, where they are others
         self.deadline = math.inf
         self.unsent = 0
 
@@ -295,6 +255,7 @@ class Connection:
         self._raw_bytes = -_SLICE_BYTES  # this slice may hold what is not ours
         self._header_count = 0
         self._headers: dict[str, str] = {}
+        self._spellings = None
         self._repeated = ""
         self._target = b""
         self._announced = 0
@@ -305,28 +266,49 @@ class Connection:
         self._target = self._target + part if self._target else part
 
     def on_header(self, raw_name: bytes, value: bytes) -> None:
-        """A header; or a trailer, which is dropped."""
-        self._header_count += 1
-        if self._header_count > HEADERS_COUNT_MAX:
+        """A header; or a trailer, which is dropped.
+
+        A client sends the same names in the same order every time: they are compared with those of
+        the request before, which takes a fraction of looking each of them up twice.
+        """
+        number = self._header_count
+        self._header_count = number + 1
+        if self._spellings is None and number < len(self._former) and not self._headers_complete:
+            spelling = self._former[number]
+            if spelling.raw == raw_name:
+                if spelling.name:
+                    self._headers[spelling.name] = _text_of(value)
+                return
+        self._on_other_header(number, raw_name, value)
+
+    def _on_other_header(self, number: int, raw_name: bytes, value: bytes) -> None:
+        """One that the request before did not have in this place."""
+        if number >= HEADERS_COUNT_MAX:
             self._stop(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
-        name = _NAMES.get(raw_name)
-        if name is None:
-            name = _name_of(raw_name)
-        if not name or self._headers_complete:
+        spelling = _SPELLINGS.get(raw_name)
+        if spelling is None:
+            spelling = _spelling_of(raw_name)
+        if self._headers_complete:
             return
-        headers = self._headers
-        if name in headers:
+        if self._spellings is None:
+            self._spellings = self._former[:number]
+        self._spellings.append(spelling)
+        name = spelling.name
+        if not name:
+            return
+        if name in self._headers:
             self._repeat(name, value)
-            return
-        try:
-            headers[name] = value.decode().strip()
-        except UnicodeDecodeError:
-            headers[name] = value.decode("latin-1").strip()
+        else:
+            self._headers[name] = _text_of(value)
 
     def on_headers_complete(self) -> None:
         """The body comes next: is it wanted?"""
         self._headers_complete = True
         headers = self._headers
+        if self._spellings is not None:
+            named = sum([1 for spelling in self._spellings if spelling.name])
+            self._former = self._spellings if named == len(headers) else []
+            self._spellings = None
         length = headers.get("content-length")
         self._metered = length is None
         if length is not None:
@@ -593,13 +575,22 @@ class Connection:
             transport.resume_reading()
 
 
-_NAMES: Final[dict[bytes, str]] = {}
+_SPELLINGS: Final[dict[bytes, _Spelling]] = {}
 
 
-def _name_of(raw: bytes) -> str:
-    """The name in lower case if the server acts on such headers, else "". Remembered."""
+def _spelling_of(raw: bytes) -> _Spelling:
+    """The name in lower case, if the server acts on such headers. Remembered."""
     lowered = raw.lower().decode("latin-1")
     name = lowered if lowered in _READ_HEADERS or lowered.startswith("x-ots-") else ""
-    if len(_NAMES) < _NAMES_CACHED_MAX:
-        _NAMES[raw] = name
-    return name
+    spelling = _Spelling(raw, name)
+    if len(_SPELLINGS) < _SPELLINGS_MAX:
+        _SPELLINGS[raw] = spelling
+    return spelling
+
+
+def _text_of(value: bytes) -> str:
+    """A header's value: UTF-8, or Latin-1 where it is not."""
+    try:
+        return value.decode().strip()
+    except UnicodeDecodeError:
+        return value.decode("latin-1").strip()

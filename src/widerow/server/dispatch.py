@@ -43,12 +43,17 @@ from widerow.limits import (
 )
 from widerow.model.answers import RowRead
 from widerow.server.message import Reply, Request, Response
-from widerow.server.metrics import Metrics
+from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, text
 from widerow.server.turn import LOOP_TURN
 from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
-from widerow.wire.tablestore.envelope import Opened, open_request, response_headers
+from widerow.wire.tablestore.envelope import (
+    Opened,
+    date_text,
+    open_request,
+    response_headers,
+)
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import (
     OPERATIONS,
@@ -121,14 +126,15 @@ class RequestIds:
 @mypyc_attr(acyclic=True)
 @final
 class _Route:
-    """An operation, who may ask for it, and the path that is signed, without a prefix."""
+    """An operation, its counts, who may ask for it, and the signed path, without a prefix."""
 
-    __slots__ = ("operation", "path", "permission")
+    __slots__ = ("counts", "operation", "path", "permission")
 
-    def __init__(self, operation: Operation, permission: Permission, path: str) -> None:
+    def __init__(self, operation: Operation, counts: ActionCounts) -> None:
         self.operation = operation
-        self.permission = permission
-        self.path = path
+        self.counts = counts
+        self.permission = Permission(operation.permission)
+        self.path = "/" + operation.name
 
 
 @mypyc_attr(acyclic=True)
@@ -136,10 +142,10 @@ class _Route:
 class _Call:
     """What an answer needs to know of its request; `opened` once that is known."""
 
-    __slots__ = ("action", "opened", "path", "received_ns", "request_id")
+    __slots__ = ("counts", "opened", "path", "received_ns", "request_id")
 
-    def __init__(self, action: str, path: str, request_id: str, received_ns: int) -> None:
-        self.action = action
+    def __init__(self, counts: ActionCounts, path: str, request_id: str, received_ns: int) -> None:
+        self.counts = counts
         self.path = path
         self.request_id = request_id
         self.received_ns = received_ns
@@ -193,12 +199,15 @@ class Dispatcher:
         self._probes = probes
         self._clock = clock
         self._metrics = metrics
+        self._others = metrics.of(_NO_ACTION)
         self._ids = RequestIds(entropy)
-        self._routes = _routes({**OPERATIONS, **OWN})
+        self._routes = _routes({**OPERATIONS, **OWN}, metrics)
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._gathered: list[_Task] = []
         self._ended: list[tuple[Reply, Response]] | None = None  # while stages run
         self._ended_bytes = 0
+        self._date = b""  # of all answers of these stages; "" until the first asks
+        self._now_us = 0  # when these stages began
         self._lengthy = 0  # on threads, or written by what a thread has planned
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
@@ -239,24 +248,24 @@ class Dispatcher:
         if request.method in (b"GET", b"HEAD") and not known:
             words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
             return self._counted(request, _NO_ACTION, text(404, words))
-        call = _Call(_NO_ACTION, "/" + action, self._ids.next(), request.received_ns)
+        call = _Call(self._others, "/" + action, self._ids.next(), request.received_ns)
         try:
             if request.method != b"POST":
                 raise InvalidRequest(Rule.HTTP_METHOD)
             found = operation(action)
         except WiderowError as error:
             return self._failed(call, error)
-        return self._run(_route(found), request, reply)
+        return self._run(_Route(found, self._metrics.of(found.name)), request, reply)
 
     def refuse(self, error: WiderowError) -> Response:
         """The answer to something that never became a request."""
         now_ns = self._clock.monotonic_ns()
-        return self._failed(_Call(_NO_ACTION, "/", self._ids.next(), now_ns), error)
+        return self._failed(_Call(self._others, "/", self._ids.next(), now_ns), error)
 
     # --- stages ------------------------------------------------------------------------------
 
     def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
-        call = _Call(route.operation.name, route.path, self._ids.next(), request.received_ns)
+        call = _Call(route.counts, route.path, self._ids.next(), request.received_ns)
         task = _Task(route, request, reply, call)
         if self._loop is None:
             ended = self._run_stages([task])
@@ -279,6 +288,7 @@ class Dispatcher:
         # Reads need not wait for what is synced now.
         ended = self._ended = []
         self._ended_bytes = 0
+        self._date = b""
         self._committer.flush()
         self._ended = None
         _hand_over(ended)
@@ -287,6 +297,8 @@ class Dispatcher:
         """Run requests stage by stage; those that are answered now, and with what."""
         ended = self._ended = []
         self._ended_bytes = 0
+        self._date = b""
+        self._now_us = self._clock.now_us()
         for stage in (self._verify, self._decode, self._ask, self._encode):
             tasks = self._through(stage, tasks)
         self._ended = None
@@ -323,15 +335,15 @@ class Dispatcher:
         if threaded and len(task.request.body) > LENGTHY_BODY_BYTES:
             self._run_on_thread(task)
             return False
-        opened = self._admit(task)
+        opened = self._admit(task, self._now_us)
         if threaded and self._is_lengthy(task.operation, opened):
             self._run_on_thread(task)
             return False
         return True
 
-    def _admit(self, task: _Task) -> Opened:
-        """The request, verified and permitted."""
-        opened = task.call.opened = self._open(task.call.path, task.request)
+    def _admit(self, task: _Task, now_us: int) -> Opened:
+        """The request, verified and permitted. On any thread."""
+        opened = task.call.opened = self._open(task.call.path, task.request, now_us)
         authorize(opened.key, task.permission)
         return opened
 
@@ -359,7 +371,7 @@ class Dispatcher:
         self._end(task.reply, self._answered(task.call, answer))
         return False
 
-    def _open(self, path: str, request: Request) -> Opened:
+    def _open(self, path: str, request: Request, now_us: int) -> Opened:
         if request.repeated:
             raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
         identity = self.identity
@@ -369,7 +381,7 @@ class Dispatcher:
             request.body,
             identity.keyring,
             identity.instances,
-            self._clock.now_us(),
+            now_us,
         )
 
     def _is_lengthy(self, action: Operation, opened: Opened) -> bool:
@@ -398,14 +410,14 @@ class Dispatcher:
         """On a thread: a write's plan, or the whole of a read's answer."""
         action, call = task.operation, task.call
         # Digests of large bodies let other threads run: they need no turn.
-        opened = self._admit(task) if call.opened is None else call.opened
+        opened = call.opened or self._admit(task, self._clock.now_us())
         with self._turn_of_work:
             LOOP_TURN.give_way()
             result = self._perform(action, opened)
             if action.writes:
                 return result
             body = action.encode(result)
-        return self._signed(action, call, result, body)
+        return _signed(action, call, result, body, date_text(self._clock.now_us()))
 
     def _performed(
         self, action: Operation, call: _Call, reply: Reply, future: "Future[Any]"
@@ -447,40 +459,41 @@ class Dispatcher:
         call: _Call,
         result: Any,  # noqa: ANN401  # what the action's `encode` takes
     ) -> _Answer:
-        """On any thread: the answer to a request that succeeded, not yet counted."""
-        return self._signed(action, call, result, action.encode(result))
+        """On the loop: the answer to a request that succeeded, not yet counted."""
+        return _signed(action, call, result, action.encode(result), self._date_now())
 
-    def _signed(
-        self,
-        action: Operation,
-        call: _Call,
-        result: Any,  # noqa: ANN401  # as above
-        body: bytes,
-    ) -> _Answer:
-        consumed = None if action.consumed is None else action.consumed(result)
-        head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
-        return _Answer(Response(200, head, body), consumed)
+    def _date_now(self) -> bytes:
+        """On the loop: the date of an answer. What is answered together has one."""
+        if self._ended is None:
+            return date_text(self._clock.now_us())
+        if not self._date:
+            self._date = date_text(self._clock.now_us())
+        return self._date
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count it."""
         if answer.consumed is not None:
             read_units, write_units = answer.consumed
-            self._metrics.consumed(call.action, read_units, write_units)
+            call.counts.consumed(read_units, write_units)
         self._note(call, 200, "OK")
         return answer.response
 
     def _failed(self, call: _Call, error: Exception) -> Response:
         status, code, message = foreign(error)
         body = encode_error(code, message)
-        head = response_headers(call.path, body, call.request_id, self._clock.now_us(), call.opened)
+        head = response_headers(call.path, body, call.request_id, self._date_now(), call.opened)
         allow = b"allow: POST\r\n" if status == 405 else b""
         self._note(call, status, code)
         if not isinstance(error, WiderowError):
             frames = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"action": call.action, "request_id": call.request_id, "frames": frames}
+            facts = {"action": call.counts.action, "request_id": call.request_id, "frames": frames}
             _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
         elif isinstance(error, StoreDamaged):
-            facts = {"action": call.action, "request_id": call.request_id, "reason": str(error)}
+            facts = {
+                "action": call.counts.action,
+                "request_id": call.request_id,
+                "reason": str(error),
+            }
             _log.error("damage in the store; run widerow doctor", extra={"facts": facts})
             self._engine.store.distrust(str(error))
         elif isinstance(error, StorageFailure):
@@ -490,22 +503,35 @@ class Dispatcher:
         )
 
     def _counted(self, request: Request, action: str, response: Response) -> Response:
-        call = _Call(action, "", "", request.received_ns)
+        call = _Call(self._metrics.of(action), "", "", request.received_ns)
         self._note(call, response.status, "OK" if response.status == 200 else "-")
         return response
 
     def _note(self, call: _Call, status: int, code: str) -> None:
         elapsed_ns = self._clock.monotonic_ns() - call.received_ns
-        self._metrics.answered(call.action, code, elapsed_ns)
+        call.counts.answered(code, elapsed_ns)
         if self._traced:
             facts = {
-                "action": call.action,
+                "action": call.counts.action,
                 "status": status,
                 "code": code,
                 "us": elapsed_ns // 1000,
                 "request_id": call.request_id,
             }
             _log.debug("answered", extra={"facts": facts})
+
+
+def _signed(
+    action: Operation,
+    call: _Call,
+    result: Any,  # noqa: ANN401  # what the action's `encode` takes
+    body: bytes,
+    date: bytes,
+) -> _Answer:
+    """On any thread: an answer with its signature, not yet counted."""
+    consumed = None if action.consumed is None else action.consumed(result)
+    head = response_headers(call.path, body, call.request_id, date, call.opened)
+    return _Answer(Response(200, head, body), consumed)
 
 
 def _is_large(result: object) -> bool:
@@ -522,12 +548,11 @@ def _hand_over(ended: list[tuple[Reply, Response]]) -> None:
             _log.error("unforeseen %s", type(error).__name__, extra={"facts": {"frames": frames}})
 
 
-def _routes(operations: Mapping[str, Operation]) -> dict[bytes, _Route]:
-    return {f"/{name}".encode(): _route(each) for name, each in operations.items()}
-
-
-def _route(found: Operation) -> _Route:
-    return _Route(found, Permission(found.permission), "/" + found.name)
+def _routes(operations: Mapping[str, Operation], metrics: Metrics) -> dict[bytes, _Route]:
+    return {
+        f"/{name}".encode(): _Route(each, metrics.of(each.name))
+        for name, each in operations.items()
+    }
 
 
 def _action_of(target: str) -> str:

@@ -6,7 +6,8 @@ from email.utils import formatdate
 from typing import TYPE_CHECKING, Final, cast
 
 from widerow.limits import HANDSHAKES_MAX
-from widerow.server.connection import Connection, Handler, Patience
+from widerow.server.connection import Connection
+from widerow.server.shared import Handler, Patience, Shared
 from widerow.server.tls import Greeting, Greetings
 
 if TYPE_CHECKING:
@@ -29,14 +30,7 @@ class Listener:
 
     def __init__(self, handler: Handler, admission: "Admission", clock: "Clock") -> None:
         """Listen nowhere yet."""
-        self.handler = handler
-        self.admission = admission
-        self.clock = clock
-        self.patience = _PATIENCE
-        self.loop: asyncio.AbstractEventLoop
-        self.connections: set[Connection] = set()
-        self.now = 0.0
-        self.date_line = b""
+        self._shared = Shared(handler, admission, clock, _PATIENCE)
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._greetings: Greetings | None = None
@@ -48,9 +42,9 @@ class Listener:
 
         Raises: `OSError` if the address is taken or not this machine's.
         """
-        self.loop = asyncio.get_running_loop()
+        loop = self._shared.loop = asyncio.get_running_loop()
         self._tick()
-        self._server = await self.loop.create_server(
+        self._server = await loop.create_server(
             self._protocols(tls),
             host,
             port,
@@ -61,59 +55,53 @@ class Listener:
 
     def _protocols(self, tls: "ssl.SSLContext | None") -> "Callable[[], asyncio.Protocol]":
         """What makes the protocol of a connection that is accepted."""
+        shared = self._shared
         if tls is None:
-            return lambda: cast("asyncio.Protocol", Connection(self))
-        most = min(HANDSHAKES_MAX, self.admission.connections_max)
-        greetings = Greetings(self.loop, tls, lambda: Connection(self), most)
+            return lambda: cast("asyncio.Protocol", Connection(shared))
+        most = min(HANDSHAKES_MAX, shared.admission.connections_max)
+        greetings = Greetings(shared.loop, tls, lambda: Connection(shared), most)
         self._greetings = greetings
         return lambda: Greeting(greetings)
 
     def _backlog(self) -> int:
         """Loops accept all that the kernel holds at once: where descriptors are few, fewer."""
-        return min(_BACKLOG, max(_BACKLOG_MIN, self.admission.connections_max))
+        return min(_BACKLOG, max(_BACKLOG_MIN, self._shared.admission.connections_max))
 
     def stop_accepting(self) -> None:
         """Refuse new connections, and end those that have nothing in hand."""
         if self._server is not None:
             self._server.close()
             self._server = None
-        for connection in list(self.connections):
+        for connection in list(self._shared.connections):
             connection.close_if_idle()
 
     def is_flushed(self) -> bool:
         """Whether every answer has been handed to the kernel."""
-        return all(connection.is_flushed() for connection in self.connections)
+        return all(connection.is_flushed() for connection in self._shared.connections)
 
     def close(self) -> None:
         """End every connection now. Idempotent."""
         self.stop_accepting()
         if self._greetings is not None:
             self._greetings.close()
-        for connection in list(self.connections):
+        for connection in list(self._shared.connections):
             connection.abort()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def relieve(self) -> None:
-        """Cut off those who have read nothing for longest, until the others' answers have room."""
-        slow = [each for each in self.connections if each.unsent]
-        slow.sort(key=lambda each: each.deadline, reverse=True)
-        while slow and self.admission.is_owing_too_much():
-            slow.pop().abort()
-            self.admission.refused += 1
-
     def _tick(self) -> None:
         """Once a second: the time of day for `date` headers, and the deadlines."""
-        self.now = self.clock.monotonic_ns() / 1e9
-        seconds = self.clock.now_us() / 1e6
-        self.date_line = f"date: {formatdate(seconds, usegmt=True)}\r\n".encode()
-        self.expire(self.now)
-        self._timer = self.loop.call_later(_TICK_SECONDS, self._tick)
+        shared = self._shared
+        shared.now = shared.clock.monotonic_ns() / 1e9
+        seconds = shared.clock.now_us() / 1e6
+        shared.date_line = f"date: {formatdate(seconds, usegmt=True)}\r\n".encode()
+        self.expire(shared.now)
+        self._timer = shared.loop.call_later(_TICK_SECONDS, self._tick)
 
     def expire(self, now: float) -> None:
         """Act on every connection whose deadline is before `now` (seconds, monotonic)."""
-        for connection in [each for each in self.connections if each.deadline <= now]:
+        for connection in [each for each in self._shared.connections if each.deadline <= now]:
             connection.expire()
 
 

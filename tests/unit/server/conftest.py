@@ -9,10 +9,11 @@ import pytest
 
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
-from widerow.server.connection import Connection, Patience
+from widerow.server.connection import Connection
 from widerow.server.lifecycle import Server
 from widerow.server.message import Reply, Request, Response
 from widerow.server.settings import Settings
+from widerow.server.shared import Patience, Shared
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock
 from widerow.wire.tablestore.messages import (
@@ -109,19 +110,14 @@ class Side:
         self.admission = Admission(connections_max=2, requests_max=100, bytes_max=1_000_000)
         self.clock = FakeClock()
         self.loop = loop
-        self.connections: set[Connection] = set()
-        self.now = 0.0
-        self.date_line = b"date: today\r\n"
-        self.relieved = 0
-        self.patience = Patience()
+        self.shared = Shared(self.handler, self.admission, self.clock, Patience())
+        self.shared.loop = loop
+        self.shared.date_line = b"date: today\r\n"
         self.wire, self.connection = self.connect()
-
-    def relieve(self) -> None:
-        self.relieved += 1
 
     def connect(self) -> tuple[Wire, Connection]:
         wire = Wire()
-        connection = Connection(self)
+        connection = Connection(self.shared)
         connection.connection_made(wire)
         return wire, connection
 
@@ -153,7 +149,8 @@ def side(make_side: Callable[[], Side]) -> Iterator[Side]:
     yield made
     # Whatever happened, nothing stays counted once nothing is under way.
     if not made.handler.replies:
-        for connection in list(made.connections):
+        for connection in list(made.shared.connections):
+            assert isinstance(connection, Connection)
             connection.connection_lost(None)
         assert made.admission.requests_in_flight == 0
         assert made.admission.bytes_in_flight == 0

@@ -172,6 +172,38 @@ def test_a_repeated_signed_header_is_reported(side: "Side") -> None:
     assert [each.repeated for each in side.handler.requests] == ["x-ots-a", ""]
 
 
+_HEADERS = ("X-Ots-A", "x-ots-a", "X-Ots-B", "x-ots-date", "Accept", "Connection")
+
+
+_POOLS = st.lists(st.lists(st.sampled_from(_HEADERS), max_size=6), min_size=1, max_size=3)
+
+
+@given(
+    _POOLS.flatmap(
+        lambda pool: st.lists(
+            st.tuples(st.sampled_from(pool), st.booleans()), min_size=2, max_size=6
+        )
+    )
+)
+def test_what_came_before_changes_nothing_about_a_request(
+    make_side: "MakeSide", sent: list[tuple[list[str], bool]]
+) -> None:
+    """Names are compared with those of the request before: it is understood as by a new one."""
+    side = make_side()
+    for number, (names, in_chunks) in enumerate(sent):
+        lines = [f"{name}: {number}-{at}" for at, name in enumerate(names)]
+        head = "\r\n".join(["POST /A HTTP/1.1", *lines, ""]).encode()
+        tail = b"content-length: 0\r\n\r\n"
+        if in_chunks:
+            tail = b"transfer-encoding: chunked\r\n\r\n0\r\nx-ots-a: late\r\n\r\n"
+        fresh = make_side()
+        side.send(head + tail)
+        fresh.send(head + tail)
+        mine, theirs = side.handler.requests[-1], fresh.handler.requests[-1]
+        assert mine.headers == theirs.headers
+        assert mine.repeated == theirs.repeated
+
+
 def test_headers_nobody_reads_are_not_kept(side: "Side") -> None:
     side.send(post("/A", b"", "User-Agent: sdk", "Accept: */*"))
     assert set(side.handler.requests[0].headers) == {"content-length"}
@@ -346,7 +378,7 @@ def test_an_answer_for_a_client_that_left_is_dropped(side: "Side") -> None:
 
 
 def test_idle_connections_are_closed_in_silence(side: "Side") -> None:
-    side.now = 1.0
+    side.shared.now = 1.0
     side.send(post())
     assert side.connection.deadline == 1.0 + IDLE_SECONDS_MAX
     before = side.wire.sent
@@ -359,7 +391,7 @@ def test_idle_connections_are_closed_in_silence(side: "Side") -> None:
     [(b"POST /A HTT", HEADER_SECONDS_MAX), (post("/A", b"abc")[:-1], BODY_SECONDS_MAX)],
 )
 def test_slow_requests_are_told_so(side: "Side", sent: bytes, seconds: int) -> None:
-    side.now = 5.0
+    side.shared.now = 5.0
     side.send(sent)
     assert side.connection.deadline == 5.0 + seconds
     side.connection.expire()
@@ -573,7 +605,7 @@ def test_unsent_answers_are_counted_until_they_are_sent(side: "Side") -> None:
     side.wire.unsent = 70_000
     side.connection.pause_writing()
     assert side.admission.unsent_bytes == 70_000
-    assert side.relieved == 0
+    assert not side.wire.closed
     side.connection.resume_writing()
     assert side.admission.unsent_bytes == 0
 
@@ -591,14 +623,17 @@ def test_unsent_answers_are_forgotten_with_their_connection(side: "Side", end: s
 
 
 def test_too_much_unsent_calls_for_relief(side: "Side") -> None:
+    """Whoever has read nothing for longest is cut off, and nobody else."""
     side.admission.unsent_max = 100_000
-    _, other = side.connect()
-    for number, connection in enumerate((side.connection, other)):
-        transport = connection._transport
-        assert transport is not None
-        transport.unsent = 60_000  # type: ignore[attr-defined]  # the test's own transport
+    wire, other = side.connect()
+    for each, connection in ((side.wire, side.connection), (wire, other)):
+        assert not side.wire.closed
+        each.unsent = 60_000
         connection.pause_writing()
-        assert side.relieved == number
+        side.shared.now += 1
+    assert (side.wire.closed, wire.closed) == ("aborted", "")
+    assert side.admission.unsent_bytes == 60_000
+    assert side.admission.refused == 1
 
 
 def test_requests_that_come_in_small_pieces_do_not_wait_without_end(side: "Side") -> None:

@@ -19,7 +19,7 @@ from widerow.limits import LENGTHY_BODY_BYTES, STAGE_REQUESTS_MAX, STAGED_ROW_BY
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
 from widerow.server.committer import Committer
-from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _route
+from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _Route
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
@@ -93,7 +93,9 @@ class Desk:
 
     def serve(self, name: str, **changes: Any) -> None:  # noqa: ANN401  # Operation's fields
         """Let the action `name` be that of the table with changes."""
-        self.dispatcher._routes[f"/{name}".encode()] = _route(OPERATIONS[name]._replace(**changes))
+        self.dispatcher._routes[f"/{name}".encode()] = _Route(
+            OPERATIONS[name]._replace(**changes), self.metrics.of(name)
+        )
 
 
 @pytest.fixture
@@ -320,11 +322,11 @@ def test_requests_are_counted_under_names_of_ours(desk: Desk) -> None:
     desk.ask(signed("Made-up-1"))
     desk.ask(bare("GET", "/made-up-2"))
     desk.ask(bare("GET", "/livez"))
-    assert desk.metrics.requests == {
-        ("ListTable", "OK"): 1,
-        ("other", "OTSUnsupportOperation"): 1,
-        ("other", "-"): 1,
-        ("livez", "OK"): 1,
+    counted = {name: each.codes for name, each in desk.metrics.actions.items() if each.codes}
+    assert counted == {
+        "ListTable": {"OK": 1},
+        "other": {"OTSUnsupportOperation": 1, "-": 1},
+        "livez": {"OK": 1},
     }
 
 
@@ -406,8 +408,9 @@ def test_lengthy_requests_take_turns_unless_the_store_may_block(
 def test_every_operation_has_a_permission() -> None:
     for name, operation in OPERATIONS.items():
         assert isinstance(operation, Operation)
-        assert _route(operation).path == f"/{name}"
-        assert _route(operation).permission in Permission
+        route = _Route(operation, Metrics().of(name))
+        assert route.path == f"/{name}"
+        assert route.permission in Permission
 
 
 # --- turns of the loop -------------------------------------------------------------------------

@@ -10,8 +10,10 @@ import pytest
 
 from widerow.limits import BODY_BYTES_MAX, IDLE_SECONDS_MAX
 from widerow.server.admission import Admission
+from widerow.server.connection import Connection
 from widerow.server.http import Listener, _endpoint
 from widerow.server.message import Reply, Request, Response
+from widerow.server.shared import Kept
 from widerow.testing.clock import FakeClock
 from widerow.testing.http import Sender, Wire, encode_request
 
@@ -38,7 +40,8 @@ def test_answers_leave_at_once(serve: Serve) -> None:
         wire.ask(SENDER.request("ListTable"))
         listener = running.server._listener
         assert listener is not None
-        (connection,) = listener.connections
+        (connection,) = listener._shared.connections
+        assert isinstance(connection, Connection)
         transport = connection._transport
         assert transport is not None
         accepted = transport.get_extra_info("socket")
@@ -124,6 +127,11 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0)
 
 
+def _is_in_message(connection: Kept) -> bool:
+    assert isinstance(connection, Connection)
+    return connection._in_message
+
+
 def test_the_tick_ends_what_waits_too_long() -> None:
     async def run() -> None:
         clock = FakeClock()
@@ -133,7 +141,7 @@ def test_the_tick_ends_what_waits_too_long() -> None:
         idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", port)
         slow_reader, slow_writer = await asyncio.open_connection("127.0.0.1", port)
         slow_writer.write(b"POST /A HTTP/1.1\r\n")
-        await until(lambda: any(each._in_message for each in listener.connections))
+        await until(lambda: any(map(_is_in_message, listener._shared.connections)))
         clock.advance(IDLE_SECONDS_MAX + 1)
         listener.expire(clock.monotonic_ns() / 1e9)
         assert await idle_reader.read() == b""
@@ -142,7 +150,7 @@ def test_the_tick_ends_what_waits_too_long() -> None:
             writer.close()
             await writer.wait_closed()
         listener.close()
-        await until(lambda: not listener.connections)
+        await until(lambda: not listener._shared.connections)
 
     asyncio.run(run())
 

@@ -15,7 +15,7 @@ def page(metrics: Metrics) -> str:
 def test_requests_are_counted_by_action_and_code() -> None:
     metrics = Metrics()
     for action, code in (("GetRow", "OK"), ("GetRow", "OK"), ("GetRow", "OTSAuthFailed")):
-        metrics.answered(action, code, 1000)
+        metrics.of(action).answered(code, 1000)
     lines = page(metrics).splitlines()
     assert 'widerow_requests_total{action="GetRow",code="OK"} 2' in lines
     assert 'widerow_requests_total{action="GetRow",code="OTSAuthFailed"} 1' in lines
@@ -26,7 +26,8 @@ def test_capacity_units_are_counted_by_action_and_kind() -> None:
     # semantics §9
     metrics = Metrics()
     for action, read, write in (("GetRange", 7, 0), ("PutRow", 1, 3), ("PutRow", 0, 3)):
-        metrics.consumed(action, read, write)
+        metrics.of(action).answered("OK", 1000)
+        metrics.of(action).consumed(read, write)
     lines = [line for line in page(metrics).splitlines() if "capacity_units_total{" in line]
     assert lines == [
         'widerow_capacity_units_total{action="GetRange",kind="read"} 7',
@@ -37,10 +38,10 @@ def test_capacity_units_are_counted_by_action_and_kind() -> None:
 
 def test_every_line_is_a_sample_or_a_comment_with_its_type_first() -> None:
     metrics = Metrics()
-    metrics.answered("PutRow", "OK", 300_000)
+    metrics.of("PutRow").answered("OK", 300_000)
     metrics.committed(4, 1_000_000)
     metrics.commit_failed()
-    metrics.consumed("PutRow", 1, 1)
+    metrics.of("PutRow").consumed(1, 1)
     typed = set()
     for line in page(metrics).splitlines():
         if line.startswith("# TYPE "):

@@ -36,12 +36,14 @@ from widerow.auth.signing import (
     SIGNATURE_V2,
     SIGNATURE_V4,
     Mac,
+    SignedHeaders,
+    signed_headers,
 )
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX, DIGEST_SLICE_BYTES
 from widerow.safepoint import safepoint
 
-__all__ = ["Opened", "open_request", "response_headers"]
+__all__ = ["Opened", "date_text", "open_request", "response_headers"]
 
 _DATE: Final = "x-ots-date"
 _API_VERSION: Final = "x-ots-apiversion"
@@ -64,6 +66,10 @@ _SECOND_CHARS: Final = 19  # of YYYY-MM-DDTHH:MM:SS
 _DIGITS: Final = tuple([b"%03d" % number for number in range(1000)])
 _SHOWN_CHARS_MAX: Final = 64  # of a header value, in the error about it
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Compiled, a name of the module's own is found without looking it up.
+_base64: Final = b2a_base64
+_md5: Final = md5
 
 
 @mypyc_attr(acyclic=True)
@@ -101,7 +107,7 @@ def open_request(
     DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, BODY_DIGEST).
     Cost: about 8 µs for a small body, then what MD5 takes.
     """
-    _require_headers(tuple(headers))
+    signed = _signed(tuple(headers))
     seconds = _seconds_of(headers[_DATE])
     key = keyring.find(headers[_ACCESS_KEY_ID])
     instance = headers[_INSTANCE]
@@ -110,7 +116,7 @@ def open_request(
         raise NotPermitted(Rule.DATE_SKEW, date=_shown(headers[_DATE]))
     if SIGNATURE_V4 in headers and headers[SIGN_DATE] not in _sign_dates(seconds // 86_400):
         raise NotPermitted(Rule.SIGNATURE_MISMATCH)
-    reply = key.signing.verify(path, headers)
+    reply = key.signing.verify(path, headers, signed)
     if key.security_token is not None or _TOKEN in headers:
         _check_token(key.security_token, headers.get(_TOKEN))
     if not hmac.compare_digest(_digest(body), _bytes(headers[_CONTENT_MD5])):
@@ -123,16 +129,16 @@ def open_request(
 
 
 def response_headers(
-    path: str, body: bytes, request_id: str, now_us: int, opened: Opened | None
+    path: str, body: bytes, request_id: str, date: bytes, opened: Opened | None
 ) -> bytes:
     """The header lines that clients ask of an answer, each ended by CR LF (wire §1.5).
 
     `path` and `opened` are those of the request; without `opened` (the request was refused before
-    its sender was known) there is no `Authorization`. `request_id` is the server's own text and
-    `body` is what is sent. No other header of the answer may begin with `x-ots-`: it would not be
-    signed. Cost: about 4 µs, then what MD5 takes.
+    its sender was known) there is no `Authorization`. `request_id` is the server's own text, `body`
+    is what is sent, and `date` what `date_text` made of the time. No other header of the answer may
+    begin with `x-ots-`: it would not be signed. Cost: about 4 µs, then what MD5 takes.
     """
-    digest, date, number = _digest(body), _date_text(now_us), request_id.encode()
+    digest, number = _digest(body), request_id.encode()
     if opened is None:
         return _HEAD % (digest, date, number)
     # The canonical string (wire §1.5): the same four, sorted as they stand, then the path.
@@ -163,11 +169,13 @@ def response_headers(
 
 
 @lru_cache(maxsize=64)  # a client sends the same headers every time; errors are not remembered
-def _require_headers(names: tuple[str, ...]) -> None:
+def _signed(names: tuple[str, ...]) -> SignedHeaders:
+    """What a request with these headers signs, if it has those that it must have."""
     signature = (SIGNATURE_V4, SIGN_DATE, SIGN_REGION) if SIGNATURE_V4 in names else (SIGNATURE_V2,)
     for name in (*_MANDATORY, *signature):
         if name not in names:
             raise InvalidRequest(Rule.HEADER_MISSING, name=name)
+    return signed_headers(names)
 
 
 def _seconds_of(date: str) -> int:
@@ -193,7 +201,8 @@ def _epoch_seconds(text: str) -> int | None:
     return (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
 
 
-def _date_text(now_us: i64) -> bytes:
+def date_text(now_us: i64) -> bytes:
+    """`x-ots-date` of a time in microseconds since 1970 (wire §1.5)."""
     seconds: i64 = now_us // 1_000_000
     fraction: i64 = now_us - seconds * 1_000_000
     thousands: i64 = fraction // 1000
@@ -217,13 +226,13 @@ def _sign_dates(day: int) -> frozenset[str]:
 
 def _digest(body: bytes) -> bytes:
     if len(body) <= DIGEST_SLICE_BYTES:
-        return b2a_base64(md5(body, usedforsecurity=False).digest(), newline=False)
+        return _base64(_md5(body, usedforsecurity=False).digest(), newline=False)
     # Other threads may run meanwhile, but not on this processor: megabytes take milliseconds.
-    state, view = md5(usedforsecurity=False), memoryview(body)
+    state, view = _md5(usedforsecurity=False), memoryview(body)
     for start in range(0, len(body), DIGEST_SLICE_BYTES):
         state.update(view[start : start + DIGEST_SLICE_BYTES])
         safepoint()
-    return b2a_base64(state.digest(), newline=False)
+    return _base64(state.digest(), newline=False)
 
 
 def _bytes(text: str) -> bytes:

@@ -1,0 +1,130 @@
+"""What the connections of one listener have in common: time, bounds, and where requests go."""
+
+from typing import TYPE_CHECKING, Protocol, final
+
+from mypy_extensions import mypyc_attr
+
+from widerow.clock import Clock
+from widerow.errors import WiderowError
+from widerow.limits import (
+    BODY_SECONDS_MAX,
+    HEADER_SECONDS_MAX,
+    IDLE_SECONDS_MAX,
+    LINGER_SECONDS_MAX,
+)
+from widerow.server.admission import Admission
+from widerow.server.message import Reply, Request, Response
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+__all__ = ["Handler", "Kept", "Patience", "Shared"]
+
+
+class Handler(Protocol):
+    """What turns requests into answers. Neither method raises."""
+
+    def handle(self, request: Request, reply: Reply) -> Response | None:
+        """Answer now, or return None and call `reply` later."""
+        ...
+
+    def refuse(self, error: WiderowError) -> Response:
+        """The answer to something that never became a request."""
+        ...
+
+
+class Kept(Protocol):
+    """A connection, as those who keep all of them see it.
+
+    `deadline`: when it is to `expire`, in seconds of the monotonic clock. `unsent`: bytes of its
+    answers that wait for a slow reader.
+    """
+
+    deadline: float
+    unsent: int
+
+    def expire(self) -> None:
+        """The deadline passed."""
+        ...
+
+    def close_if_idle(self) -> None:
+        """End the connection unless it has a request in hand."""
+        ...
+
+    def is_flushed(self) -> bool:
+        """Whether nothing that was written still waits here."""
+        ...
+
+    def abort(self) -> None:
+        """End the connection now."""
+        ...
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Patience:
+    """How many seconds a connection waits.
+
+    For all headers of a request, for its body or a reader of an answer, for the next request, and
+    for the client to close after the last answer.
+    """
+
+    __slots__ = ("body", "headers", "idle", "linger")
+
+    def __init__(
+        self,
+        headers: float = HEADER_SECONDS_MAX,
+        body: float = BODY_SECONDS_MAX,
+        idle: float = IDLE_SECONDS_MAX,
+        linger: float = LINGER_SECONDS_MAX,
+    ) -> None:
+        """The bounds unless given."""
+        self.headers = headers
+        self.body = body
+        self.idle = idle
+        self.linger = linger
+
+
+@final
+class Shared:
+    """One for each listener; connections read it, the listener keeps its time.
+
+    `now`: seconds of the monotonic clock, and `date_line` the line of that name, both as they were
+    when the listener last looked. `loop`: set before the first connection.
+    """
+
+    __slots__ = (
+        "admission",
+        "clock",
+        "connections",
+        "date_line",
+        "handler",
+        "loop",
+        "now",
+        "patience",
+    )
+
+    def __init__(
+        self, handler: Handler, admission: Admission, clock: Clock, patience: Patience
+    ) -> None:
+        """No connections yet."""
+        self.handler = handler
+        self.admission = admission
+        self.clock = clock
+        self.patience = patience
+        self.loop: AbstractEventLoop
+        self.connections: set[Kept] = set()
+        self.now = 0.0
+        self.date_line = b""
+
+    def relieve(self) -> None:
+        """Cut off those who have read nothing for longest, until the others' answers have room."""
+        slow = [each for each in self.connections if each.unsent]
+        slow.sort(key=_deadline, reverse=True)
+        while slow and self.admission.is_owing_too_much():
+            slow.pop().abort()
+            self.admission.refused += 1
+
+
+def _deadline(connection: Kept) -> float:
+    return connection.deadline
