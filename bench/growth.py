@@ -1,8 +1,11 @@
 """What must not depend on how much is stored, nor on who else asks."""
 
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +31,7 @@ READERS: Final = 16
 WRITERS: Final = 4
 SCANNERS: Final = 2
 LARGE_PAGE_ROWS: Final = 5000  # more than fit into the 4 MB of an answer
+HASHING: Final = "import hashlib\ndata = bytes(1 << 17)\nwhile True: hashlib.md5(data)"
 
 
 def size_cases(table_rows: int) -> Iterator[Case]:
@@ -122,7 +126,11 @@ def reopen(directory: Path) -> tuple[float, float]:
 
 
 def fairness_results(place: Place, table_rows: int, settings: Settings) -> Iterator[Result]:
-    """GetRow alone, beside BatchWriteRow at full speed, and beside pages of 4 MB."""
+    """GetRow alone, and beside BatchWriteRow at full speed, pages of 4 MB, and other programs.
+
+    Of these there are as many as connections that ask for pages. They only hash, as an answer of 4
+    MB mostly is hashed: what GetRow loses beside them is what sharing the processors costs.
+    """
     numbers = scattered(REQUESTS, table_rows)
     gets = [rows.get(number) for number in numbers]
     yield measure(place, Case("fairness", "GetRow alone", gets, READERS), settings)
@@ -140,3 +148,19 @@ def fairness_results(place: Place, table_rows: int, settings: Settings) -> Itera
             Load(place.endpoint, requests, file).beside(connections, seconds),
         ):
             yield measure(place, Case("fairness", name, gets, READERS), settings)
+    with hashing(SCANNERS):
+        name = "GetRow beside programs that only hash"
+        yield measure(place, Case("fairness", name, gets, READERS), settings)
+
+
+@contextmanager
+def hashing(count: int) -> Iterator[None]:
+    """So many programs that use all the processor time they get."""
+    command = [sys.executable, "-c", HASHING]
+    programs = [subprocess.Popen(command) for _ in range(count)]  # noqa: S603  # our own words
+    try:
+        yield
+    finally:
+        for each in programs:
+            each.kill()
+            each.wait()

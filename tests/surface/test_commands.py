@@ -75,6 +75,15 @@ def test_make_serve_serves_from_the_folder_it_is_in(clone: Path) -> None:
     assert said(clone, "make", "serve") == ["widerow serve --path widerow-data"]
 
 
+def test_make_serve_takes_what_is_compiled_and_does_not_wait_for_a_compiler(clone: Path) -> None:
+    program = clone / ".venv" / "bin" / "widerow"
+    program.write_text(f'#!/bin/sh\necho "from ${{PYTHONPATH:-source}}" >> "{clone}/said"\n')
+    assert said(clone, "make", "serve") == ["from build/compiled"]
+    (clone / "build" / "compiled" / ".stamp").unlink()
+    (clone / "said").unlink()
+    assert said(clone, "make", "serve") == ["from source"]
+
+
 def test_make_test_runs_every_test_on_several_processes(clone: Path) -> None:
     plain, compiled = said(clone, "make", "test")
     assert plain == "pytest -n auto"
