@@ -1,5 +1,7 @@
 """Checks of a primary key against its table (semantics §3)."""
 
+from typing import Final
+
 from widerow.errors import InvalidRequest, Rule
 from widerow.keys.encode import encode_key, encode_key_value
 from widerow.keys.layout import row_prefix
@@ -9,7 +11,11 @@ from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
 __all__ = ["check_key", "concrete", "key_in_shard", "row_key", "shard_of"]
 
-_TYPES: dict[type, KeyType] = {int: KeyType.INTEGER, str: KeyType.STRING, bytes: KeyType.BINARY}
+_TYPES: Final[dict[type, KeyType]] = {
+    int: KeyType.INTEGER,
+    str: KeyType.STRING,
+    bytes: KeyType.BINARY,
+}
 
 
 def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
@@ -17,15 +23,16 @@ def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
 
     Raises `InvalidRequest`: KEY_SIZE, then column by column KEY_NAME, KEY_TYPE.
     """
-    if len(key.columns) != len(table.key_columns):
-        raise InvalidRequest(Rule.KEY_SIZE, count=len(key.columns), expected=len(table.key_columns))
-    for index, column in enumerate(table.key_columns):
-        name, value = key.columns[index]
+    columns, expected = key.columns, table.key_columns
+    if len(columns) != len(expected):
+        raise InvalidRequest(Rule.KEY_SIZE, count=len(columns), expected=len(expected))
+    for index, column in enumerate(expected):
+        name, value = columns[index]
         if name != column.name:
             raise InvalidRequest(Rule.KEY_NAME, name=name, expected=column.name)
         if _TYPES.get(type(value)) is not column.type:
             _check_marker(column, value)
-    return tuple([value for _, value in key.columns])
+    return tuple([value for _, value in columns])
 
 
 def concrete(values: tuple[KeyInput, ...]) -> tuple[KeyValue, ...]:

@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import InvalidRequest, Rule
 
-__all__ = ["decoder", "least_bytes", "sized_decoder", "text", "texts"]
+__all__ = ["check_complete", "decoder", "least_bytes", "sized_decoder", "text", "texts"]
 
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
@@ -30,27 +30,43 @@ def decoder(message: type[M]) -> Callable[[Callable[[M], R]], Callable[[bytes], 
     return wrap
 
 
-def sized_decoder(message: type[M]) -> Callable[[Callable[[M, int], R]], Callable[[bytes], R]]:
-    """As `decoder`, of a function that is also told how many bytes the message takes."""
+def sized_decoder(
+    message: type[M], *, complete: bool = True
+) -> Callable[[Callable[[M, int], R]], Callable[[bytes], R]]:
+    """As `decoder`, of a function that is also told how many bytes the message takes.
+
+    Not `complete`: required fields may be missing. The function sees to it, by `check_complete`
+    where it cannot tell from what it reads.
+    """
     parse = message.FromString
 
     def wrap(read: Callable[[M, int], R]) -> Callable[[bytes], R]:
         def decode(body: bytes) -> R:
-            return read(_parsed(parse, body), len(body))
+            sent = _parsed(parse, body) if complete else _read(parse, body)
+            return read(sent, len(body))
 
         return decode
 
     return wrap
 
 
-def _parsed(parse: Callable[[bytes], M], body: bytes) -> M:
+def _read(parse: Callable[[bytes], M], body: bytes) -> M:
     try:
-        sent = parse(body)
+        return parse(body)
     except DecodeError as error:
         raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+
+
+def _parsed(parse: Callable[[bytes], M], body: bytes) -> M:
+    sent = _read(parse, body)
+    check_complete(sent)
+    return sent
+
+
+def check_complete(sent: Message) -> None:
+    """Raises `InvalidRequest(BODY_UNREADABLE)` where a required field is missing."""
     if not sent.IsInitialized():
         raise InvalidRequest(Rule.BODY_UNREADABLE)
-    return sent
 
 
 def least_bytes(name: str, data: bytes) -> int:

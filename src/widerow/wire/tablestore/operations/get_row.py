@@ -6,7 +6,12 @@ from widerow.model.answers import RowRead
 from widerow.model.requests import GetRow
 from widerow.wire.tablestore.messages import GetRowRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
-from widerow.wire.tablestore.operations.bodies import least_bytes, sized_decoder, text
+from widerow.wire.tablestore.operations.bodies import (
+    check_complete,
+    least_bytes,
+    sized_decoder,
+    text,
+)
 from widerow.wire.tablestore.operations.reading import (
     check_no_transaction,
     selection,
@@ -18,13 +23,15 @@ from widerow.wire.tablestore.plainbuffer import decode_primary_key
 __all__ = ["call", "decode", "encode"]
 
 
-@sized_decoder(GetRowRequest)
+@sized_decoder(GetRowRequest, complete=False)
 def decode(sent: GetRowRequest, size: int) -> GetRow:
     """The row and the cells of it that are asked for. Raises `InvalidRequest`."""
     table, section, versions = text(sent.table_name), sent.primary_key, sent.max_versions
-    # Nearly every read asks for whole rows: with the versions in two bytes it says no more.
-    if 0 < versions < 0x80 and size == least_bytes(table, section) + 2:
+    # Nearly every read asks for whole rows: with the versions in two bytes it says no more. What
+    # is required is there if it is not empty.
+    if 0 < versions < 0x80 and table and section and size == least_bytes(table, section) + 2:
         return GetRow(table, decode_primary_key(section), whole_rows(versions))
+    check_complete(sent)
     check_no_transaction(sent)
     cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
     return GetRow(table, decode_primary_key(section), cells, decode_token(sent.token))

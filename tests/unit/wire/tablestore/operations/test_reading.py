@@ -398,6 +398,8 @@ def test_hints_change_nothing() -> None:
         b"",
         row(primary_key=None),
         row(table_name=None),
+        row(primary_key=None) + b"\x78\x00",  # as long as with an empty one
+        row(table_name=None) + b"\x78\x00",
         row()[:-1],
         row() + b"\x00",
         row().replace(b"\x0a\x01T", b"\x0a\x01\xff"),
