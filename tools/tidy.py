@@ -315,6 +315,16 @@ def check_generators(tree: Tree) -> Iterator[Finding]:
                 yield Finding(path, node.lineno, text)
 
 
+def check_causes(tree: Tree) -> Iterator[Finding]:
+    """No `raise … from None` in a compiled module: mypyc keeps the cause as the error's context."""
+    for path in compiled_modules(tree):
+        for node in ast.walk(tree[path].tree):
+            if not isinstance(node, ast.Raise) or not isinstance(node.cause, ast.Constant):
+                continue
+            text = "compiled, 'from None' is ignored: raise outside of the handler"
+            yield Finding(path, node.lineno, text)
+
+
 def compiled_modules(tree: Tree) -> list[str]:
     """The paths of the modules that `setup.py` compiles."""
     if "setup.py" not in tree:
@@ -438,7 +448,13 @@ PRODUCT_CHECKS: Final = (
     check_final_attributes,
     check_docstrings,
 )
-TREE_CHECKS: Final = (check_dead_modules, check_packages, check_links, check_generators)
+TREE_CHECKS: Final = (
+    check_dead_modules,
+    check_packages,
+    check_links,
+    check_generators,
+    check_causes,
+)
 
 
 def check_tree(tree: Tree) -> list[Finding]:

@@ -176,6 +176,25 @@ def test_compiled_modules_have_no_lazy_expressions(module: str, line: str, *, fo
     assert ("is a list" in said) is found, said
 
 
+@pytest.mark.parametrize(
+    ("module", "line", "found"),
+    [
+        ("hot", "raise ValueError from None", True),
+        ("hot", "raise ValueError", False),
+        ("hot", "raise ValueError from x", False),
+        ("cold", "raise ValueError from None", False),
+    ],
+)
+def test_compiled_modules_do_not_hide_causes(module: str, line: str, *, found: bool) -> None:
+    files = {
+        "setup.py": 'HOT_MODULES = ("hot",)\n',
+        "src/widerow/__init__.py": FINE + "from widerow import cold, hot\n",
+        f"src/widerow/{module}.py": FINE + line + "\n",
+    }
+    said = "\n".join(map(str, tidy.check_tree(tree(files))))
+    assert ("is ignored" in said) is found, said
+
+
 DOCUMENTS = {
     "README.md": "# One\n\n## A `b` c: d!\n",
     "docs/formats/keys.md": "# Keys\n",
