@@ -103,7 +103,7 @@ GROUP_WRITES_MAX: Final = (
 )
 LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: two milliseconds of bodies at most
 LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # as above, where few rows are large
-LOOP_COMMIT_NS_MAX: Final = 3_000_000  # slower commits leave the loop to those who only read
+LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop to those who read
 GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit
 HEADER_SECONDS_MAX: Final = 20  # from the first byte of a request to the end of its headers
 BODY_SECONDS_MAX: Final = 60  # from the end of the headers to the end of the body

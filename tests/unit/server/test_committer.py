@@ -21,9 +21,9 @@ from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import (
     GROUP_BYTES_MAX,
     GROUP_WRITES_MAX,
-    LOOP_COMMIT_NS_MAX,
     LOOP_GROUP_BYTES_MAX,
     LOOP_GROUP_WRITES_MAX,
+    LOOP_WAIT_NS_MAX,
 )
 from widerow.server.committer import Committer
 from widerow.server.gathering import Gathering
@@ -32,6 +32,7 @@ from widerow.server.system import SystemClock
 from widerow.server.waiting import Committed, Waiting
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock
 
 SHARD = SPACE_ROWS + b"shard"
 
@@ -404,13 +405,36 @@ def test_nothing_overtakes_a_busy_writer(world: World) -> None:
 
 
 def test_a_slow_disk_is_for_the_writer(world: World) -> None:
-    world.committer._usual_ns = LOOP_COMMIT_NS_MAX + 1
+    world.committer._usual_wait_ns = LOOP_WAIT_NS_MAX + 1
     assert not here(world, put(b"a"))
     for number in range(40):  # small groups of the writer are quick: that is noticed
         world.submit(put(str(number).encode()))
         world.release()
         assert world.next()[1] is None
     assert here(world, put(b"a"))
+
+
+@pytest.mark.parametrize(("waits", "here_to_stay"), [(True, False), (False, True)])
+def test_waiting_makes_a_disk_slow_and_computing_does_not(
+    *, waits: bool, here_to_stay: bool
+) -> None:
+    """Bodies are computed under the interpreter's lock, on whichever thread."""
+    clock = FakeClock()
+    seconds = 2 * LOOP_WAIT_NS_MAX / 1e9
+
+    def body(txn: Transaction) -> bytes:
+        (clock.advance if waits else clock.compute)(seconds)
+        txn.put(SHARD + b"a", b"a")
+        return b"a"
+
+    with open_store("memory:") as store:
+        committer = Committer(store, clock, Metrics())
+        plan = Plan((Write((SHARD,), body),), single)
+        told = [
+            committer.commit_here([Waiting(plan, lambda _answer, _error: None)]) for _ in range(20)
+        ]
+    assert told[0]
+    assert told[-1] is here_to_stay
 
 
 def test_after_the_end_nothing_is_committed_here(world: World) -> None:
