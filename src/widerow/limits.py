@@ -101,7 +101,7 @@ TURN_REQUESTS_MAX: Final = 8  # of one connection answered in a row: 8 ms of lon
 GROUP_WRITES_MAX: Final = (
     512  # writes sharing one sync: beyond this latency grows, cost does not fall
 )
-LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: two milliseconds of bodies at most
+LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: 2 to 4 ms of bodies at most
 LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # as above, where few rows are large
 LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop to those who read
 GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit

@@ -153,6 +153,16 @@ def test_a_folder_without_init_is_found() -> None:
     assert "no __init__.py" in "\n".join(map(str, found))
 
 
+def said_where_hot_is_compiled(module: str, line: str) -> str:
+    """The findings in a product of which the module `hot` is compiled and one has this line."""
+    files = {
+        "setup.py": 'HOT_MODULES = ("hot",)\n',
+        "src/widerow/__init__.py": FINE + "from widerow import cold, hot\n",
+        f"src/widerow/{module}.py": FINE + line + "\n",
+    }
+    return "\n".join(map(str, tidy.check_tree(tree(files))))
+
+
 @pytest.mark.parametrize(
     ("module", "line", "found"),
     [
@@ -167,12 +177,7 @@ def test_a_folder_without_init_is_found() -> None:
     ],
 )
 def test_compiled_modules_have_no_lazy_expressions(module: str, line: str, *, found: bool) -> None:
-    files = {
-        "setup.py": 'HOT_MODULES = ("hot",)\n',
-        "src/widerow/__init__.py": FINE + "from widerow import cold, hot\n",
-        f"src/widerow/{module}.py": FINE + line + "\n",
-    }
-    said = "\n".join(map(str, tidy.check_tree(tree(files))))
+    said = said_where_hot_is_compiled(module, line)
     assert ("is a list" in said) is found, said
 
 
@@ -186,12 +191,7 @@ def test_compiled_modules_have_no_lazy_expressions(module: str, line: str, *, fo
     ],
 )
 def test_compiled_modules_do_not_hide_causes(module: str, line: str, *, found: bool) -> None:
-    files = {
-        "setup.py": 'HOT_MODULES = ("hot",)\n',
-        "src/widerow/__init__.py": FINE + "from widerow import cold, hot\n",
-        f"src/widerow/{module}.py": FINE + line + "\n",
-    }
-    said = "\n".join(map(str, tidy.check_tree(tree(files))))
+    said = said_where_hot_is_compiled(module, line)
     assert ("is ignored" in said) is found, said
 
 
