@@ -52,6 +52,7 @@ HOT_MODULES = (
     "rows/cells",
     "rows/checksum",
     "rows/record",
+    "rows/words",
     "server/admission",
     "server/connection",
     "server/dispatch",

@@ -14,12 +14,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple, final
 
-from mypy_extensions import i64, mypyc_attr
+from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
+from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
 from widerow.model.row import RowChange
-from widerow.rows.cells import Cell, cell_size, seal_onto, single_byte
+from widerow.rows.cells import (
+    TAG_ROW_CHECKSUM,
+    TAG_ROW_DATA,
+    Cell,
+    cell_size,
+    seal_onto,
+)
 from widerow.rows.checksum import combine, crc8, crc8_byte
 
 __all__ = [
@@ -42,7 +49,6 @@ __all__ = [
 
 _HEADER: Final = struct.Struct(">BBHHHIIQqq")
 HEADER_BYTES: Final = _HEADER.size
-_pack: Final = _HEADER.pack
 
 HEADER_FIELDS: Final = (
     "kind",
@@ -118,24 +124,21 @@ class Header:
     @property
     def data_size(self) -> int:
         """What the cells count."""
-        return _eight_at(self._record, 16)
+        return read_i64_be(self._record, 16)
 
     @property
     def oldest(self) -> int:
         """The smallest version of any cell; INT64_MAX without cells."""
-        return _eight_at(self._record, 24)
+        return read_i64_be(self._record, 24)
 
     @property
     def latest_server(self) -> int:
         """The largest version that the server chose in this row: it never chooses a smaller one."""
-        return _eight_at(self._record, 32)
+        return read_i64_be(self._record, 32)
 
     def __iter__(self) -> Iterator[int]:
         """The fields in the order of `HEADER_FIELDS`, which is that of the bytes."""
         return iter([getattr(self, name) for name in HEADER_FIELDS])
-
-
-# Big-endian numbers. Compiled, this is machine arithmetic.
 
 
 def _two_at(data: bytes, at: i64) -> i64:
@@ -145,15 +148,7 @@ def _two_at(data: bytes, at: i64) -> i64:
 
 
 def _four_at(data: bytes, at: i64) -> i64:
-    return _two_at(data, at) << 16 | _two_at(data, at + 2)
-
-
-def _eight_at(data: bytes, at: i64) -> i64:
-    """With its sign: that of the first byte."""
-    high = _four_at(data, at)
-    if high >= 0x8000_0000:
-        high -= 0x1_0000_0000
-    return high << 32 | _four_at(data, at + 4)
+    return i64(read_i32_be(data, at)) & 0xFFFF_FFFF  # it is read with a sign
 
 
 class Summary(NamedTuple):
@@ -252,26 +247,34 @@ def encode_sealed(
     `latest`: the largest version that the server chose in the row.
     """
     cells = change.cells
-    count = len(cells)
-    header = _pack(
-        RecordKind.ROW,
-        0,
-        len(key_section),
-        key_size,
-        key_crc,
-        count,
-        1 if count else 0,
-        change.data_size,
-        version if count else INT64_MAX,
-        latest,
-    )
+    count: i64 = len(cells)
+    oldest: i64 = version
     if not count:
-        return header + join_row(key_section, key_crc, ())
-    parts = [header, key_section, b"\x02"]
-    crc = seal_onto(parts, cells, version, key_crc)
-    parts.append(b"\x09")
-    parts.append(single_byte(crc8_byte(0, crc)))
-    return b"".join(parts)
+        oldest = INT64_MAX
+    writer = BytesWriter()
+    writer.append(RecordKind.ROW)
+    writer.append(0)
+    _write_two(writer, len(key_section))
+    _write_two(writer, key_size)
+    _write_two(writer, key_crc)
+    write_i32_be(writer, i32(count))
+    write_i32_be(writer, i32(min(count, 1)))
+    write_i64_be(writer, change.data_size)
+    write_i64_be(writer, oldest)
+    write_i64_be(writer, latest)
+    writer.write(key_section)
+    crc = key_crc
+    if count:
+        writer.append(TAG_ROW_DATA)
+        crc = seal_onto(writer, cells, version, key_crc)
+    writer.append(TAG_ROW_CHECKSUM)
+    writer.append(crc8_byte(0, crc))
+    return writer.getvalue()
+
+
+def _write_two(writer: BytesWriter, number: i64) -> None:
+    writer.append(u8(number >> 8))
+    writer.append(u8(number & 0xFF))
 
 
 def encode_wide_root(

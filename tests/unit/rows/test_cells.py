@@ -5,6 +5,7 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from librt.strings import BytesWriter
 
 from widerow.errors import StoreDamaged
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
@@ -17,7 +18,6 @@ from widerow.rows.cells import (
     encode_variant,
     seal,
     seal_onto,
-    single_byte,
     split_cells,
 )
 from widerow.rows.checksum import crc8, crc8_byte
@@ -77,13 +77,10 @@ def test_sealing_many_is_sealing_each(
     changes = tuple(change for name, value in items for change in put_cells({name: value}))
     cells = [seal(each.body, each.crc, version) for each in changes]
     checksums = bytes(cell[-1] for cell in cells)
-    parts = [b"before"]
-    assert seal_onto(parts, changes, version, row_crc) == crc8(checksums, row_crc)
-    assert b"".join(parts) == b"before" + b"".join(cells)
-
-
-def test_single_bytes_are_their_numbers() -> None:
-    assert b"".join([single_byte(number) for number in range(256)]) == bytes(range(256))
+    writer = BytesWriter()
+    writer.write(b"before")
+    assert seal_onto(writer, changes, version, row_crc) == crc8(checksums, row_crc)
+    assert writer.getvalue() == b"before" + b"".join(cells)
 
 
 @given(cells, st.binary(max_size=5), st.binary(max_size=5))

@@ -1,9 +1,10 @@
 """CRC-8 as cells and rows carry it (wire §2.2)."""
 
-from hypothesis import given
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from widerow.rows.checksum import combine, crc8, crc8_byte, shift_table
+from widerow.rows.checksum import combine, crc8, crc8_byte, crc8_within, shift_table
 
 states = st.integers(0, 255)
 
@@ -46,3 +47,20 @@ def test_combining_knows_lengths_around_its_period() -> None:
         second = bytes(range(1, 252)) * 4
         second = second[:length]
         assert combine(crc8(b"first"), crc8(second), length) == crc8(b"first" + second)
+
+
+@given(st.binary(max_size=200), st.binary(max_size=9), st.binary(max_size=9), states)
+@example(bytes(range(240)), b"", b"", 255)  # whole steps of sixteen bytes only
+@example(b"\xff" * 247, b"\x80", b"\x80", 128)  # bits leave at the front and come back
+def test_checksums_are_made_where_the_bytes_stand(
+    data: bytes, before: bytes, behind: bytes, state: int
+) -> None:
+    whole = before + data + behind
+    start, stop = len(before), len(before) + len(data)
+    assert crc8_within(whole, start, stop, state) == bitwise(data, state)
+
+
+@pytest.mark.parametrize("size", range(130))
+def test_checksums_are_right_for_every_length(size: int) -> None:
+    data = bytes([(37 * place + size) & 0xFF for place in range(size)])
+    assert crc8_within(data, 0, size, size) == bitwise(data, size)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from math import isfinite, isnan
 from typing import Final, NamedTuple, final
 
+from librt.strings import read_f64_le, read_i64_le
 from mypy_extensions import i64
 
 from widerow.errors import InvalidRequest, Rule
@@ -38,9 +39,9 @@ from widerow.rows.cells import (
     TYPE_AUTO_INCREMENT,
     TYPE_INF_MAX,
     TYPE_INF_MIN,
-    length_at,
 )
-from widerow.rows.checksum import crc8, crc8_byte
+from widerow.rows.checksum import crc8, crc8_byte, crc8_within
+from widerow.rows.words import is_ascii, length_at, stands_at
 
 __all__ = [
     "HEADER",
@@ -63,6 +64,7 @@ _INTEGER: Final = ColumnType.INTEGER.value
 _DOUBLE: Final = ColumnType.DOUBLE.value
 _STRING: Final = ColumnType.STRING.value
 _BINARY: Final = ColumnType.BINARY.value
+_BOOLEAN: Final = ColumnType.BOOLEAN.value
 _BOOLEANS: Final = frozenset((b"\x02\x00", b"\x02\x01"))
 _CELL_TAGS: Final = TAG_CELL | TAG_CELL_NAME << 8
 _integer_of: Final = struct.Struct("<Bq").unpack  # type byte and payload, of exactly this length
@@ -154,7 +156,7 @@ def decode_primary_key(data: bytes) -> PrimaryKey:
     the engine to say. Raises `InvalidRequest`. Linear in `data`. (wire §2.1)
     """
     try:
-        key, position = _read_key(data)
+        key, position, _ = _read_key(data)
         tag = data[position]
         if tag == TAG_ROW_DATA:
             raise InvalidRequest(Rule.READ_WITH_CELLS)
@@ -176,13 +178,13 @@ def decode_row_change(
     (wire §2.1; semantics §4.2-4.4)
     """
     try:
-        key, position = _read_key(data)
+        key, position, name = _read_key(data)
         cells: list[CellChange] = []
         crc = key.crc
         if data[position] == TAG_ROW_DATA:
             if modification is Modification.DELETE:
                 raise InvalidRequest(Rule.DELETE_WITH_CELLS)
-            cells, crc, position = _read_cells(data, position + 1, crc, modification)
+            cells, crc, position = _read_cells(data, position + 1, crc, modification, name)
         marker = data[position] == TAG_DELETE_MARKER
         _finish(data, position + marker, crc8_byte(marker, crc))
     except (struct.error, IndexError) as error:
@@ -211,7 +213,32 @@ def decode_variant_value(data: bytes, rule: Rule = Rule.ROW_ENCODING) -> KeyInpu
 # --- rows ------------------------------------------------------------------------------------
 
 
-def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
+@final
+class _Name:
+    """A column name that came before: its text, the checksum over it, how long it is.
+
+    `head` is how a cell with this name and a value begins, up to the value's length, and
+    `value_at` where the value stands in it; `follower` the name that came behind it last.
+    """
+
+    __slots__ = ("crc", "follower", "head", "size", "text", "value_at")
+
+    def __init__(self, text: str) -> None:
+        encoded = text.encode()
+        self.text = text
+        self.crc: i64 = crc8(encoded)
+        self.size: i64 = len(encoded)
+        self.head = b"\x03\x04%b%b\x05" % (struct.pack("<I", len(encoded)), encoded)
+        self.value_at: i64 = len(self.head) + 4
+        self.follower: _Name | None = None
+
+
+_NAMES: Final[dict[bytes, _Name]] = {}
+_BEFORE_ALL: Final = _Name("")  # its follower begins keys
+
+
+def _read_key(data: bytes) -> tuple[PrimaryKey, int, _Name]:
+    """The primary key, where it ends, and the last known name in it."""
     if data[:4] != HEADER:
         actual = int.from_bytes(data[:4], "little")
         raise _broken(f"Cell data broken, mismatch header, actual: {actual} , expect: 117.")
@@ -220,16 +247,22 @@ def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
     if data[4] != TAG_ROW_KEY:
         raise _mismatch(data[4], TAG_ROW_KEY)
     columns: list[tuple[str, KeyInput]] = []
-    crc = 0
+    crc: i64 = 0
     position = 5
+    former = _BEFORE_ALL
     while data[position] == TAG_CELL:
-        column = _plain_key(data, position) or _key_column(data, position)
+        name = _known_name(data, position, former)
+        column = None if name is None else _plain_key(data, position, name)
+        if column is None:
+            column = _key_column(data, position)
+        if name is not None:
+            former = name
         columns.append(column[0])
         position = column[1]
         crc = crc8_byte(data[position - 1], crc)
     if not columns:
         raise _broken(_NO_KEY_CELL)
-    return PrimaryKey(tuple(columns), data[4:position], crc), position
+    return PrimaryKey(tuple(columns), data[4:position], crc), position, former
 
 
 def _key_column(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int]:
@@ -247,19 +280,25 @@ def _key_column(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int]:
 
 
 def _read_cells(
-    data: bytes, position: int, row_crc: int, modification: Modification
+    data: bytes, position: int, row_crc: int, modification: Modification, former: _Name
 ) -> tuple[list[CellChange], int, int]:
-    """The cells from `position`, the row checksum after them, and where they end."""
+    """The cells from `position`, the row checksum after them, and where they end.
+
+    `former`: the known name before the first of them.
+    """
     cells: list[CellChange] = []
-    crc = row_crc
+    crc: i64 = row_crc
     while data[position] == TAG_CELL:
-        change = _plain_put(data, position)
+        name = _known_name(data, position, former)
+        change = None if name is None else _plain_put(data, position, name)
         if change is not None:
             position += len(change.body) + 2
         else:
             cell = _read_cell(data, position)
             change = _change_of(data, position, cell, modification)
             position = cell[6]
+        if name is not None:
+            former = name
         cells.append(change)
         crc = crc8_byte(data[position - 1], crc)
     if not cells:
@@ -267,64 +306,54 @@ def _read_cells(
     return cells, crc, position
 
 
-@final
-class _Name:
-    """A column name that came before: its text, the checksum over it, how long it is."""
+def _known_name(data: bytes, begin: i64, former: _Name) -> _Name | None:
+    """The name in the cell at `begin`, if it came before and a value stands behind it.
 
-    __slots__ = ("crc", "size", "text")
+    Clients send rows of one shape: most often it is what came behind `former` the last time.
+    Raises `IndexError` where the buffer ends before.
+    """
+    expected = former.follower
+    if expected is not None and stands_at(data, begin, expected.head):
+        return expected
+    name_end = begin + 6 + length_at(data, begin + 2)
+    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+        return None
+    name = _NAMES.get(data[begin + 6 : name_end])
+    if name is not None:
+        former.follower = name
+    return name
 
-    def __init__(self, text: str, crc: int, size: int) -> None:
-        self.text = text
-        self.crc = crc
-        self.size = size
 
-
-_NAMES: Final[dict[bytes, _Name]] = {}
-
-
-def _plain_put(data: bytes, start: int) -> CellChange | None:
-    """The cell at `start` if it is what nearly all are: a name that came before, a right value.
+def _plain_put(data: bytes, begin: i64, name: _Name) -> CellChange | None:
+    """The cell at `begin` if it is what nearly all are: a known name and a right value.
 
     None for every other cell, right or wrong: `_read_cell` takes those apart and says why.
     Raises `IndexError` where the buffer ends before the cell does, as that does.
     """
-    begin: i64 = start
-    name_end = begin + 6 + length_at(data, begin + 2)
-    end = _plain_end(data, begin, name_end)
+    start = begin + name.value_at
+    end = _plain_end(data, start)
     if end < 0:
         return None
-    name = _NAMES.get(data[begin + 6 : name_end])
-    if name is None:
-        return None
-    variant = data[name_end + 5 : end]
-    crc: int = crc8(variant, name.crc)
-    size = _payload_bytes(variant)
+    crc = crc8_within(data, start, end, name.crc)
+    size = _payload_bytes(data, start, end)
     if size < 0 or data[end + 1] != crc:
         return None
     return CellChange(_PUT, name.text, None, name.size + size, data[begin:end], crc)
 
 
-def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | None:
+def _plain_key(data: bytes, begin: i64, name: _Name) -> tuple[tuple[str, KeyInput], int] | None:
     """As `_plain_put` for a cell of a primary key: what `_key_column` says of nearly all."""
-    begin: i64 = start
-    name_end = begin + 6 + length_at(data, begin + 2)
-    end = _plain_end(data, begin, name_end)
-    if end < 0:
+    start = begin + name.value_at
+    end = _plain_end(data, start)
+    if end < 0 or data[end + 1] != crc8_within(data, start, end, name.crc):
         return None
-    name = _NAMES.get(data[begin + 6 : name_end])
-    if name is None:
-        return None
-    variant = data[name_end + 5 : end]
-    crc: int = crc8(variant, name.crc)
-    if data[end + 1] != crc:
-        return None
-    size: i64 = len(variant)
-    kind: i64 = variant[0] if size else -1
+    kind: i64 = data[start]
+    size = end - start
     if kind == _INTEGER and size == 9:
-        value: KeyInput = _read_integer(variant)
-    elif kind == _STRING and size >= 5 and length_at(variant, 1) == size - 5:
+        value: KeyInput = read_i64_le(data, start + 1)
+    elif kind == _STRING and size >= 5 and length_at(data, start + 1) == size - 5:
         try:
-            value = variant[5:].decode()
+            value = data[start + 5 : end].decode()
         except UnicodeDecodeError:
             return None
     else:
@@ -332,37 +361,41 @@ def _plain_key(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int] | No
     return (name.text, value), end + 2
 
 
-def _plain_end(data: bytes, begin: i64, name_end: i64) -> i64:
-    """Where the checksum of the cell at `begin` stands, if it is a name, a value and that; or -1.
+def _plain_end(data: bytes, start: i64) -> i64:
+    """Where the value at `start` ends, if the cell's checksum follows; or -1.
 
     Raises `IndexError` where the buffer ends before.
     """
-    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
+    end = start + length_at(data, start - 4)
+    if data[end] != TAG_CELL_CHECKSUM:
         return -1
-    end: i64 = name_end + 5 + length_at(data, name_end + 1)
-    return end if data[end] == TAG_CELL_CHECKSUM else -1
+    return end
 
 
-def _payload_bytes(variant: bytes) -> i64:
-    """What a value counts (semantics §9); negative where the bytes are no value to be stored."""
-    size: i64 = len(variant)
-    kind: i64 = variant[0] if size else -1
+def _payload_bytes(data: bytes, start: i64, end: i64) -> i64:
+    """What the value there counts (semantics §9); negative where it is none to be stored."""
+    size = end - start
+    kind: i64 = data[start]
     if kind in (_STRING, _BINARY):
-        if size < 5 or length_at(variant, 1) != size - 5:
+        if size < 5 or length_at(data, start + 1) != size - 5:
             return -1
-        return size - 5 if kind == _BINARY or _is_text(variant) else -1
-    if kind == _INTEGER:
-        return 8 if size == 9 else -1
-    if kind == _DOUBLE:
-        return 8 if size == 9 and isfinite(_double_of(variant)[1]) else -1
-    return 1 if variant in _BOOLEANS else -1
+        if kind == _STRING and not _is_text(data, start + 5, end):
+            return -1
+        return size - 5
+    if kind == _INTEGER and size == 9:
+        return 8
+    if kind == _DOUBLE and size == 9 and isfinite(read_f64_le(data, start + 1)):
+        return 8
+    if kind == _BOOLEAN and size == 2 and data[start + 1] <= 1:
+        return 1
+    return -1
 
 
-def _is_text(variant: bytes) -> bool:
-    if variant.isascii():
+def _is_text(data: bytes, start: i64, end: i64) -> bool:
+    if is_ascii(data, start, end):
         return True
     try:
-        variant[5:].decode()
+        data[start:end].decode()
     except UnicodeDecodeError:
         return False
     return True
@@ -383,8 +416,8 @@ def _change_of(data: bytes, start: int, cell: _RawCell, modification: Modificati
 def _remember(name: str) -> None:
     """Let the cells of this column be read in one pass from now on."""
     encoded = name.encode()
-    if len(encoded) <= NAME_BYTES_MAX and len(_NAMES) < _NAMES_KEPT_MAX:
-        _NAMES[encoded] = _Name(name, crc8(encoded), len(encoded))
+    if 0 < len(encoded) <= NAME_BYTES_MAX and len(_NAMES) < _NAMES_KEPT_MAX:
+        _NAMES[encoded] = _Name(name)
 
 
 def _value_of(name: str, variant: bytes) -> Value:
