@@ -74,6 +74,7 @@ HOT_MODULES = (
     "wire/tablestore/operations/get_row",
     "wire/tablestore/operations/put_row",
     "wire/tablestore/operations/reading",
+    "wire/tablestore/operations/short_form",
     "wire/tablestore/operations/tokens",
     "wire/tablestore/operations/units",
     "wire/tablestore/operations/update_row",

@@ -470,8 +470,7 @@ class Engine:
     def _row_write(self, table: Table, change: RowChange) -> Write[RowWritten]:
         """The write of one checked change: its shard, and the body that makes it."""
         values = check_key(table, change.key)
-        partition_key = values[0]
-        assert not isinstance(partition_key, KeyMarker)
+        partition_key = concrete(values)[0]
         shard = shard_of(table, partition_key)
         made = RowBody(self._context, table, change, values, shard)
         if self.throttle is not None:

@@ -54,7 +54,7 @@ class ColumnNames:
     bytes that does not begin with "#". Names of tables and primary key columns are always strict.
     """
 
-    __slots__ = ("_known", "_lenient", "_shapes")
+    __slots__ = ("_known", "_latest", "_lenient", "_shapes")
 
     def __init__(self, *, lenient: bool = False) -> None:
         """The strict rule unless `lenient`."""
@@ -62,6 +62,7 @@ class ColumnNames:
         # Names, and the names of whole rows, that passed: most requests repeat them.
         self._known: set[str] = set()
         self._shapes: set[tuple[str, ...]] = set()
+        self._latest: tuple[str, ...] = ()
 
     def check(self, name: str) -> None:
         """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
@@ -84,8 +85,11 @@ class ColumnNames:
         Raises `InvalidRequest` (COLUMN_NAME, COLUMN_SHADOWS_KEY). Names that came together before
         cost one set lookup.
         """
+        if _are_named(self._latest, key_names, cells):
+            return
         shape = (*key_names, _BETWEEN, *[cell.name for cell in cells])
         if shape in self._shapes:
+            self._latest = shape
             return
         for cell in cells:
             self.check(cell.name)
@@ -93,6 +97,21 @@ class ColumnNames:
                 raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=cell.name)
         if len(self._shapes) < _KNOWN_SHAPES_MAX and len(shape) <= _SHAPE_NAMES_MAX:
             self._shapes.add(shape)
+
+
+def _are_named(shape: tuple[str, ...], key_names: list[str], cells: tuple[CellChange, ...]) -> bool:
+    """Whether these are the names of `shape`.
+
+    Told by the objects: the codec hands out the same one for the same name. Others are looked up.
+    """
+    index = len(key_names)
+    if len(shape) != index + 1 + len(cells) or shape[index] is not _BETWEEN:
+        return False
+    for cell in cells:
+        index += 1
+        if cell.name is not shape[index]:
+            return False
+    return key_names == list(shape[: len(key_names)])
 
 
 def _taken_by_the_service(name: str) -> bool:

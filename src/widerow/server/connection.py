@@ -68,13 +68,25 @@ class _Stop(Exception):
 @mypyc_attr(acyclic=True)
 @final
 class _Spelling:
-    """A header's name as it is sent, and as the server acts on it: "" if it does not."""
+    """A header's name as it is sent, and as the server acts on it: "" if it does not.
 
-    __slots__ = ("name", "raw")
+    `text` is what was last sent under it, as bytes in `value`: most headers say the same again.
+    """
+
+    __slots__ = ("name", "raw", "text", "value")
 
     def __init__(self, raw: bytes, name: str) -> None:
         self.raw = raw
         self.name = name
+        self.value = b""
+        self.text = ""
+
+    def read(self, value: bytes) -> str:
+        """What `value` says."""
+        if value != self.value:
+            self.text = _text_of(value)
+            self.value = value
+        return self.text
 
 
 class Connection:
@@ -277,7 +289,7 @@ class Connection:
             spelling = self._former[number]
             if spelling.raw == raw_name:
                 if spelling.name:
-                    self._headers[spelling.name] = _text_of(value)
+                    self._headers[spelling.name] = spelling.read(value)
                 return
         self._on_other_header(number, raw_name, value)
 

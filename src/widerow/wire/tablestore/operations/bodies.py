@@ -7,7 +7,7 @@ from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import InvalidRequest, Rule
 
-__all__ = ["check_complete", "decoder", "least_bytes", "sized_decoder", "text", "texts"]
+__all__ = ["decoder", "parsed", "text", "texts"]
 
 M = TypeVar("M", bound=Message)
 R = TypeVar("R")
@@ -23,60 +23,25 @@ def decoder(message: type[M]) -> Callable[[Callable[[M], R]], Callable[[bytes], 
 
     def wrap(read: Callable[[M], R]) -> Callable[[bytes], R]:
         def decode(body: bytes) -> R:
-            return read(_parsed(parse, body))
+            return read(parsed(parse, body))
 
         return decode
 
     return wrap
 
 
-def sized_decoder(
-    message: type[M], *, complete: bool = True
-) -> Callable[[Callable[[M, int], R]], Callable[[bytes], R]]:
-    """As `decoder`, of a function that is also told how many bytes the message takes.
+def parsed(parse: Callable[[bytes], M], body: bytes) -> M:
+    """The message that `body` is, by the `FromString` of its type.
 
-    Not `complete`: required fields may be missing. The function sees to it, by `check_complete`
-    where it cannot tell from what it reads.
+    Raises `InvalidRequest(BODY_UNREADABLE)`, also where a required field is missing.
     """
-    parse = message.FromString
-
-    def wrap(read: Callable[[M, int], R]) -> Callable[[bytes], R]:
-        def decode(body: bytes) -> R:
-            sent = _parsed(parse, body) if complete else _read(parse, body)
-            return read(sent, len(body))
-
-        return decode
-
-    return wrap
-
-
-def _read(parse: Callable[[bytes], M], body: bytes) -> M:
     try:
-        return parse(body)
+        sent = parse(body)
     except DecodeError as error:
         raise InvalidRequest(Rule.BODY_UNREADABLE) from error
-
-
-def _parsed(parse: Callable[[bytes], M], body: bytes) -> M:
-    sent = _read(parse, body)
-    check_complete(sent)
-    return sent
-
-
-def check_complete(sent: Message) -> None:
-    """Raises `InvalidRequest(BODY_UNREADABLE)` where a required field is missing."""
     if not sent.IsInitialized():
         raise InvalidRequest(Rule.BODY_UNREADABLE)
-
-
-def least_bytes(name: str, data: bytes) -> int:
-    """What a message's first two fields take where they are a name and `data`; or less.
-
-    A message no longer than its fields in their shortest form has no other, known or unknown.
-    """
-    size = len(data)
-    lengths = 2 if size < 0x80 else 3 if size < 0x4000 else 4
-    return 2 + lengths + len(name) + size
+    return sent
 
 
 def text(value: object) -> str:

@@ -6,35 +6,31 @@ from widerow.model.answers import RowRead
 from widerow.model.requests import GetRow
 from widerow.wire.tablestore.messages import GetRowRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
-from widerow.wire.tablestore.operations.bodies import (
-    check_complete,
-    least_bytes,
-    sized_decoder,
-    text,
-)
+from widerow.wire.tablestore.operations.bodies import parsed, text
 from widerow.wire.tablestore.operations.reading import (
     check_no_transaction,
     selection,
     whole_rows,
 )
+from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
 __all__ = ["call", "decode", "encode"]
 
 
-@sized_decoder(GetRowRequest, complete=False)
-def decode(sent: GetRowRequest, size: int) -> GetRow:
+def decode(body: bytes) -> GetRow:
     """The row and the cells of it that are asked for. Raises `InvalidRequest`."""
-    table, section, versions = text(sent.table_name), sent.primary_key, sent.max_versions
-    # Nearly every read asks for whole rows: with the versions in two bytes it says no more. What
-    # is required is there if it is not empty.
-    if 0 < versions < 0x80 and table and section and size == least_bytes(table, section) + 2:
-        return GetRow(table, decode_primary_key(section), whole_rows(versions))
-    check_complete(sent)
+    # Nearly every read asks for whole rows: what is behind the key is 28 and so many versions.
+    short = short_form(body, 2)
+    if short is not None and body[short.end] == 0x28 and 0 < body[short.end + 1] < 0x80:
+        key = decode_primary_key(short.row)
+        return GetRow(short.table, key, whole_rows(body[short.end + 1]))
+    sent = parsed(GetRowRequest.FromString, body)
+    table = text(sent.table_name)
     check_no_transaction(sent)
     cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
-    return GetRow(table, decode_primary_key(section), cells, decode_token(sent.token))
+    return GetRow(table, decode_primary_key(sent.primary_key), cells, decode_token(sent.token))
 
 
 def call(engine: Engine, instance: str, request: GetRow) -> RowRead:

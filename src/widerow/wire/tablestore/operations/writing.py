@@ -5,7 +5,6 @@ from typing import Final
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.row import (
-    NOTHING_RETURNED,
     Modification,
     ReturnContent,
     ReturnType,
@@ -13,49 +12,54 @@ from widerow.model.row import (
 )
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_condition
-from widerow.wire.tablestore.operations.bodies import least_bytes, text, texts
+from widerow.wire.tablestore.operations.bodies import text, texts
+from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["condition", "return_content", "row_change"]
+__all__ = ["condition", "return_content", "row_change", "short_change"]
 
 Write = messages.PutRowRequest | messages.UpdateRowRequest | messages.DeleteRowRequest
 
 _EXPECTATIONS: Final = {number.value: Condition(number) for number in RowExpectation}
+_SHORT_CONDITIONS: Final = tuple([bytes((0x1A, 2, 8, number)) for number in _EXPECTATIONS])
 _RETURN_TYPES: Final = {number.value: ReturnContent(number) for number in ReturnType}
 
 
-def row_change(write: Write, modification: Modification, row: bytes, size: int) -> RowChange:
-    """The change that a single-row write of `size` bytes asks for; `row` is its PlainBuffer.
+def short_change(body: bytes, modification: Modification) -> RowChange | None:
+    """The change that a single-row write asks for in the short form; None where it has another.
+
+    Short writes end with 1A 02 08 and whether the row is to exist: a condition of no more than
+    that. Raises `InvalidRequest` for what is wrong with the row.
+    """
+    sent = short_form(body, 4)
+    if sent is None or not body.endswith(_SHORT_CONDITIONS):
+        return None
+    key, cells = decode_row_change(sent.row, modification)
+    return RowChange(sent.table, modification, key, cells, _EXPECTATIONS[body[-1]])
+
+
+def row_change(write: Write, modification: Modification, row: bytes) -> RowChange:
+    """The change that a single-row write asks for; `row` is its PlainBuffer.
 
     Raises `InvalidRequest`. widerow begins no transactions, so no transaction id is valid
     (semantics §7).
     """
-    table, condition_sent = text(write.table_name), write.condition
-    # Most writes say no more than whether the row is to exist, which they must, in four bytes.
-    if size == least_bytes(table, row) + 4:
-        expected, returned = _row_condition(condition_sent), NOTHING_RETURNED
-    else:
-        if write.HasField("transaction_id"):
-            raise InvalidRequest(Rule.TRANSACTION_ID)
-        expected, returned = condition(condition_sent), return_content(write)
+    table = text(write.table_name)
+    if write.HasField("transaction_id"):
+        raise InvalidRequest(Rule.TRANSACTION_ID)
+    expected, returned = condition(write.condition), return_content(write)
     key, cells = decode_row_change(row, modification)
     return RowChange(table, modification, key, cells, expected, returned)
 
 
 def condition(sent: messages.Condition) -> Condition:
     """What must hold for the write to be made. Raises `InvalidRequest` (semantics §4.1)."""
-    plain = _row_condition(sent)
+    plain = _EXPECTATIONS.get(sent.row_existence)
+    if plain is None:
+        raise InvalidRequest(Rule.ROW_EXPECTATION, value=sent.row_existence)
     if not sent.column_condition:
         return plain
     return Condition(plain.row, decode_condition(sent.column_condition))
-
-
-def _row_condition(sent: messages.Condition) -> Condition:
-    expectation = sent.row_existence
-    plain = _EXPECTATIONS.get(expectation)
-    if plain is None:
-        raise InvalidRequest(Rule.ROW_EXPECTATION, value=expectation)
-    return plain
 
 
 def return_content(write: Write | messages.RowInBatchWriteRowRequest) -> ReturnContent:
