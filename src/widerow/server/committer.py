@@ -1,13 +1,15 @@
 """Group commit: one thread hands waiting plans to the store, many at a time, with one sync.
 
 A plan that arrives while nothing is under way starts at once. Plans that arrive while a sync runs
-wait for it and then share the next one, so groups grow with the load and no timer is needed.
+wait for it and then share the next one, so groups grow with the load and no timer is needed. Plans
+that arrive together are one entry of the queue, or the first of them would be a group of its own.
 A group ends at `GROUP_WRITES_MAX` writes or `GROUP_BYTES_MAX` bytes, and before a plan that wants
 a group of its own. After a group: each write's `settled`, then each plan's `finish`, both here,
 then one call into the loop with all the answers.
 """
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -45,6 +47,7 @@ __all__ = ["Committer"]
 T = TypeVar("T")
 
 _END: Final = None  # behind the last plan
+_WAIT_NS_COUNTED_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # what took a second once is not usual
 
 
 class Committer:
@@ -72,11 +75,12 @@ class Committer:
         self._failed = failed
         self._resumed = resumed
         self._refused = False  # since the last group that was committed
-        self._queue: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._queue: SimpleQueue[list[Waiting] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._stopped = False
-        self._held: Waiting | None = None  # taken from the queue, for the next group
+        self._held: deque[Waiting] = deque()  # taken from the queue, for the next group
         self._ended = False  # the end mark was read
+        self._waiting = 0  # plans in the queue and held
         self._lock = threading.Lock()  # nothing gets behind the end mark
         self._turning = threading.Lock()  # held while a group is committed, on whichever thread
         self._usual_wait_ns = 0  # of small groups lately, for the disk
@@ -91,7 +95,14 @@ class Committer:
 
         Raises: `Exhausted` (SERVER_STOPPING) after `stop`.
         """
-        self._put(Waiting(plan, done))
+        self._put([Waiting(plan, done)])
+
+    def submit_all(self, group: list[Waiting]) -> None:
+        """`submit` of plans that belong together, as far as they fit into a group.
+
+        Raises: `Exhausted` (SERVER_STOPPING) after `stop`; none of them is committed then.
+        """
+        self._put(group)
 
     def flush(self) -> None:
         """The writer thread takes what is submitted as it comes: there is nothing to do."""
@@ -108,7 +119,7 @@ class Committer:
             self._usual_wait_ns > LOOP_WAIT_NS_MAX
             or not is_quick(group)
             or self._stopped
-            or not self._queue.empty()
+            or self._waiting
             or not self._turning.acquire(blocking=False)
         ):
             return False
@@ -130,7 +141,7 @@ class Committer:
             with self._turning:
                 self._commit([waiting], self._post)
         else:
-            self._put(waiting)
+            self._put([waiting])
         answer, error = ends.get()
         if error is not None:
             raise error
@@ -163,16 +174,17 @@ class Committer:
             self._thread.join()
             self._thread = None
 
-    def _put(self, waiting: Waiting) -> None:
+    def _put(self, group: list[Waiting]) -> None:
         with self._lock:
             if self._stopped:
                 raise Exhausted(Rule.SERVER_STOPPING)
-            self._queue.put(waiting)
+            self._waiting += len(group)
+            self._queue.put(group)
 
     @property
     def waiting(self) -> int:
-        """About how many plans wait for the writer."""
-        return self._queue.qsize()
+        """How many plans wait for the writer."""
+        return self._waiting
 
     # --- the writer's thread -----------------------------------------------------------------
 
@@ -180,36 +192,47 @@ class Committer:
         while self._turn(self._queue.get):
             pass
 
-    def _turn(self, next_waiting: "Callable[[], Waiting | None]") -> bool:
+    def _turn(self, next_entry: "Callable[[], list[Waiting] | None]") -> bool:
         """Commit one group; False after the last one."""
-        first = self._held
-        if first is None and not self._ended:
-            first = next_waiting()
-        if first is _END:
+        if not self._held and not self._ended:
+            self._hold(next_entry())
+        if not self._held:
             return False
-        group, self._held, self._ended = self._drain(first, ended=self._ended)
+        group = self._drain()
+        with self._lock:
+            self._waiting -= len(group)
         with self._turning:
             self._commit(group, self._post)
         return True
 
-    def _drain(self, first: Waiting, *, ended: bool) -> tuple[list[Waiting], Waiting | None, bool]:
-        """The group that begins with `first`, the plan that did not fit, whether all is read."""
+    def _hold(self, entry: list[Waiting] | None) -> None:
+        if entry is _END:
+            self._ended = True
+        else:
+            self._held.extend(entry)
+
+    def _drain(self) -> list[Waiting]:
+        """The next group, of what is held and what the queue has by now."""
+        first = self._held.popleft()
         group = [first]
         writes = len(first.plan.writes)
         size = first.plan.size
-        while not first.plan.alone and not ended:
-            try:
-                waiting = self._queue.get_nowait()
-            except Empty:
+        while not first.plan.alone:
+            if not self._held:
+                if self._ended:
+                    break
+                try:
+                    self._hold(self._queue.get_nowait())
+                except Empty:
+                    break
+                continue
+            plan = self._held[0].plan
+            writes += len(plan.writes)
+            size += plan.size
+            if plan.alone or writes > GROUP_WRITES_MAX or size > GROUP_BYTES_MAX:
                 break
-            if waiting is _END:
-                return group, None, True
-            writes += len(waiting.plan.writes)
-            size += waiting.plan.size
-            if waiting.plan.alone or writes > GROUP_WRITES_MAX or size > GROUP_BYTES_MAX:
-                return group, waiting, False
-            group.append(waiting)
-        return group, None, ended
+            group.append(self._held.popleft())
+        return group
 
     def _commit(self, group: list[Waiting], post: Post) -> None:
         """Hand a group to the store and tell everyone in it how it ended, by way of `post`."""
@@ -232,7 +255,7 @@ class Committer:
         elapsed_ns = self._clock.monotonic_ns() - started
         self._metrics.committed(len(outcomes), elapsed_ns)
         if len(outcomes) <= LOOP_GROUP_WRITES_MAX:
-            waited_ns = elapsed_ns - (self._clock.thread_ns() - worked)
+            waited_ns = min(elapsed_ns - (self._clock.thread_ns() - worked), _WAIT_NS_COUNTED_MAX)
             self._usual_wait_ns += (waited_ns - self._usual_wait_ns) // 8
         if self._refused:
             self._refused = False

@@ -50,8 +50,8 @@ class Gathering:
             return
         if self._committer.commit_here(plans):
             return
-        for each in plans:
-            try:
-                self._committer.submit(each.plan, each.done)
-            except WiderowError as error:  # the server is stopping
+        try:
+            self._committer.submit_all(plans)
+        except WiderowError as error:  # the server is stopping
+            for each in plans:
                 each.done(None, error)

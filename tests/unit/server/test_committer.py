@@ -414,6 +414,21 @@ def test_a_slow_disk_is_for_the_writer(world: World) -> None:
     assert here(world, put(b"a"))
 
 
+def test_one_long_wait_is_not_usual() -> None:
+    clock, waits = FakeClock(), [0.0005] * 10 + [30.0] + [0.0005] * 10
+
+    def body(txn: Transaction) -> bytes:
+        clock.advance(waits.pop())
+        txn.put(SHARD + b"a", b"a")
+        return b"a"
+
+    with open_store("memory:") as store:
+        committer = Committer(store, clock, Metrics())
+        plan = Plan((Write((SHARD,), body),), single)
+        while waits:
+            assert committer.commit_here([Waiting(plan, lambda _answer, _error: None)])
+
+
 @pytest.mark.parametrize(("waits", "here_to_stay"), [(True, False), (False, True)])
 def test_waiting_makes_a_disk_slow_and_computing_does_not(
     *, waits: bool, here_to_stay: bool
@@ -459,6 +474,21 @@ def test_a_turn_is_one_group() -> None:
     gathering.submit(put(b"e"), world._done)
     turns[2]()
     assert isinstance(world.next()[1], Exhausted)
+
+
+def test_a_turn_that_is_too_large_for_the_loop_is_one_group_of_the_writer() -> None:
+    world, turns = World(), list[Callable[[], None]]()
+    gathering = Gathering(world.committer, turns.append)
+    world.release()
+    for number in range(LOOP_GROUP_WRITES_MAX + 1):
+        gathering.submit(put(str(number).encode()), world._done)
+    turns[0]()
+    assert [world.next()[1] for _ in range(LOOP_GROUP_WRITES_MAX + 1)] == [None] * (
+        LOOP_GROUP_WRITES_MAX + 1
+    )
+    assert world.gate.groups == [LOOP_GROUP_WRITES_MAX + 1]
+    assert world.committer.waiting == 0
+    world.committer.stop()
 
 
 def test_a_turn_that_is_over_early_is_committed_then() -> None:
