@@ -152,6 +152,7 @@ class _Call:
         self.opened: Opened | None = None
 
 
+@mypyc_attr(acyclic=True)
 @final
 class _Task:
     """One request on its way through the stages."""

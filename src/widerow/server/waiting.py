@@ -7,6 +7,8 @@ and each is a row.
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, final
 
+from mypy_extensions import mypyc_attr
+
 from widerow.limits import LOOP_GROUP_BYTES_MAX, LOOP_GROUP_WRITES_MAX
 from widerow.storage.group import Outcome, Write
 
@@ -33,6 +35,7 @@ Done = Callable[[Any, Exception | None], None]
 """Takes a plan's answer, or the error instead of it."""
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Waiting:
     """A plan that is to be committed, and whom to tell."""
@@ -45,6 +48,7 @@ class Waiting:
         self.done = done
 
 
+@mypyc_attr(acyclic=True)
 @final
 class Committed:
     """A plan's end: whom to tell, and what."""
