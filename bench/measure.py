@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from bench.load import Load, Outcome, prepared
 from bench.servers import Place, processor_seconds
 
 WARM_UP_SECONDS: Final = 1.0
+_MORE_TURNS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +68,32 @@ class Case:
 
 def measure(place: Place, case: Case, settings: Settings) -> Result:
     """Run `case` against a server. Raises: `LoadFailed`."""
-    with prepared(case.requests) as file:
-        load = Load(place.endpoint, case.requests, file)
-        load.run(case.connections, WARM_UP_SECONDS)
-        runs = [timed(place, load, case, settings) for _ in range(settings.repeats)]
-    return combine(case, runs)
+    return measure_in_turns([(place, case)], settings)[0]
+
+
+def measure_in_turns(sides: Sequence[tuple[Place, Case]], settings: Settings) -> list[Result]:
+    """`measure` of several cases whose runs take turns, for those that are compared.
+
+    A virtual machine's speed changes within seconds, and then for all of them. What is compared
+    has `_MORE_TURNS` more turns than a case alone has repeats. Raises: `LoadFailed`.
+    """
+    with ExitStack() as files:
+        loads = [
+            Load(place.endpoint, case.requests, files.enter_context(prepared(case.requests)))
+            for place, case in sides
+        ]
+        for load, (_, case) in zip(loads, sides, strict=True):
+            load.run(case.connections, WARM_UP_SECONDS)
+        turns = [
+            [
+                timed(place, load, case, settings)
+                for load, (place, case) in zip(loads, sides, strict=True)
+            ]
+            for _ in range(settings.repeats + (_MORE_TURNS if len(sides) > 1 else 0))
+        ]
+    return [
+        combine(case, runs) for (_, case), runs in zip(sides, zip(*turns, strict=True), strict=True)
+    ]
 
 
 def timed(place: Place, load: Load, case: Case, settings: Settings) -> tuple[Outcome, float]:
@@ -96,6 +119,13 @@ def combine(case: Case, runs: Sequence[tuple[Outcome, float]]) -> Result:
         generator=outcomes[0].generator,
         repeats=len(runs),
         cpu_us_each=tuple(round(cpu, 1) for _, cpu in runs),
+    )
+
+
+def times(cpu_us_each: Sequence[float], other_each: Sequence[float]) -> float:
+    """The median of what each run cost in terms of the other's in the same turn."""
+    return statistics.median(
+        cpu / other for cpu, other in zip(cpu_us_each, other_each, strict=True)
     )
 
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,11 +25,19 @@ from bench.drawing import charts
 from bench.goals import judge
 from bench.load import LoadFailed, generator
 from bench.machine import describe
-from bench.measure import Case, Result, Settings, measure
+from bench.measure import Case, Result, Settings
 from bench.peers import dynamodb, postgres, redis
 from bench.report import goals_table, markdown
 from bench.servers import Place, echo_server, settle
-from bench.workloads import ask, cases, curve_cases, echo_case, fill, fill_versions, measure_case
+from bench.workloads import (
+    ask,
+    cases,
+    curve_cases,
+    fill,
+    fill_versions,
+    measure_case,
+    measure_with_echo,
+)
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -79,6 +88,13 @@ class Run:
         except LoadFailed as error:
             self.skip("a case", str(error))
 
+    def keep_all(self, measured: Callable[[], Iterable[Result]]) -> None:
+        """Take what is measured together; a load that fails is left out visibly."""
+        try:
+            self.keep(measured())
+        except LoadFailed as error:
+            self.skip("a case", str(error))
+
     def each(self, place: Place, made: Iterable[Case]) -> None:
         """Measure cases on widerow."""
         for case in made:
@@ -121,12 +137,11 @@ def prepare(run: Run, place: Place) -> None:
 def basics(run: Run, place: Place, echo: Place) -> None:
     """The basic operations, the echo of some of them beside each, and the curves."""
     for case in cases(run.settings.rows):
-        count = len(run.results)
-        run.each(place, [case])
-        measured = run.results[count:]
-        if (case.name, case.connections) in ECHOED and "echo" in run.chosen and measured:
-            size = int(measured[0].also["answer_bytes"])
-            run.keep(measure(echo, echo_case(case, size), run.settings) for _ in range(1))
+        echoed = (case.name, case.connections) in ECHOED and "echo" in run.chosen
+        if case.group in run.chosen and echoed:
+            run.keep_all(partial(measure_with_echo, place, case, echo, run.settings))
+        else:
+            run.each(place, [case])
     connections = (1, 32, 128) if run.settings.quick else None
     made = curve_cases(run.settings.rows, *([connections] if connections else []))
     once = Settings(run.settings.seconds, 1)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bench import rows
-from bench.measure import Case, Result, Settings, measure
+from bench.measure import Case, Result, Settings, measure_in_turns
 from bench.servers import Place, counters
 
 from widerow.rows.cells import encode_variant
@@ -63,8 +63,22 @@ def parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
 
 def measure_case(place: Place, case: Case, settings: Settings) -> Result:
     """One case on widerow; writes say how many rows shared a sync, reads how long an answer is."""
+    return measure_beside(place, case, [], settings)[0]
+
+
+def measure_with_echo(place: Place, case: Case, echo: Place, settings: Settings) -> list[Result]:
+    """`measure_case`, in turns with the echo of as many bytes."""
+    with Wire(place.endpoint) as wire:
+        size = len(wire.ask(case.requests[0]).body)
+    return measure_beside(place, case, [(echo, echo_case(case, size))], settings)
+
+
+def measure_beside(
+    place: Place, case: Case, others: Sequence[tuple[Place, Case]], settings: Settings
+) -> list[Result]:
+    """`measure_case`, in turns with cases of other servers."""
     before = counters(place.endpoint)
-    result = measure(place, case, settings)
+    result, *compared = measure_in_turns([(place, case), *others], settings)
     after = counters(place.endpoint)
     commits = after["commits_total"] - before["commits_total"]
     writes = after["committed_writes_total"] - before["committed_writes_total"]
@@ -73,7 +87,7 @@ def measure_case(place: Place, case: Case, settings: Settings) -> Result:
     with Wire(place.endpoint) as wire:
         result.also["answer_bytes"] = float(len(wire.ask(case.requests[0]).body))
     result.also["request_bytes"] = float(len(case.requests[0].partition(b"\r\n\r\n")[2]))
-    return result
+    return [result, *compared]
 
 
 def echo_case(case: Case, answer_bytes: int) -> Case:

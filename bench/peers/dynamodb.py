@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import rows
-from bench.measure import Case, Result, Settings, measure
+from bench.measure import Case, Result, Settings, measure, measure_in_turns
 from bench.servers import Place
-from bench.workloads import scattered
+from bench.workloads import REQUESTS as OWN_REQUESTS
+from bench.workloads import ask, scattered
+from bench.workloads import fill as fill_own
 
 from widerow.testing.http import Wire, encode_request
+from widerow.testing.process import WiderowProcess
 
 CONNECTIONS: Final = 32
+PUT_CONNECTIONS: Final = 128  # of the goal, on widerow
 REQUESTS: Final = 1000
 TABLE_ROWS: Final = 10_000
 TABLE_ROWS_SLOW: Final = 1000  # moto takes milliseconds for each
@@ -122,10 +126,29 @@ def measure_peer(name: str, command: Sequence[str], count: int, settings: Settin
 
 
 def dynalite_results(program: str, directory: Path, settings: Settings) -> list[Result]:
-    """dynalite, keeping its data in `directory`."""
-    data = directory / "dynalite"
+    """dynalite, keeping its data in `directory`, in turns with what a goal compares it with."""
+    data, own = directory / "dynalite", directory / "beside"
     command = [program, "--path", str(data), "--createTableMs", "0", "--port"]
-    return measure_peer("dynalite", command, TABLE_ROWS, settings)
+    with running(command) as place, WiderowProcess("--path", str(own)) as server:
+        fill(place.endpoint, TABLE_ROWS)
+        with Wire(server.endpoint) as wire:
+            ask(wire, rows.table())
+        fill_own(server.endpoint, 0, settings.rows)
+        widerow = Place(server.endpoint, server.pid)
+        pairs = zip(operations("dynalite", TABLE_ROWS), own_operations(settings.rows), strict=True)
+        return [
+            result
+            for theirs, ours in pairs
+            for result in measure_in_turns([(place, theirs), (widerow, ours)], settings)
+        ]
+
+
+def own_operations(count: int) -> Iterator[Case]:
+    """The same read and write on widerow."""
+    numbers = scattered(OWN_REQUESTS, count)
+    gets, puts = [rows.get(each) for each in numbers], [rows.put(each) for each in numbers]
+    yield Case("peer", "GetRow in turns with GetItem", gets, CONNECTIONS)
+    yield Case("peer", "PutRow in turns with PutItem", puts, PUT_CONNECTIONS)
 
 
 def moto_results(program: str, _directory: Path, settings: Settings) -> list[Result]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 from bench import builtin
 from bench.load import Load, LoadFailed, prepared
+from bench.measure import Case, Settings, measure_in_turns
 from bench.servers import Place, echo_server, processor_seconds, resident_mebibytes
 from bench.workloads import retarget
 
@@ -54,6 +55,16 @@ def test_an_answer_that_is_no_success_ends_the_run(
     wrong = b"no request\r\n\r\n"
     with prepared([wrong]) as file, pytest.raises(LoadFailed):
         Load(echo.endpoint, [wrong], file).run(1, 0.02)
+
+
+def test_cases_that_are_compared_take_turns(echo: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.load.shutil.which", lambda _: None)
+    monkeypatch.setattr("bench.measure.WARM_UP_SECONDS", 0.02)
+    sides = [(echo, Case("read", name, [REQUEST], 2)) for name in ("one", "other")]
+    results = measure_in_turns(sides, Settings(seconds=0.02, repeats=1))
+    assert [each.name for each in results] == ["one", "other"]
+    assert [each.repeats for each in results] == [3, 3]
+    assert [len(each.cpu_us_each) for each in results] == [3, 3]
 
 
 def test_the_system_says_what_a_server_uses(echo: Place) -> None:

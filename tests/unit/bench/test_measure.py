@@ -7,7 +7,7 @@ from bench import rows, ycsb
 from bench.disk import processor_us
 from bench.load import Outcome
 from bench.machine import processor
-from bench.measure import Case, combine, percentile
+from bench.measure import Case, combine, percentile, times
 from bench.workloads import scattered
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +26,11 @@ def test_each_figure_of_a_case_is_the_median_of_its_repeats() -> None:
     assert (result.per_second, result.p50_us, result.p99_us, result.cpu_us) == (150, 5, 50, 50)
     assert (result.repeats, result.cpu_us_each, result.generator) == (3, (50, 80, 10), "wrk")
     assert result.rows_per_cpu_second == 4 / 50e-6
+
+
+def test_what_took_turns_is_compared_turn_by_turn() -> None:
+    """The machine was twice as slow in the second turn, and the third is an exception."""
+    assert times((40.0, 80.0, 90.0), (10.0, 20.0, 10.0)) == 4.0
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1), st.floats(0, 1))

@@ -13,7 +13,11 @@ from bench.report import markdown, number
 
 
 def result(group: str, name: str, connections: int, cpu_us: float, **also: float) -> Result:
-    return Result(group, name, connections, 1000.0, 200.0, 900.0, cpu_us, also=also)
+    return Result(
+        *(group, name, connections, 1000.0, 200.0, 900.0, cpu_us),
+        cpu_us_each=(cpu_us, cpu_us, cpu_us),
+        also=also,
+    )
 
 
 RESULTS = [
