@@ -12,7 +12,15 @@ from mypy_extensions import i64
 
 from widerow.rows.words import COMPILED, WORD_BYTES
 
-__all__ = ["combine", "crc8", "crc8_byte", "crc8_within", "shift_table"]
+__all__ = [
+    "BEYOND_ASCII",
+    "combine",
+    "crc8",
+    "crc8_byte",
+    "crc8_with_ascii",
+    "crc8_within",
+    "shift_table",
+]
 
 _PERIOD: Final = 127  # multiplying by x^8 comes back to itself after 127 steps (order of x is 127)
 
@@ -38,53 +46,75 @@ def _shifted() -> list[bytes]:
 
 _SHIFT: Final = _shifted()
 _REMAINDERS: Final = b"".join(_SHIFT[1:17])  # of a byte that 0 to 15 bytes follow, end to front
+BEYOND_ASCII: Final = 0x100
+"""What `crc8_with_ascii` adds where not all bytes are ASCII."""
+
+_LOW_BITS: Final = 0x0101_0101_0101_0101  # one of each byte
 _SEVEN_BYTES: Final = 0x00FF_FFFF_FFFF_FFFF
 _COMPILED: Final = COMPILED
 
 
 def crc8_within(data: bytes, start: i64, stop: i64, state: i64) -> i64:
-    """`crc8(data[start:stop], state)`, without the slice. Raises `IndexError` beyond `data`.
+    """`crc8(data[start:stop], state)`, without the slice. Raises `IndexError` beyond `data`."""
+    return crc8_with_ascii(data, start, stop, state) & 0xFF
+
+
+def crc8_with_ascii(data: bytes, start: i64, stop: i64, state: i64) -> i64:
+    """`crc8_within`, and `BEYOND_ASCII` added unless all bytes are ASCII, in the same pass.
 
     Compiled, this is machine arithmetic, sixteen bytes at a step: x^127 is 1, so the polynomial of
     what came so far, moved on by 128 bits, is itself moved on by one.
     """
     if not _COMPILED:
-        return smbus(data[start:stop], state)
+        part = data[start:stop]
+        return smbus(part, state) | (0 if part.isascii() else BEYOND_ASCII)
     if stop - start < 2 * WORD_BYTES:
         return _few(data, start, stop, state)
     # What does not fill sixteen bytes comes first. The state goes into the first byte.
-    part = (stop - start) & 15
-    head = part & 7
+    rest = (stop - start) & 15
+    head = rest & 7
     position = start
     high: i64 = 0
     low: i64 = 0
+    seen: i64 = 0
     if head:
         bits = 8 * head
-        low = (read_i64_be(data, position) >> (64 - bits)) & (_SEVEN_BYTES >> (56 - bits))
-        low ^= state << (bits - 8)
+        seen = (read_i64_be(data, position) >> (64 - bits)) & (_SEVEN_BYTES >> (56 - bits))
+        low = seen ^ (state << (bits - 8))
         position += head
         state = 0
-    if part >= WORD_BYTES:
+    if rest >= WORD_BYTES:
         high = low
-        low = read_i64_be(data, position) ^ (state << 56)
+        low = read_i64_be(data, position)
+        seen |= low
+        low ^= state << 56
         position += WORD_BYTES
         state = 0
     state <<= 56  # still to go into the first byte, where sixteen divide the length
     while position < stop:
         over = (high >> 62) & 2
-        high = (high << 1) ^ ((low >> 63) & 1) ^ read_i64_be(data, position) ^ state
-        low = (low << 1) ^ over ^ read_i64_be(data, position + WORD_BYTES)
+        front = read_i64_be(data, position)
+        back = read_i64_be(data, position + WORD_BYTES)
+        high = (high << 1) ^ ((low >> 63) & 1) ^ front ^ state
+        low = (low << 1) ^ over ^ back
+        seen |= front | back
         position += 2 * WORD_BYTES
         state = 0
+    if (seen >> 7) & _LOW_BITS:
+        return _remainder(high, low) | BEYOND_ASCII
     return _remainder(high, low)
 
 
 def _few(data: bytes, start: i64, stop: i64, state: i64) -> i64:
     position = start
+    seen: i64 = 0
     while position < stop:
         byte: i64 = data[position]
         state = _TABLE[state ^ byte]
+        seen |= byte
         position += 1
+    if seen >= 0x80:
+        return state | BEYOND_ASCII
     return state
 
 

@@ -8,7 +8,7 @@ from typing import Final
 from librt.strings import read_i32_le, read_i64_be
 from mypy_extensions import i64
 
-__all__ = ["COMPILED", "WORD_BYTES", "is_ascii", "length_at", "stands_at"]
+__all__ = ["COMPILED", "WORD_BYTES", "length_at", "stands_at"]
 
 COMPILED: Final = not __file__.endswith(".py")
 """Whether this runs as machine arithmetic (`setup.py`)."""
@@ -17,32 +17,11 @@ WORD_BYTES: Final = 8
 """How many bytes are looked at together."""
 
 _COMPILED: Final = COMPILED  # read without a lookup here
-_LOW_BITS: Final = 0x0101_0101_0101_0101  # one of each byte; all eighty would be no machine number
 
 
 def length_at(data: bytes, at: i64) -> i64:
     """Four bytes, little-endian. Raises `IndexError`."""
     return i64(read_i32_le(data, at)) & 0xFFFF_FFFF  # it is read with a sign
-
-
-def is_ascii(data: bytes, start: i64, stop: i64) -> bool:
-    """`data[start:stop].isascii()`. Raises `IndexError` beyond `data`."""
-    if not _COMPILED:
-        return data[start:stop].isascii()
-    position = start
-    last = stop - WORD_BYTES
-    seen: i64 = 0
-    if last < start:
-        while position < stop:
-            byte: i64 = data[position]
-            seen |= byte
-            position += 1
-        return seen < 0x80
-    while position < last:
-        seen |= read_i64_be(data, position)
-        position += WORD_BYTES
-    seen |= read_i64_be(data, last)  # some of it was seen before
-    return (seen >> 7) & _LOW_BITS == 0
 
 
 def stands_at(data: bytes, start: i64, part: bytes) -> bool:

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from widerow.rows.checksum import combine, crc8, crc8_byte, crc8_within, shift_table
+from widerow.rows.checksum import (
+    BEYOND_ASCII,
+    combine,
+    crc8,
+    crc8_byte,
+    crc8_with_ascii,
+    crc8_within,
+    shift_table,
+)
 
 states = st.integers(0, 255)
 
@@ -64,3 +72,14 @@ def test_checksums_are_made_where_the_bytes_stand(
 def test_checksums_are_right_for_every_length(size: int) -> None:
     data = bytes([(37 * place + size) & 0xFF for place in range(size)])
     assert crc8_within(data, 0, size, size) == bitwise(data, size)
+
+
+@pytest.mark.parametrize("size", range(1, 70))
+def test_one_byte_beyond_ascii_is_seen_wherever_it_stands(size: int) -> None:
+    plain = b"\xff" + b"\x7f" * size + b"\xff"
+    assert crc8_with_ascii(plain, 1, 1 + size, 255) == bitwise(plain[1:-1], 255)
+    for place in range(size):
+        data = bytearray(plain)
+        data[1 + place] = 0x80
+        found = crc8_with_ascii(bytes(data), 1, 1 + size, 255)
+        assert found == bitwise(bytes(data[1:-1]), 255) + BEYOND_ASCII

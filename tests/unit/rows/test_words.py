@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.rows.words import WORD_BYTES, is_ascii, length_at, stands_at
+from widerow.rows.words import WORD_BYTES, length_at, stands_at
 
 few_bytes = st.binary(max_size=9)
 
@@ -20,22 +20,6 @@ def test_a_length_has_no_sign(before: bytes, length: int, behind: bytes) -> None
 def test_a_length_must_be_all_there(size: int) -> None:
     with pytest.raises(IndexError):
         length_at(b"\xff" * (10 + size), 10)
-
-
-@given(few_bytes, st.text(max_size=40), few_bytes)
-def test_text_is_ascii_or_not(before: bytes, text: str, behind: bytes) -> None:
-    whole = before + text.encode() + behind
-    assert is_ascii(whole, len(before), len(whole) - len(behind)) is text.isascii()
-
-
-@pytest.mark.parametrize("size", range(1, 40))
-def test_one_byte_beyond_ascii_is_found_wherever_it_stands(size: int) -> None:
-    for place in range(size):
-        data = bytearray(b"\x7f" * size)
-        data[place] = 0x80
-        whole = b"\xff" + bytes(data) + b"\xff"
-        assert not is_ascii(whole, 1, 1 + size)
-    assert is_ascii(b"\xff" + b"\x7f" * size + b"\xff", 1, 1 + size)
 
 
 @given(few_bytes, st.binary(min_size=WORD_BYTES, max_size=40), few_bytes)

@@ -40,8 +40,14 @@ from widerow.rows.cells import (
     TYPE_INF_MAX,
     TYPE_INF_MIN,
 )
-from widerow.rows.checksum import crc8, crc8_byte, crc8_within
-from widerow.rows.words import is_ascii, length_at, stands_at
+from widerow.rows.checksum import (
+    BEYOND_ASCII,
+    crc8,
+    crc8_byte,
+    crc8_with_ascii,
+    crc8_within,
+)
+from widerow.rows.words import length_at, stands_at
 
 __all__ = [
     "HEADER",
@@ -334,8 +340,9 @@ def _plain_put(data: bytes, begin: i64, name: _Name) -> CellChange | None:
     end = _plain_end(data, start)
     if end < 0:
         return None
-    crc = crc8_within(data, start, end, name.crc)
-    size = _payload_bytes(data, start, end)
+    checked = crc8_with_ascii(data, start, end, name.crc)
+    crc = checked & 0xFF
+    size = _payload_bytes(data, start, end, is_ascii=checked < BEYOND_ASCII)
     if size < 0 or data[end + 1] != crc:
         return None
     return CellChange(_PUT, name.text, None, name.size + size, data[begin:end], crc)
@@ -372,14 +379,17 @@ def _plain_end(data: bytes, start: i64) -> i64:
     return end
 
 
-def _payload_bytes(data: bytes, start: i64, end: i64) -> i64:
-    """What the value there counts (semantics §9); negative where it is none to be stored."""
+def _payload_bytes(data: bytes, start: i64, end: i64, *, is_ascii: bool) -> i64:
+    """What the value there counts (semantics §9); negative where it is none to be stored.
+
+    `is_ascii`: all bytes of it are, its type and its length too.
+    """
     size = end - start
     kind: i64 = data[start]
     if kind in (_STRING, _BINARY):
         if size < 5 or length_at(data, start + 1) != size - 5:
             return -1
-        if kind == _STRING and not _is_text(data, start + 5, end):
+        if kind == _STRING and not is_ascii and not _is_text(data, start + 5, end):
             return -1
         return size - 5
     if kind == _INTEGER and size == 9:
@@ -392,8 +402,6 @@ def _payload_bytes(data: bytes, start: i64, end: i64) -> i64:
 
 
 def _is_text(data: bytes, start: i64, end: i64) -> bool:
-    if is_ascii(data, start, end):
-        return True
     try:
         data[start:end].decode()
     except UnicodeDecodeError:
