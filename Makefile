@@ -22,7 +22,7 @@ $(RUNTIME): pyproject.toml
 	@$(BASE_PYTHON) -c 'import sys; sys.exit("widerow needs Python 3.11 or newer: make BASE_PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(BASE_PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV) (once) ...'
-	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77' 'mypy[mypyc]>=2.1'
+	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77' 'mypy[mypyc]>=2.4'
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
 	@touch $(RUNTIME)
 
