@@ -158,6 +158,12 @@ def side(make_side: Callable[[], Side]) -> Iterator[Side]:
         assert made.admission.unsent_bytes == 0
 
 
+async def _few_turns() -> None:
+    """What was accepted or closed last gives its socket back in one of the loop's next turns."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
 class Running:
     """A server on a thread of its own, as the process of `widerow serve` has it on its main one."""
 
@@ -178,8 +184,9 @@ class Running:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def end(self) -> None:
-        """Stop the server and its loop."""
+        """Stop the server and its loop, after what it still has to close."""
         self.call(self.server.stop())
+        self.call(_few_turns())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(timeout=20)
         self.loop.close()
