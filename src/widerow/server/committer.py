@@ -199,9 +199,9 @@ class Committer:
         if not self._held:
             return False
         group = self._drain()
-        with self._lock:
-            self._waiting -= len(group)
         with self._turning:
+            with self._lock:  # not before: what the loop commits would get ahead of them
+                self._waiting -= len(group)
             self._commit(group, self._post)
         return True
 
