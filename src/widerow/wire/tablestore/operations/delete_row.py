@@ -6,19 +6,14 @@ from widerow.model.answers import RowWritten
 from widerow.model.row import Modification, RowChange
 from widerow.wire.tablestore.messages import DeleteRowRequest
 from widerow.wire.tablestore.operations.answers import written
-from widerow.wire.tablestore.operations.bodies import parsed
-from widerow.wire.tablestore.operations.writing import row_change, short_change
+from widerow.wire.tablestore.operations.writing import row_change
 
 __all__ = ["call", "decode", "encode"]
 
 
 def decode(body: bytes) -> RowChange:
     """The row change asked for. Raises `InvalidRequest`."""
-    change = short_change(body, Modification.DELETE)
-    if change is not None:
-        return change
-    sent = parsed(DeleteRowRequest.FromString, body)
-    return row_change(sent, Modification.DELETE, sent.primary_key)
+    return row_change(body, Modification.DELETE, DeleteRowRequest, "primary_key")
 
 
 def call(engine: Engine, instance: str, request: RowChange) -> Plan[RowWritten]:

@@ -1,6 +1,6 @@
 """What the writing actions share: conditions and what to return (semantics §4.1, §4.5)."""
 
-from typing import Final
+from typing import Final, cast
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.condition import Condition, RowExpectation
@@ -12,11 +12,11 @@ from widerow.model.row import (
 )
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_condition
-from widerow.wire.tablestore.operations.bodies import text, texts
+from widerow.wire.tablestore.operations.bodies import parsed, text, texts
 from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["condition", "return_content", "row_change", "short_change"]
+__all__ = ["condition", "return_content", "row_change"]
 
 Write = messages.PutRowRequest | messages.UpdateRowRequest | messages.DeleteRowRequest
 
@@ -25,8 +25,28 @@ _SHORT_CONDITIONS: Final = tuple([bytes((0x1A, 2, 8, number)) for number in _EXP
 _RETURN_TYPES: Final = {number.value: ReturnContent(number) for number in ReturnType}
 
 
-def short_change(body: bytes, modification: Modification) -> RowChange | None:
-    """The change that a single-row write asks for in the short form; None where it has another.
+def row_change(
+    body: bytes, modification: Modification, message: type[Write], field: str
+) -> RowChange:
+    """The change that a single-row write asks for; `field` of `message` holds its PlainBuffer.
+
+    Raises `InvalidRequest`. widerow begins no transactions, so no transaction id is valid
+    (semantics §7).
+    """
+    change = _short_change(body, modification)
+    if change is not None:
+        return change
+    write = cast("Write", parsed(message.FromString, body))
+    table = text(write.table_name)
+    if write.HasField("transaction_id"):
+        raise InvalidRequest(Rule.TRANSACTION_ID)
+    expected, returned = condition(write.condition), return_content(write)
+    key, cells = decode_row_change(getattr(write, field), modification)
+    return RowChange(table, modification, key, cells, expected, returned)
+
+
+def _short_change(body: bytes, modification: Modification) -> RowChange | None:
+    """The change in the short form; None where the request has another.
 
     Short writes end with 1A 02 08 and whether the row is to exist: a condition of no more than
     that. Raises `InvalidRequest` for what is wrong with the row.
@@ -36,20 +56,6 @@ def short_change(body: bytes, modification: Modification) -> RowChange | None:
         return None
     key, cells = decode_row_change(sent.row, modification)
     return RowChange(sent.table, modification, key, cells, _EXPECTATIONS[body[-1]])
-
-
-def row_change(write: Write, modification: Modification, row: bytes) -> RowChange:
-    """The change that a single-row write asks for; `row` is its PlainBuffer.
-
-    Raises `InvalidRequest`. widerow begins no transactions, so no transaction id is valid
-    (semantics §7).
-    """
-    table = text(write.table_name)
-    if write.HasField("transaction_id"):
-        raise InvalidRequest(Rule.TRANSACTION_ID)
-    expected, returned = condition(write.condition), return_content(write)
-    key, cells = decode_row_change(row, modification)
-    return RowChange(table, modification, key, cells, expected, returned)
 
 
 def condition(sent: messages.Condition) -> Condition:
