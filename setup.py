@@ -51,6 +51,7 @@ HOT_MODULES = (
     "model/row",
     "rows/cells",
     "rows/checksum",
+    "rows/plain",
     "rows/record",
     "rows/words",
     "server/admission",
@@ -79,6 +80,7 @@ HOT_MODULES = (
     "wire/tablestore/operations/units",
     "wire/tablestore/operations/update_row",
     "wire/tablestore/operations/writing",
+    "wire/tablestore/plain_row",
     "wire/tablestore/plainbuffer",
 )
 COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "install"}

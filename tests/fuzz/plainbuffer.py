@@ -7,10 +7,9 @@ from widerow.errors import InvalidRequest, Unsupported
 from widerow.model.row import Modification
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import encode_key_section
-from widerow.testing.buffers import cell, key_buffer, row_buffer
+from widerow.testing.buffers import cell, decoded_row, key_buffer, row_buffer
 from widerow.wire.tablestore.plainbuffer import (
     decode_primary_key,
-    decode_row_change,
     decode_variant_value,
     encode_primary_key,
 )
@@ -40,7 +39,7 @@ def check(data: bytes) -> None:
         assert data.startswith(encoded), "a key has two encodings"
         assert not data[len(encoded) :].strip(b"\0"), "something else follows"
     for modification in Modification:
-        # The second time the names are known, and cells are read the quick way.
+        # The second time the names are known, and rows are read the quick way.
         assert _change(data, modification) == _change(data, modification)
     with suppress(InvalidRequest, Unsupported):
         decode_variant_value(data)
@@ -48,6 +47,6 @@ def check(data: bytes) -> None:
 
 def _change(data: bytes, modification: Modification) -> object:
     try:
-        return decode_row_change(data, modification)
+        return decoded_row(data, modification)
     except (InvalidRequest, Unsupported) as error:
         return error.rule, error.details

@@ -25,6 +25,7 @@ from widerow.model.row import (
     PrimaryKey,
     ReturnType,
     RowChange,
+    RowShape,
 )
 from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker
@@ -43,8 +44,6 @@ __all__ = [
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
 _KNOWN_NAMES_MAX: Final = 10_000
 _KNOWN_SHAPES_MAX: Final = 1_000
-_SHAPE_NAMES_MAX: Final = 64  # of at most 255 bytes: what is remembered stays below 20 MB
-_BETWEEN: Final = "#"  # no rule takes it for a name
 
 
 class ColumnNames:
@@ -59,10 +58,10 @@ class ColumnNames:
     def __init__(self, *, lenient: bool = False) -> None:
         """The strict rule unless `lenient`."""
         self._lenient = lenient
-        # Names, and the names of whole rows, that passed: most requests repeat them.
+        # Names, and shapes of whole rows, that passed: most requests repeat them.
         self._known: set[str] = set()
-        self._shapes: set[tuple[str, ...]] = set()
-        self._latest: tuple[str, ...] = ()
+        self._shapes: set[RowShape] = set()
+        self._latest: RowShape | None = None
 
     def check(self, name: str) -> None:
         """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
@@ -79,39 +78,21 @@ class ColumnNames:
             self._known.add(name)
         return True
 
-    def check_row(self, key_names: list[str], cells: tuple[CellChange, ...]) -> None:
-        """The names of a row's cells, none of them one of its key.
-
-        Raises `InvalidRequest` (COLUMN_NAME, COLUMN_SHADOWS_KEY). Names that came together before
-        cost one set lookup.
-        """
-        if _are_named(self._latest, key_names, cells):
-            return
-        shape = (*key_names, _BETWEEN, *[cell.name for cell in cells])
-        if shape in self._shapes:
-            self._latest = shape
-            return
-        for cell in cells:
-            self.check(cell.name)
-            if cell.name in key_names:
-                raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=cell.name)
-        if len(self._shapes) < _KNOWN_SHAPES_MAX and len(shape) <= _SHAPE_NAMES_MAX:
-            self._shapes.add(shape)
-
-
-def _are_named(shape: tuple[str, ...], key_names: list[str], cells: tuple[CellChange, ...]) -> bool:
-    """Whether these are the names of `shape`.
-
-    Told by the objects: the codec hands out the same one for the same name. Others are looked up.
-    """
-    index = len(key_names)
-    if len(shape) != index + 1 + len(cells) or shape[index] is not _BETWEEN:
-        return False
-    for cell in cells:
-        index += 1
-        if cell.name is not shape[index]:
+    def has_passed(self, shape: RowShape | None) -> bool:
+        """Whether the names of a row of this shape are known to be taken, all of them."""
+        if shape is self._latest:
+            return shape is not None
+        if shape not in self._shapes:
             return False
-    return key_names == list(shape[: len(key_names)])
+        self._latest = shape
+        return True
+
+    def passed(self, shape: RowShape) -> None:
+        """Remember that the names of a row of this shape are taken."""
+        if len(self._shapes) >= _KNOWN_SHAPES_MAX:
+            self._shapes.clear()
+        self._shapes.add(shape)
+        self._latest = shape
 
 
 def _taken_by_the_service(name: str) -> bool:
@@ -184,23 +165,40 @@ def check_selection(selection: Selection, names: ColumnNames = STRICT) -> None:
 def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
     """Everything about a row change that holds without its table."""
     check_table_name(change.table)
+    sent = change.sent
+    shape = None if sent is None else sent.shape
+    if names.has_passed(shape):
+        check_point_key(change.key, write=True)
+    else:
+        _check_names(change, names)
+        if shape is not None:
+            names.passed(shape)
+    if change.is_dated or change.body_bytes > VALUE_BYTES_MAX:
+        _check_values(change.cells)
+    if change.modification is Modification.UPDATE and sent is None:
+        _check_increments(change.cells)
+    if change.condition.columns is not None:
+        for name in sorted(columns_of(change.condition.columns)):
+            names.check(name)
+    _check_returns(change)
+
+
+def _check_names(change: RowChange, names: ColumnNames) -> None:
+    """The names of key columns and cells, how many there are, and the key between them."""
     key_names = [name for name, _ in change.key.columns]
     if not 1 <= len(key_names) <= KEY_COLUMNS_MAX:
         raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names))
     for name in key_names:
         STRICT.check(name)
     check_point_key(change.key, write=True)
-    if len(change.cells) > CELLS_PER_CHANGE_MAX:
-        raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=len(change.cells))
-    names.check_row(key_names, change.cells)
-    if change.is_dated or change.body_bytes > VALUE_BYTES_MAX:
-        _check_values(change.cells)
-    if change.modification is Modification.UPDATE:
-        _check_increments(change.cells)
-    if change.condition.columns is not None:
-        for name in sorted(columns_of(change.condition.columns)):
-            names.check(name)
-    _check_returns(change)
+    count = change.cell_count
+    if count > CELLS_PER_CHANGE_MAX:
+        raise InvalidRequest(Rule.COLUMN_COUNT, limit=CELLS_PER_CHANGE_MAX, count=count)
+    sent = change.sent
+    for name in [cell.name for cell in change.cells] if sent is None else sent.shape.names:
+        names.check(name)
+        if name in key_names:
+            raise InvalidRequest(Rule.COLUMN_SHADOWS_KEY, name=name)
 
 
 def _check_values(cells: tuple[CellChange, ...]) -> None:

@@ -21,8 +21,9 @@ from widerow.limits import (
     WHOLE_ROW_BYTES_MAX,
     WHOLE_ROW_CELLS_MAX,
 )
-from widerow.model.row import RowChange
+from widerow.model.row import SentCells
 from widerow.rows.cells import SEAL_BYTES, Cell, split_cells
+from widerow.rows.plain import PlainCells
 from widerow.rows.record import (
     HEADER_BYTES,
     Header,
@@ -189,20 +190,23 @@ def put_sealed(
     txn: Transaction,
     key: bytes,
     section: KeySection,
-    change: RowChange,
+    cells: SentCells | None,
     version: int,
     latest_server: int,
 ) -> bool:
-    """`put_row` of cells that stand in stored order and all get `version`, at a third of its cost.
+    """`put_row` of cells as they came, which all get `version`, at a third of its cost.
 
-    False, and nothing done, where the row is too large to be stored whole.
+    False, and nothing done, where there are none, where they do not stand in stored order, and
+    where the row is too large to be stored whole.
     """
-    count = len(change.cells)
-    sealed_bytes = change.body_bytes + count * SEAL_BYTES
+    if not isinstance(cells, PlainCells) or not cells.shape.is_ordered:
+        return False
+    count = len(cells.shape.names)
+    sealed_bytes = cells.body_bytes + count * SEAL_BYTES
     if count > WHOLE_ROW_CELLS_MAX or sealed_bytes > WHOLE_ROW_BYTES_MAX:
         return False
     record = encode_sealed(
-        section.encoded, section.crc, section.size, change, version, latest_server
+        section.encoded, section.crc, section.size, cells, version, latest_server
     )
     txn.put(key, record)
     return True

@@ -217,10 +217,8 @@ def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySecti
     latest = _latest_server(write, header, version)
     if header is not None and header.kind == RecordKind.WIDE:
         remove_row(txn, write.key, header)
-    change = write.change
     # Clients send most rows in stored order and without versions: nothing has to be sorted.
-    plain = change.is_ordered and not change.is_dated
-    if not plain or not put_sealed(txn, write.key, section, change, version, latest):
+    if not put_sealed(txn, write.key, section, write.change.sent, version, latest):
         put_row(txn, write.key, section, _put_cells(write, version), latest)
     return []
 

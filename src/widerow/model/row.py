@@ -6,9 +6,10 @@ then leaves them alone.
 """
 
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final, NamedTuple, final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import mypyc_attr
 
 from widerow.model.condition import Condition
 from widerow.model.values import KeyInput
@@ -22,6 +23,8 @@ __all__ = [
     "ReturnContent",
     "ReturnType",
     "RowChange",
+    "RowShape",
+    "SentCells",
 ]
 
 
@@ -146,25 +149,65 @@ NOTHING_RETURNED: Final = ReturnContent()
 
 @mypyc_attr(acyclic=True)
 @final
+class RowShape:
+    """Which columns a row names, in the order of the request. Rows that name the same may share it.
+
+    `is_ordered`: the names of its cells ascend, none comes twice. Two shapes are equal where they
+    are one object, so that what was found out about it is told by a look at the object.
+    """
+
+    __slots__ = ("is_ordered", "key_names", "names")
+
+    def __init__(self, key_names: tuple[str, ...], names: tuple[str, ...]) -> None:
+        """Of the names of the primary key's columns, and of the cells."""
+        self.key_names = key_names
+        self.names = names
+        self.is_ordered = all(left < right for left, right in pairwise(names))
+
+
+@mypyc_attr(acyclic=True)
+class SentCells:
+    """Cells that each put a value and leave the version to the server, still as they came.
+
+    Most rows are of such cells and reach the disk without anybody asking for one of them
+    (`rows/plain.py`). `data_size` and `body_bytes` as `RowChange` has them.
+    """
+
+    __slots__ = ("body_bytes", "data_size", "shape")
+
+    def __init__(self, shape: RowShape, data_size: int, body_bytes: int) -> None:
+        """Cells of the columns that `shape` names."""
+        self.shape = shape
+        self.data_size = data_size
+        self.body_bytes = body_bytes
+
+    def split(self) -> tuple[CellChange, ...]:
+        """The cells one by one. Linear in their bytes."""
+        raise NotImplementedError
+
+
+@mypyc_attr(acyclic=True)
+@final
 class RowChange:
     """One put, update or delete of one row of one table.
 
     What several steps ask about all cells is found out in one pass when the change is made:
-    `data_size`, what they count in bytes (semantics §9); `body_bytes`, what their bodies take;
-    `is_dated`, whether one of them names its version; `is_ordered`, whether their names ascend,
-    none twice.
+    `cell_count`; `data_size`, what they count in bytes (semantics §9); `body_bytes`, what their
+    bodies take; `is_dated`, whether one of them names its version. `sent`: the cells as they came,
+    where they came in the form of most.
     """
 
     __slots__ = (
+        "_cells",
         "body_bytes",
-        "cells",
+        "cell_count",
         "condition",
         "data_size",
         "is_dated",
-        "is_ordered",
         "key",
         "modification",
         "returns",
+        "sent",
         "table",
     )
 
@@ -173,7 +216,7 @@ class RowChange:
         table: str,
         modification: Modification,
         key: PrimaryKey,
-        cells: tuple[CellChange, ...],
+        cells: tuple[CellChange, ...] | SentCells,
         condition: Condition,
         returns: ReturnContent = NOTHING_RETURNED,
     ) -> None:
@@ -181,25 +224,31 @@ class RowChange:
         self.table = table
         self.modification = modification
         self.key = key
-        self.cells = cells
         self.condition = condition
         self.returns = returns
-        data_size: i64 = 0
-        body_bytes: i64 = 0
-        is_dated, is_ordered, former = False, True, ""
-        for cell in cells:
-            data_size += cell.size
-            body_bytes += len(cell.body)
-            if cell.version is not None:
-                is_dated = True
-            name = cell.name
-            if name <= former:
-                is_ordered = False
-            former = name
-        self.data_size = data_size
-        self.body_bytes = body_bytes
-        self.is_dated = is_dated
-        self.is_ordered = is_ordered
+        self.sent: SentCells | None = None
+        self._cells: tuple[CellChange, ...] | None = None
+        if isinstance(cells, SentCells):
+            self.sent = cells
+            self.cell_count = len(cells.shape.names)
+            self.data_size = cells.data_size
+            self.body_bytes = cells.body_bytes
+            self.is_dated = False
+        else:
+            self._cells = cells
+            self.cell_count = len(cells)
+            self.data_size = sum([cell.size for cell in cells])
+            self.body_bytes = sum([len(cell.body) for cell in cells])
+            self.is_dated = any(cell.version is not None for cell in cells)
+
+    @property
+    def cells(self) -> tuple[CellChange, ...]:
+        """The cells one by one. Those that were sent are taken apart by the first who asks."""
+        cells = self._cells
+        if cells is None:
+            assert self.sent is not None
+            cells = self._cells = self.sent.split()
+        return cells
 
     def __eq__(self, other: object) -> bool:
         """Whether it asks for the same."""

@@ -13,13 +13,11 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Final, final
 
-from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64, mypyc_attr
 
 from widerow.errors import StoreDamaged
-from widerow.model.row import CellChange
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyValue, Value
-from widerow.rows.checksum import crc8, crc8_byte, shift_table
+from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.words import length_at
 
 __all__ = [
@@ -38,6 +36,7 @@ __all__ = [
     "TYPE_INF_MAX",
     "TYPE_INF_MIN",
     "Cell",
+    "body_size",
     "body_value",
     "cell_body",
     "cell_size",
@@ -47,8 +46,8 @@ __all__ = [
     "encode_variant",
     "key_section_size",
     "seal",
-    "seal_onto",
     "split_cells",
+    "version_bytes",
 ]
 
 TAG_ROW_KEY: Final = 0x01
@@ -73,7 +72,7 @@ _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
 SEAL_BYTES: Final = 11
 """What a version and a checksum add to a body: 07, eight bytes, 0A, one."""
-_FIXED_BYTES: Final = 12 + SEAL_BYTES  # tags, two lengths, type byte, seal
+_FIXED_BYTES: Final = 12  # of a body: tags, two lengths, type byte
 _SIZED_BYTES: Final = _FIXED_BYTES + 4  # and the length of the text or binary
 _KEY_FIXED_BYTES: Final = 14  # of a key's cell: tags, two lengths, type byte, checksum
 _KEY_SIZED_BYTES: Final = _KEY_FIXED_BYTES + 4
@@ -149,24 +148,9 @@ def seal(body: bytes, crc: int, version: int) -> bytes:
     return b"%b\x07%b\x0a%c" % (body, stamp, crc8(stamp, crc))
 
 
-def seal_onto(
-    writer: BytesWriter, changes: tuple[CellChange, ...], version: i64, row_crc: int
-) -> int:
-    """Write the changed cells, each sealed with `version`; the row checksum after them.
-
-    `row_crc`: that before them. What `seal` makes, at a tenth of its cost a cell.
-    """
-    stamp_crc, shifted = crc8(_INT64.pack(version)), shift_table(8)
-    state: i64 = row_crc
-    for change in changes:
-        crc = shifted[change.crc] ^ stamp_crc
-        writer.write(change.body)
-        writer.append(TAG_CELL_TIMESTAMP)
-        write_i64_le(writer, version)
-        writer.append(TAG_CELL_CHECKSUM)
-        writer.append(crc)
-        state = crc8_byte(crc, state)
-    return state
+def version_bytes(version: int) -> bytes:
+    """A version as cells carry it."""
+    return _INT64.pack(version)
 
 
 def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
@@ -250,9 +234,14 @@ _READERS: Final[dict[int, Callable[[bytes, int, int], Value]]] = {
 
 def cell_size(wire: bytes) -> int:
     """What a stored cell counts: bytes of its name and of its value (semantics §9)."""
-    name_bytes = length_at(wire, 2)
-    # Everything but the name's bytes and the payload's is as long in every cell of one kind.
-    return len(wire) - (_SIZED_BYTES if wire[11 + name_bytes] > _BOOLEAN else _FIXED_BYTES)
+    return body_size(wire) - SEAL_BYTES
+
+
+def body_size(body: bytes) -> int:
+    """What a cell's body counts: bytes of its name and of its value (semantics §9)."""
+    name_bytes = length_at(body, 2)
+    # Everything but the name's bytes and the payload's is as long in every body of one kind.
+    return len(body) - (_SIZED_BYTES if body[11 + name_bytes] > _BOOLEAN else _FIXED_BYTES)
 
 
 def encode_key_section(columns: Iterable[tuple[str, KeyInput]]) -> tuple[bytes, int]:

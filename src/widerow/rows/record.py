@@ -19,15 +19,14 @@ from mypy_extensions import i32, i64, mypyc_attr, u8
 
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
-from widerow.model.row import RowChange
 from widerow.rows.cells import (
     TAG_ROW_CHECKSUM,
     TAG_ROW_DATA,
     Cell,
     cell_size,
-    seal_onto,
 )
 from widerow.rows.checksum import combine, crc8, crc8_byte
+from widerow.rows.plain import PlainCells, seal_onto
 
 __all__ = [
     "EMPTY",
@@ -240,33 +239,26 @@ def encode_row(
 
 
 def encode_sealed(
-    key_section: bytes, key_crc: int, key_size: int, change: RowChange, version: int, latest: int
+    key_section: bytes, key_crc: int, key_size: int, cells: PlainCells, version: int, latest: int
 ) -> bytes:
-    """`encode_row` of a change whose cells are of different columns and all get `version`.
+    """`encode_row` of cells of different columns in stored order, which all get `version`.
 
     `latest`: the largest version that the server chose in the row.
     """
-    cells = change.cells
-    count: i64 = len(cells)
-    oldest: i64 = version
-    if not count:
-        oldest = INT64_MAX
     writer = BytesWriter()
     writer.append(RecordKind.ROW)
     writer.append(0)
     _write_two(writer, len(key_section))
     _write_two(writer, key_size)
     _write_two(writer, key_crc)
-    write_i32_be(writer, i32(count))
-    write_i32_be(writer, i32(min(count, 1)))
-    write_i64_be(writer, change.data_size)
-    write_i64_be(writer, oldest)
+    write_i32_be(writer, i32(len(cells.shape.names)))
+    write_i32_be(writer, 1)
+    write_i64_be(writer, cells.data_size)
+    write_i64_be(writer, version)
     write_i64_be(writer, latest)
     writer.write(key_section)
-    crc = key_crc
-    if count:
-        writer.append(TAG_ROW_DATA)
-        crc = seal_onto(writer, cells, version, key_crc)
+    writer.append(TAG_ROW_DATA)
+    crc = seal_onto(writer, cells, version, key_crc)
     writer.append(TAG_ROW_CHECKSUM)
     writer.append(crc8_byte(0, crc))
     return writer.getvalue()

@@ -4,11 +4,13 @@ import struct
 from collections.abc import Iterable
 from typing import Final
 
+from widerow.model.row import CellChange, Modification, PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, Value
 from widerow.rows.cells import encode_variant
 from widerow.rows.checksum import crc8, crc8_byte
+from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["cell", "key_buffer", "row_buffer", "row_of_cells"]
+__all__ = ["cell", "decoded_row", "key_buffer", "row_buffer", "row_of_cells"]
 
 _HEADER: Final = b"\x75\x00\x00\x00"
 _MARKERS: Final = {
@@ -71,3 +73,11 @@ def row_buffer(
 def key_buffer(columns: Iterable[tuple[str, KeyInput]]) -> bytes:
     """A primary key alone: what reads and range bounds carry."""
     return row_buffer(columns)
+
+
+def decoded_row(
+    data: bytes, modification: Modification
+) -> tuple[PrimaryKey, tuple[CellChange, ...]]:
+    """What `decode_row_change` makes of a buffer, with every cell taken apart."""
+    key, cells = decode_row_change(data, modification)
+    return key, cells if isinstance(cells, tuple) else cells.split()

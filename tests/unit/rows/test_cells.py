@@ -5,7 +5,6 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from librt.strings import BytesWriter
 
 from widerow.errors import StoreDamaged
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
@@ -17,11 +16,9 @@ from widerow.rows.cells import (
     encode_key_section,
     encode_variant,
     seal,
-    seal_onto,
     split_cells,
 )
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.testing.changes import put_cells
 
 names = st.text(min_size=1, max_size=12)
 versions = st.integers(0, 2**63 - 1)
@@ -68,19 +65,6 @@ def stored(items: list[tuple[str, Value, int]]) -> list[Cell]:
 def test_sealed_bodies_are_cells_of_the_grammar(name: str, value: Value, version: int) -> None:
     body, crc = cell_body(name, value)
     assert seal(body, crc, version) == by_the_grammar(name, value, version)
-
-
-@given(st.lists(st.tuples(names, values), max_size=6), versions, st.integers(0, 255))
-def test_sealing_many_is_sealing_each(
-    items: list[tuple[str, Value]], version: int, row_crc: int
-) -> None:
-    changes = tuple(change for name, value in items for change in put_cells({name: value}))
-    cells = [seal(each.body, each.crc, version) for each in changes]
-    checksums = bytes(cell[-1] for cell in cells)
-    writer = BytesWriter()
-    writer.write(b"before")
-    assert seal_onto(writer, changes, version, row_crc) == crc8(checksums, row_crc)
-    assert writer.getvalue() == b"before" + b"".join(cells)
 
 
 @given(cells, st.binary(max_size=5), st.binary(max_size=5))

@@ -18,7 +18,6 @@ from widerow.rows.record import (
     RecordKind,
     Summary,
     encode_row,
-    encode_sealed,
     encode_segment,
     encode_wide_root,
     header_of,
@@ -26,7 +25,6 @@ from widerow.rows.record import (
     join_segments,
     summarize,
 )
-from widerow.testing.changes import put
 
 Items = list[tuple[str, Value, int]]
 items = st.lists(
@@ -213,12 +211,3 @@ def test_summaries_count_cells_versions_and_bytes(given_items: Items) -> None:
 )
 def test_the_most_versions_are_those_of_one_column(given_items: Items, versions_max: int) -> None:
     assert summarize(stored(given_items)).versions_max == versions_max
-
-
-@given(st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(-5, 5), max_size=5))
-def test_a_plain_change_is_encoded_as_its_cells_are(columns: dict[str, int]) -> None:
-    change = put("t", {"k": "a"}, dict(sorted(columns.items())))
-    section, crc = encode_key_section([("k", "a")])
-    cells = [Cell(c.name, 77, seal(c.body, c.crc, 77)) for c in change.cells]
-    whole = encode_row(section, crc, 2, wires(cells), summarize(cells), 77)
-    assert encode_sealed(section, crc, 2, change, 77, 77) == whole

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from widerow.model.row import Modification
 from widerow.model.values import KeyType
 from widerow.rows.cells import body_value
+from widerow.testing.buffers import decoded_row
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import (
     CELLS,
@@ -19,7 +20,7 @@ from widerow.transfer.layout import (
 from widerow.transfer.load import spread
 from widerow.transfer.rows import Row, VersionedValue, decode_rows, encode_row, pieces
 from widerow.transfer.table import KeyColumn
-from widerow.wire.tablestore.plainbuffer import HEADER, decode_row_change
+from widerow.wire.tablestore.plainbuffer import HEADER
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = (
@@ -61,7 +62,7 @@ def test_what_is_encoded_is_decoded(rows: list[Row]) -> None:
 
 @given(ROWS)
 def test_the_server_reads_what_is_encoded(row: Row) -> None:
-    key, cells = decode_row_change(encode_row(row.key, row.cells), Modification.PUT)
+    key, cells = decoded_row(encode_row(row.key, row.cells), Modification.PUT)
     assert key.columns == row.key
     found = [(cell.name, cell.version, body_value(cell.body)) for cell in cells]
     assert repr(found) == repr([tuple(cell) for cell in row.cells])
@@ -89,7 +90,7 @@ def test_records_of_every_format_hold_the_row(row: Row) -> None:
 def test_a_row_of_many_cells_is_written_in_pieces() -> None:
     cells = tuple(VersionedValue(f"c{number:05}", 1, number) for number in range(2500))
     made = pieces(Row((("k", 1),), cells))
-    read = [decode_row_change(piece, Modification.UPDATE)[1] for piece in made]
+    read = [decoded_row(piece, Modification.UPDATE)[1] for piece in made]
     assert [len(each) for each in read] == [1024, 1024, 452]
     assert [cell.name for each in read for cell in each] == [cell.column for cell in cells]
 

@@ -16,14 +16,10 @@ for values that are equal. Whatever the input, nothing but `InvalidRequest` is r
 import struct
 from collections.abc import Callable, Sequence
 from math import isfinite, isnan
-from typing import Final, NamedTuple, final
-
-from librt.strings import read_f64_le, read_i64_le
-from mypy_extensions import i64
+from typing import Final, NamedTuple
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import NAME_BYTES_MAX
-from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey
+from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey, SentCells
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import (
     TAG_CELL,
@@ -40,14 +36,8 @@ from widerow.rows.cells import (
     TYPE_INF_MAX,
     TYPE_INF_MIN,
 )
-from widerow.rows.checksum import (
-    BEYOND_ASCII,
-    crc8,
-    crc8_byte,
-    crc8_with_ascii,
-    crc8_within,
-)
-from widerow.rows.words import length_at, stands_at
+from widerow.rows.checksum import crc8, crc8_byte
+from widerow.wire.tablestore.plain_row import plain_key, plain_row, remember_name
 
 __all__ = [
     "HEADER",
@@ -65,12 +55,6 @@ _uint32_at: Final = struct.Struct("<I").unpack_from
 _int64_at: Final = struct.Struct("<q").unpack_from
 _cell_head_at: Final = struct.Struct("<HI").unpack_from  # CELL, CELL_NAME as one number; length
 _PUT: Final = CellOperation.PUT
-_NAMES_KEPT_MAX: Final = 10_000  # column names remembered; a table has dozens
-_INTEGER: Final = ColumnType.INTEGER.value
-_DOUBLE: Final = ColumnType.DOUBLE.value
-_STRING: Final = ColumnType.STRING.value
-_BINARY: Final = ColumnType.BINARY.value
-_BOOLEAN: Final = ColumnType.BOOLEAN.value
 _BOOLEANS: Final = frozenset((b"\x02\x00", b"\x02\x01"))
 _CELL_TAGS: Final = TAG_CELL | TAG_CELL_NAME << 8
 _integer_of: Final = struct.Struct("<Bq").unpack  # type byte and payload, of exactly this length
@@ -155,14 +139,22 @@ def encode_rows(rows: Sequence[bytes]) -> bytes:
 # --- decoding --------------------------------------------------------------------------------
 
 
-def decode_primary_key(data: bytes) -> PrimaryKey:
+def decode_primary_key(data: bytes, start: int = 0, stop: int = -1) -> PrimaryKey:
     """The primary key that is all of a buffer: what reads and range bounds carry.
 
-    Infinite bounds and the auto-increment marker come out as `KeyMarker`; who may use them is for
-    the engine to say. Raises `InvalidRequest`. Linear in `data`. (wire §2.1)
+    The buffer is `data[start:stop]`, or all of `data`. Infinite bounds and the auto-increment
+    marker come out as `KeyMarker`; who may use them is for the engine to say. Raises
+    `InvalidRequest`. Linear in the buffer. (wire §2.1)
     """
+    if stop < 0:
+        stop = len(data)
+    key = plain_key(data, start, stop, deletes=False)
+    return _decode_primary_key(data[start:stop]) if key is None else key
+
+
+def _decode_primary_key(data: bytes) -> PrimaryKey:
     try:
-        key, position, _ = _read_key(data)
+        key, position = _read_key(data)
         tag = data[position]
         if tag == TAG_ROW_DATA:
             raise InvalidRequest(Rule.READ_WITH_CELLS)
@@ -175,22 +167,38 @@ def decode_primary_key(data: bytes) -> PrimaryKey:
 
 
 def decode_row_change(
-    data: bytes, modification: Modification
-) -> tuple[PrimaryKey, tuple[CellChange, ...]]:
+    data: bytes, modification: Modification, start: int = 0, stop: int = -1
+) -> tuple[PrimaryKey, tuple[CellChange, ...] | SentCells]:
     """The row that is all of a buffer: its primary key and its cells, in the order sent.
 
-    Cells are held against what `modification` allows; a delete is taken with or without its
-    marker. Lengths of values are not bounded here. Raises `InvalidRequest`. Linear in `data`.
-    (wire §2.1; semantics §4.2-4.4)
+    The buffer is `data[start:stop]`, or all of `data`. Cells are held against what `modification`
+    allows; a delete is taken with or without its marker. Lengths of values are not bounded here.
+    Raises `InvalidRequest`. Linear in the buffer. (wire §2.1; semantics §4.2-4.4)
     """
+    if stop < 0:
+        stop = len(data)
+    if modification is Modification.DELETE:
+        key = plain_key(data, start, stop, deletes=True)
+        if key is not None:
+            return key, ()
+    else:
+        row = plain_row(data, start, stop)
+        if row is not None:
+            return row
+    return _decode_row_change(data[start:stop], modification)
+
+
+def _decode_row_change(
+    data: bytes, modification: Modification
+) -> tuple[PrimaryKey, tuple[CellChange, ...]]:
     try:
-        key, position, name = _read_key(data)
+        key, position = _read_key(data)
         cells: list[CellChange] = []
         crc = key.crc
         if data[position] == TAG_ROW_DATA:
             if modification is Modification.DELETE:
                 raise InvalidRequest(Rule.DELETE_WITH_CELLS)
-            cells, crc, position = _read_cells(data, position + 1, crc, modification, name)
+            cells, crc, position = _read_cells(data, position + 1, crc, modification)
         marker = data[position] == TAG_DELETE_MARKER
         _finish(data, position + marker, crc8_byte(marker, crc))
     except (struct.error, IndexError) as error:
@@ -219,32 +227,8 @@ def decode_variant_value(data: bytes, rule: Rule = Rule.ROW_ENCODING) -> KeyInpu
 # --- rows ------------------------------------------------------------------------------------
 
 
-@final
-class _Name:
-    """A column name that came before: its text, the checksum over it, how long it is.
-
-    `head` is how a cell with this name and a value begins, up to the value's length, and
-    `value_at` where the value stands in it; `follower` the name that came behind it last.
-    """
-
-    __slots__ = ("crc", "follower", "head", "size", "text", "value_at")
-
-    def __init__(self, text: str) -> None:
-        encoded = text.encode()
-        self.text = text
-        self.crc: i64 = crc8(encoded)
-        self.size: i64 = len(encoded)
-        self.head = b"\x03\x04%b%b\x05" % (struct.pack("<I", len(encoded)), encoded)
-        self.value_at: i64 = len(self.head) + 4
-        self.follower: _Name | None = None
-
-
-_NAMES: Final[dict[bytes, _Name]] = {}
-_BEFORE_ALL: Final = _Name("")  # its follower begins keys
-
-
-def _read_key(data: bytes) -> tuple[PrimaryKey, int, _Name]:
-    """The primary key, where it ends, and the last known name in it."""
+def _read_key(data: bytes) -> tuple[PrimaryKey, int]:
+    """The primary key, and where it ends."""
     if data[:4] != HEADER:
         actual = int.from_bytes(data[:4], "little")
         raise _broken(f"Cell data broken, mismatch header, actual: {actual} , expect: 117.")
@@ -253,22 +237,15 @@ def _read_key(data: bytes) -> tuple[PrimaryKey, int, _Name]:
     if data[4] != TAG_ROW_KEY:
         raise _mismatch(data[4], TAG_ROW_KEY)
     columns: list[tuple[str, KeyInput]] = []
-    crc: i64 = 0
+    crc = 0
     position = 5
-    former = _BEFORE_ALL
     while data[position] == TAG_CELL:
-        name = _known_name(data, position, former)
-        column = None if name is None else _plain_key(data, position, name)
-        if column is None:
-            column = _key_column(data, position)
-        if name is not None:
-            former = name
-        columns.append(column[0])
-        position = column[1]
+        column, position = _key_column(data, position)
+        columns.append(column)
         crc = crc8_byte(data[position - 1], crc)
     if not columns:
         raise _broken(_NO_KEY_CELL)
-    return PrimaryKey(tuple(columns), data[4:position], crc), position, former
+    return PrimaryKey(tuple(columns), data[4:position], crc), position
 
 
 def _key_column(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int]:
@@ -281,132 +258,24 @@ def _key_column(data: bytes, start: int) -> tuple[tuple[str, KeyInput], int]:
         value = _KEY_READERS[variant[0]](variant)
     except _UNREADABLE as error:
         raise _key_value_refused(name, variant, error) from error
-    _remember(name)
+    remember_name(name)
     return (name, value), end
 
 
 def _read_cells(
-    data: bytes, position: int, row_crc: int, modification: Modification, former: _Name
+    data: bytes, position: int, row_crc: int, modification: Modification
 ) -> tuple[list[CellChange], int, int]:
-    """The cells from `position`, the row checksum after them, and where they end.
-
-    `former`: the known name before the first of them.
-    """
+    """The cells from `position`, the row checksum after them, and where they end."""
     cells: list[CellChange] = []
-    crc: i64 = row_crc
+    crc = row_crc
     while data[position] == TAG_CELL:
-        name = _known_name(data, position, former)
-        change = None if name is None else _plain_put(data, position, name)
-        if change is not None:
-            position += len(change.body) + 2
-        else:
-            cell = _read_cell(data, position)
-            change = _change_of(data, position, cell, modification)
-            position = cell[6]
-        if name is not None:
-            former = name
-        cells.append(change)
+        cell = _read_cell(data, position)
+        cells.append(_change_of(data, position, cell, modification))
+        position = cell[6]
         crc = crc8_byte(data[position - 1], crc)
     if not cells:
         raise _broken(_NO_CELL)
     return cells, crc, position
-
-
-def _known_name(data: bytes, begin: i64, former: _Name) -> _Name | None:
-    """The name in the cell at `begin`, if it came before and a value stands behind it.
-
-    Clients send rows of one shape: most often it is what came behind `former` the last time.
-    Raises `IndexError` where the buffer ends before.
-    """
-    expected = former.follower
-    if expected is not None and stands_at(data, begin, expected.head):
-        return expected
-    name_end = begin + 6 + length_at(data, begin + 2)
-    if data[begin + 1] != TAG_CELL_NAME or data[name_end] != TAG_CELL_VALUE:
-        return None
-    name = _NAMES.get(data[begin + 6 : name_end])
-    if name is not None:
-        former.follower = name
-    return name
-
-
-def _plain_put(data: bytes, begin: i64, name: _Name) -> CellChange | None:
-    """The cell at `begin` if it is what nearly all are: a known name and a right value.
-
-    None for every other cell, right or wrong: `_read_cell` takes those apart and says why.
-    Raises `IndexError` where the buffer ends before the cell does, as that does.
-    """
-    start = begin + name.value_at
-    end = _plain_end(data, start)
-    if end < 0:
-        return None
-    checked = crc8_with_ascii(data, start, end, name.crc)
-    crc = checked & 0xFF
-    size = _payload_bytes(data, start, end, is_ascii=checked < BEYOND_ASCII)
-    if size < 0 or data[end + 1] != crc:
-        return None
-    return CellChange(_PUT, name.text, None, name.size + size, data[begin:end], crc)
-
-
-def _plain_key(data: bytes, begin: i64, name: _Name) -> tuple[tuple[str, KeyInput], int] | None:
-    """As `_plain_put` for a cell of a primary key: what `_key_column` says of nearly all."""
-    start = begin + name.value_at
-    end = _plain_end(data, start)
-    if end < 0 or data[end + 1] != crc8_within(data, start, end, name.crc):
-        return None
-    kind: i64 = data[start]
-    size = end - start
-    if kind == _INTEGER and size == 9:
-        value: KeyInput = read_i64_le(data, start + 1)
-    elif kind == _STRING and size >= 5 and length_at(data, start + 1) == size - 5:
-        try:
-            value = data[start + 5 : end].decode()
-        except UnicodeDecodeError:
-            return None
-    else:
-        return None
-    return (name.text, value), end + 2
-
-
-def _plain_end(data: bytes, start: i64) -> i64:
-    """Where the value at `start` ends, if the cell's checksum follows; or -1.
-
-    Raises `IndexError` where the buffer ends before.
-    """
-    end = start + length_at(data, start - 4)
-    if data[end] != TAG_CELL_CHECKSUM:
-        return -1
-    return end
-
-
-def _payload_bytes(data: bytes, start: i64, end: i64, *, is_ascii: bool) -> i64:
-    """What the value there counts (semantics §9); negative where it is none to be stored.
-
-    `is_ascii`: all bytes of it are, its type and its length too.
-    """
-    size = end - start
-    kind: i64 = data[start]
-    if kind in (_STRING, _BINARY):
-        if size < 5 or length_at(data, start + 1) != size - 5:
-            return -1
-        if kind == _STRING and not is_ascii and not _is_text(data, start + 5, end):
-            return -1
-        return size - 5
-    if kind == _INTEGER and size == 9:
-        return 8
-    if kind == _DOUBLE and size == 9 and isfinite(read_f64_le(data, start + 1)):
-        return 8
-    if kind == _BOOLEAN and size == 2 and data[start + 1] <= 1:
-        return 1
-    return -1
-
-
-def _is_text(data: bytes, start: i64, end: i64) -> bool:
-    try:
-        data[start:end].decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _change_of(data: bytes, start: int, cell: _RawCell, modification: Modification) -> CellChange:
@@ -417,15 +286,8 @@ def _change_of(data: bytes, start: int, cell: _RawCell, modification: Modificati
     if variant is None:
         raise InvalidRequest(Rule.VALUE_MISSING, name=name)
     size = len(name.encode()) + value_bytes(_value_of(name, variant))
-    _remember(name)
+    remember_name(name)
     return CellChange(_PUT, name, version, size, data[start:body_end], crc)
-
-
-def _remember(name: str) -> None:
-    """Let the cells of this column be read in one pass from now on."""
-    encoded = name.encode()
-    if 0 < len(encoded) <= NAME_BYTES_MAX and len(_NAMES) < _NAMES_KEPT_MAX:
-        _NAMES[encoded] = _Name(name)
 
 
 def _value_of(name: str, variant: bytes) -> Value:

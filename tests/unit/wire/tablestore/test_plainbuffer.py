@@ -12,10 +12,10 @@ from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKe
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import body_value, cell_body, encode_key_section, encode_variant, seal
 from widerow.rows.checksum import crc8, crc8_byte
+from widerow.testing.buffers import decoded_row
 from widerow.wire.tablestore.plainbuffer import (
     HEADER,
     decode_primary_key,
-    decode_row_change,
     decode_variant_value,
     encode_primary_key,
     encode_rows,
@@ -247,7 +247,7 @@ def test_key_vectors_decode_and_encode_to_themselves(data: bytes) -> None:
 
 @changes
 def test_row_vectors_decode(wanted: Change) -> None:
-    key, cells = decode_row_change(wanted.data, wanted.modification)
+    key, cells = decoded_row(wanted.data, wanted.modification)
     assert key.columns == wanted.key
     assert (key.encoded, key.crc) == encode_key_section(key.columns)
     asked = tuple((cell.operation, cell.name, value(cell), cell.version) for cell in cells)
@@ -257,7 +257,7 @@ def test_row_vectors_decode(wanted: Change) -> None:
 
 @changes
 def test_bodies_are_slices_of_the_wire_with_their_checksum(wanted: Change) -> None:
-    for cell in decode_row_change(wanted.data, wanted.modification)[1]:
+    for cell in decoded_row(wanted.data, wanted.modification)[1]:
         found = value(cell)
         if found is None:
             assert (cell.body, cell.crc) == (b"", 0)
@@ -268,7 +268,7 @@ def test_bodies_are_slices_of_the_wire_with_their_checksum(wanted: Change) -> No
 
 @changes
 def test_decoded_row_encodes_to_itself(wanted: Change) -> None:
-    key, cells = decode_row_change(wanted.data, wanted.modification)
+    key, cells = decoded_row(wanted.data, wanted.modification)
     wires = [
         raw_cell(
             cell.name.encode(),
@@ -307,7 +307,7 @@ def test_every_shortened_row_is_refused(wanted: Change) -> None:
     for length in range(len(wanted.data)):
         data = wanted.data[:length]
         for modification in Modification:
-            refusal(decode_row_change, data, modification)
+            refusal(decoded_row, data, modification)
 
 
 @pytest.mark.parametrize("data", VARIANTS)
@@ -333,16 +333,16 @@ def test_every_damaged_byte_of_a_row_is_refused(wanted: Change) -> None:
         for flip in (0x01, 0x10, 0x80, 0xFF):
             damaged = bytearray(wanted.data)
             damaged[position] ^= flip
-            refusal(decode_row_change, bytes(damaged), wanted.modification)
+            refusal(decoded_row, bytes(damaged), wanted.modification)
 
 
 @changes
 def test_padding_of_zeros_is_taken_and_nothing_else(wanted: Change) -> None:
     """Node makes its buffers too long (wire §2.3)."""
-    plain = decode_row_change(wanted.data, wanted.modification)
-    assert decode_row_change(wanted.data + bytes(9), wanted.modification) == plain
+    plain = decoded_row(wanted.data, wanted.modification)
+    assert decoded_row(wanted.data + bytes(9), wanted.modification) == plain
     for rest in (b"\x01", b"\x00\x00\x02", wanted.data[4:]):
-        message = broken(decode_row_change, wanted.data + rest, wanted.modification)
+        message = broken(decoded_row, wanted.data + rest, wanted.modification)
         assert "has more data" in message
 
 
@@ -358,8 +358,8 @@ def test_no_input_raises_anything_else(data: bytes, modification: Modification) 
     for decode in (
         decode_primary_key,
         decode_variant_value,
-        lambda given: decode_row_change(given, modification),
-        lambda given: decode_row_change(HEADER + b"\x01" + given, modification),
+        lambda given: decoded_row(given, modification),
+        lambda given: decoded_row(HEADER + b"\x01" + given, modification),
         lambda given: decode_primary_key(HEADER + b"\x01\x03\x04" + given),
     ):
         try:
@@ -377,9 +377,9 @@ def test_hostile_lengths_cost_nothing(length: int) -> None:
     name_at, value_at = row.index(b"column") - 4, row.index(value) - 4
     for position in (name_at, value_at):
         hostile = row[:position] + size + row[position + 4 :]
-        assert broken(decode_row_change, hostile, PUT)
+        assert broken(decoded_row, hostile, PUT)
     inner = raw_row(raw_cell(b"column", b"\x03" + size + b"abc"))
-    assert "wrong string format, size: 8" in broken(decode_row_change, inner, PUT)
+    assert "wrong string format, size: 8" in broken(decoded_row, inner, PUT)
     refusal(decode_variant_value, b"\x07" + size + b"abc")
 
 
@@ -404,7 +404,7 @@ def test_damage_is_reported_before_content() -> None:
     """A flipped bit in a text is a checksum error, not a complaint about UTF-8."""
     row = bytearray(raw_row(raw_cell(b"c", encode_variant("plain"))))
     row[row.index(b"plain")] ^= 0x80
-    assert refusal(decode_row_change, bytes(row), PUT).rule is Rule.ROW_CHECKSUM
+    assert refusal(decoded_row, bytes(row), PUT).rule is Rule.ROW_CHECKSUM
 
 
 # --- structure (semantics §18.1) --------------------------------------------------------------
@@ -428,7 +428,7 @@ def test_damage_is_reported_before_content() -> None:
     ],
 )
 def test_malformed_rows_are_told_in_the_services_words(data: bytes, text: str) -> None:
-    assert text in broken(decode_row_change, data, PUT)
+    assert text in broken(decoded_row, data, PUT)
 
 
 @pytest.mark.parametrize(
@@ -448,7 +448,7 @@ def test_malformed_rows_are_told_in_the_services_words(data: bytes, text: str) -
 )
 def test_values_have_exactly_one_encoding(variant: bytes, text: str) -> None:
     row = raw_row(raw_cell(b"c", variant))
-    assert text in broken(decode_row_change, row, PUT)
+    assert text in broken(decoded_row, row, PUT)
     refusal(decode_variant_value, variant)
 
 
@@ -465,7 +465,7 @@ def test_values_have_exactly_one_encoding(variant: bytes, text: str) -> None:
     ],
 )
 def test_key_cells_carry_name_and_value_only(cell: bytes, rule: Rule) -> None:
-    for decode in (decode_primary_key, lambda data: decode_row_change(data, PUT)):
+    for decode in (decode_primary_key, lambda data: decoded_row(data, PUT)):
         error = refusal(decode, raw_row(key=cell))
         assert (error.rule, error.details) == (rule, {"name": "pk"})
 
@@ -532,7 +532,7 @@ SOME = encode_variant(1)
 def test_cells_are_held_against_their_operation(
     modification: Modification, cell: bytes, rule: Rule, details: dict[str, object]
 ) -> None:
-    error = refusal(decode_row_change, raw_row(cell), modification)
+    error = refusal(decoded_row, raw_row(cell), modification)
     assert (error.rule, error.details) == (rule, details)
 
 
@@ -547,20 +547,20 @@ def test_cells_are_held_against_their_operation(
 def test_numbers_that_are_not_finite_are_not_stored(value: float, rule: Rule) -> None:
     """Semantics §1.3; as a constant to compare with they are values."""
     variant = encode_variant(value)
-    error = refusal(decode_row_change, raw_row(raw_cell(b"c", variant)), PUT)
+    error = refusal(decoded_row, raw_row(raw_cell(b"c", variant)), PUT)
     assert (error.rule, error.details) == (rule, {"column": "c"})
     assert repr(decode_variant_value(variant)) == repr(value)
 
 
 def test_an_update_needs_cells() -> None:
-    error = refusal(decode_row_change, raw_row(), UPDATE)
+    error = refusal(decoded_row, raw_row(), UPDATE)
     assert error.rule is Rule.UPDATE_WITHOUT_CELLS
 
 
 @pytest.mark.parametrize("modification", [PUT, UPDATE])
 def test_the_delete_marker_belongs_to_deletes(modification: Modification) -> None:
     row = raw_row(raw_cell(b"c", SOME), marker=True)
-    error = refusal(decode_row_change, row, modification)
+    error = refusal(decoded_row, row, modification)
     assert error.rule is Rule.DELETE_MARKER_IN_WRITE
 
 
@@ -569,7 +569,7 @@ def test_operations_stand_before_versions_only() -> None:
     cell = raw_cell(b"c", None, 3, 5)
     swapped = cell[:7] + cell[9:18] + cell[7:9] + cell[18:]
     assert len(swapped) == len(cell)
-    assert "cell is not end with" in broken(decode_row_change, raw_row(swapped), UPDATE)
+    assert "cell is not end with" in broken(decoded_row, raw_row(swapped), UPDATE)
 
 
 # --- laws ------------------------------------------------------------------------------------
@@ -608,7 +608,7 @@ def test_cells_decode_to_what_was_encoded(
         for name, v, version in cells
     )
     for modification in (PUT, UPDATE, PUT):  # what is new is remembered, what is known is quicker
-        found = decode_row_change(raw_row(*wires), modification)[1]
+        found = decoded_row(raw_row(*wires), modification)[1]
         assert list(map(fields, found)) == list(map(fields, wanted))
     for wire, cell in zip(wires, wanted, strict=True):
         if cell.version is not None:
@@ -620,7 +620,7 @@ def test_rows_of_other_shapes_are_decoded_as_any_other(order: list[str]) -> None
     """What came behind a name before is no more than a guess at what comes now."""
     for names_sent in (["a", "longer than a word"], order, order[:2], order[1:], order):
         wires = [raw_cell(name.encode(), encode_variant(name)) for name in names_sent]
-        _, found = decode_row_change(raw_row(*wires), PUT)
+        _, found = decoded_row(raw_row(*wires), PUT)
         assert [(cell.name, value(cell)) for cell in found] == [(n, n) for n in names_sent]
 
 
@@ -630,9 +630,9 @@ def test_a_row_that_ends_where_a_longer_name_was_expected() -> None:
     both = [raw_cell(b"a", encode_variant(1)), raw_cell(long, encode_variant(2))]
     short = [both[0], raw_cell(b"z", encode_variant(b""))]
     for _ in range(3):
-        assert len(decode_row_change(raw_row(*both), PUT)[1]) == 2
-        assert [cell.name for cell in decode_row_change(raw_row(*short), PUT)[1]] == ["a", "z"]
-        assert broken(decode_row_change, raw_row(*both)[:40], PUT)
+        assert len(decoded_row(raw_row(*both), PUT)[1]) == 2
+        assert [cell.name for cell in decoded_row(raw_row(*short), PUT)[1]] == ["a", "z"]
+        assert broken(decoded_row, raw_row(*both)[:40], PUT)
 
 
 @given(values)

@@ -24,7 +24,7 @@ def decode(body: bytes) -> GetRow:
     # Nearly every read asks for whole rows: what is behind the key is 28 and so many versions.
     short = short_form(body, 2)
     if short is not None and body[short.end] == 0x28 and 0 < body[short.end + 1] < 0x80:
-        key = decode_primary_key(short.row)
+        key = decode_primary_key(body, short.start, short.end)
         return GetRow(short.table, key, whole_rows(body[short.end + 1]))
     sent = parsed(GetRowRequest.FromString, body)
     table = text(sent.table_name)

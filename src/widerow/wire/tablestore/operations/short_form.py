@@ -18,14 +18,14 @@ __all__ = ["ShortForm", "short_form"]
 @mypyc_attr(acyclic=True)
 @final
 class ShortForm:
-    """A request in this form: its table, its row's PlainBuffer, and where the rest begins."""
+    """A request in this form: its table, and from where to where its row's PlainBuffer stands."""
 
-    __slots__ = ("end", "row", "table")
+    __slots__ = ("end", "start", "table")
 
-    def __init__(self, table: str, row: bytes, end: int) -> None:
-        """Of these parts."""
+    def __init__(self, table: str, start: int, end: int) -> None:
+        """Of these parts; the rest begins at `end`."""
         self.table = table
-        self.row = row
+        self.start = start
         self.end = end
 
 
@@ -44,7 +44,7 @@ def short_form(body: bytes, rest: int) -> ShortForm | None:
         table = body[_content(body, 1) : row_tag].decode()
     except UnicodeDecodeError:
         return None
-    return ShortForm(table, body[_content(body, row_tag + 1) : end], end)
+    return ShortForm(table, _content(body, row_tag + 1), end)
 
 
 def _content(body: bytes, at: i64) -> i64:

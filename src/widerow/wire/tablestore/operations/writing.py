@@ -54,7 +54,7 @@ def _short_change(body: bytes, modification: Modification) -> RowChange | None:
     sent = short_form(body, 4)
     if sent is None or not body.endswith(_SHORT_CONDITIONS):
         return None
-    key, cells = decode_row_change(sent.row, modification)
+    key, cells = decode_row_change(body, modification, sent.start, sent.end)
     return RowChange(sent.table, modification, key, cells, _EXPECTATIONS[body[-1]])
 
 
