@@ -100,8 +100,8 @@ class Stages:
         self.connection.data_received(request)
         return self.desk.requests[0]
 
-    def opened(self, action: str, request: Request) -> Opened:
-        """Verified."""
+    def opened(self, action: str, request: Request) -> tuple[Opened, bytes]:
+        """Verified: whose it is, and its body."""
         now = SystemClock().now_us()
         policy = InstancePolicy()
         return open_request(f"/{action}", request.headers, request.body, KEYRING, policy, now)
@@ -109,8 +109,8 @@ class Stages:
     def run(self, action: str, request: bytes) -> None:
         """Do what one request asks for."""
         found = OPERATIONS[action]
-        opened = self.opened(action, self.receive(request))
-        result = found.call(self.engine, opened.instance, found.decode(opened.body))
+        opened, body = self.opened(action, self.receive(request))
+        result = found.call(self.engine, opened.instance, found.decode(body))
         if found.writes:
             self.engine.run(result)
 
@@ -119,11 +119,11 @@ class Stages:
         found = OPERATIONS[action]
         http = [self.receive(each) for each in requests]
         opened = [self.opened(action, each) for each in http]
-        asked = [(each.instance, found.decode(each.body)) for each in opened]
+        asked = [(each.instance, found.decode(body)) for each, body in opened]
         stages = {
             "http": cost(self.receive, requests),
             "verify": cost(lambda each: self.opened(action, each), http),
-            "decode": cost(lambda each: found.decode(each.body), opened),
+            "decode": cost(lambda each: found.decode(each[1]), opened),
             "engine": cost(lambda each: found.call(self.engine, *each), asked),
         }
         results = [found.call(self.engine, *each) for each in asked]
@@ -132,7 +132,7 @@ class Stages:
             groups = [results[at : at + size] for at in range(0, len(results), size)]
             stages["commit"] = cost(self._commit, groups) / size
             results = [self.engine.run(each) for each in results]
-        path, key, date = f"/{action}", opened[0], date_text(0)
+        path, key, date = f"/{action}", opened[0][0], date_text(0)
         stages["answer"] = cost(
             lambda each: response_headers(path, found.encode(each), "0" * 36, date, key), results
         )

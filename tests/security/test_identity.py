@@ -83,7 +83,7 @@ def attempt(
     now_us: int = NOW,
     instances: InstancePolicy = ANY_INSTANCE,
 ) -> Opened:
-    return open_request(path, headers, body, KEYRING, instances, now_us)
+    return open_request(path, headers, body, KEYRING, instances, now_us)[0]
 
 
 def refusal(run: Callable[[], object]) -> InvalidRequest | NotPermitted:

@@ -59,6 +59,7 @@ _LINGERING: Final = 2  # throws it away: the last answer is written
 _CLOSED: Final = 3
 
 _NO_PARSER: Final = HttpRequestParser(object())
+_NO_HEADERS: Final[dict[str, str]] = {}
 
 
 class _Stop(Exception):
@@ -201,7 +202,7 @@ class Connection:
         while self._waiting:
             item = self._waiting.popleft()
             if isinstance(item, Request):
-                self._admission.leave(len(item.body))
+                self._admission.leave(item.size)
         self._state = _CLOSED
         self._transport = None
         self._parser = _NO_PARSER  # ours holds our methods: a cycle
@@ -371,6 +372,7 @@ class Connection:
             self._shared.clock.monotonic_ns(),
         )
         self._body = b""
+        self._headers = _NO_HEADERS  # the request's now, and gone with it
         self._in_message = False
         self._entered = False  # the request gives back what it took once it is answered
         self._metered = False
@@ -535,7 +537,7 @@ class Connection:
         request = self._active
         assert request is not None, "a request is answered once"
         self._active = None
-        self._admission.leave(len(request.body))
+        self._admission.leave(request.size)
         if self._transport is None:
             return
         close = not request.keep_alive or (

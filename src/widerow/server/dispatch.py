@@ -155,17 +155,25 @@ class _Call:
 @mypyc_attr(acyclic=True)
 @final
 class _Task:
-    """One request on its way through the stages."""
+    """One request on its way through the stages. Called with a write's outcome."""
 
-    __slots__ = ("asked", "call", "operation", "permission", "reply", "request")
+    __slots__ = ("asked", "call", "dispatcher", "operation", "permission", "reply", "request")
 
-    def __init__(self, route: _Route, request: Request, reply: Reply, call: _Call) -> None:
+    def __init__(
+        self, dispatcher: "Dispatcher", route: _Route, request: Request, reply: Reply, call: _Call
+    ) -> None:
+        self.dispatcher = dispatcher
         self.operation = route.operation
         self.permission = route.permission
         self.request = request
         self.reply = reply
         self.call = call
-        self.asked: Any = None  # what the operation's `decode` made of the body, then the result
+        # The body, then what the operation's `decode` made of it, then a read's result.
+        self.asked: Any = None
+
+    def __call__(self, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # the plan's
+        """A write is durable, or refused (`Done`)."""
+        self.dispatcher.settled(self, answer, error)
 
 
 @mypyc_attr(acyclic=True)
@@ -267,7 +275,7 @@ class Dispatcher:
 
     def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
         call = _Call(route.counts, route.path, self._ids.next(), request.received_ns)
-        task = _Task(route, request, reply, call)
+        task = _Task(self, route, request, reply, call)
         if self._loop is None:
             ended = self._run_stages([task])
             return ended[0][1] if ended else None
@@ -286,6 +294,7 @@ class Dispatcher:
                 _hand_over(self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]))
         finally:
             LOOP_TURN.end()
+        tasks = []  # what nobody needs any more makes room before a group is committed
         # Reads need not wait for what is synced now.
         ended = self._ended = []
         self._ended_bytes = 0
@@ -336,21 +345,21 @@ class Dispatcher:
         if threaded and len(task.request.body) > LENGTHY_BODY_BYTES:
             self._run_on_thread(task)
             return False
-        opened = self._admit(task, self._now_us)
-        if threaded and self._is_lengthy(task.operation, opened):
+        self._admit(task, self._now_us)
+        if threaded and self._is_lengthy(task.operation, task.asked):
             self._run_on_thread(task)
             return False
         return True
 
-    def _admit(self, task: _Task, now_us: int) -> Opened:
-        """The request, verified and permitted. On any thread."""
-        opened = task.call.opened = self._open(task.call.path, task.request, now_us)
+    def _admit(self, task: _Task, now_us: int) -> None:
+        """Verify and permit the request, and take its body. On any thread."""
+        opened, task.asked = self._open(task.call.path, task.request, now_us)
+        task.call.opened = opened
+        task.request.let_go()
         authorize(opened.key, task.permission)
-        return opened
 
     def _decode(self, task: _Task) -> bool:
-        assert task.call.opened is not None
-        task.asked = task.operation.decode(task.call.opened.body)
+        task.asked = task.operation.decode(task.asked)
         return True
 
     def _ask(self, task: _Task) -> bool:
@@ -359,7 +368,8 @@ class Dispatcher:
         assert call.opened is not None
         result = operation.call(self._engine, call.opened.instance, task.asked)
         if operation.writes:
-            self._committer.submit(result, partial(self._settled, operation, call, task.reply))
+            task.asked = None
+            self._committer.submit(result, task)
             return False
         task.asked = result
         # What may be large is answered now, so that no turn holds many of them.
@@ -372,7 +382,7 @@ class Dispatcher:
         self._end(task.reply, self._answered(task.call, answer))
         return False
 
-    def _open(self, path: str, request: Request, now_us: int) -> Opened:
+    def _open(self, path: str, request: Request, now_us: int) -> tuple[Opened, bytes]:
         if request.repeated:
             raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
         identity = self.identity
@@ -385,20 +395,16 @@ class Dispatcher:
             now_us,
         )
 
-    def _is_lengthy(self, action: Operation, opened: Opened) -> bool:
+    def _is_lengthy(self, action: Operation, body: bytes) -> bool:
         lengthy = action.lengthy
-        return self._always or (lengthy is not None and lengthy(opened.body))
-
-    def _perform(self, action: Operation, opened: Opened) -> Any:  # noqa: ANN401  # see the table
-        """A write's plan, or what a read found."""
-        return action.call(self._engine, opened.instance, action.decode(opened.body))
+        return self._always or (lengthy is not None and lengthy(body))
 
     def _run_on_thread(self, task: _Task) -> None:
         assert self._threads is not None
         assert self._loop is not None
         loop = self._loop
-        end = partial(self._end_lengthy, task.reply)
-        back = partial(self._performed, task.operation, task.call, end)
+        task.reply = partial(self._end_lengthy, task.reply)
+        back = partial(self._performed, task)
         work = self._threads.submit(self._work, task)
         self._lengthy += 1
         work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
@@ -411,46 +417,47 @@ class Dispatcher:
         """On a thread: a write's plan, or the whole of a read's answer."""
         action, call = task.operation, task.call
         # Digests of large bodies let other threads run: they need no turn.
-        opened = call.opened or self._admit(task, self._clock.now_us())
+        if call.opened is None:
+            self._admit(task, self._clock.now_us())
+        assert call.opened is not None
         with self._turn_of_work:
             LOOP_TURN.give_way()
-            result = self._perform(action, opened)
+            asked = action.decode(task.asked)
+            task.asked = None
+            result = action.call(self._engine, call.opened.instance, asked)
             if action.writes:
                 return result
             body = action.encode(result)
         return _signed(action, call, result, body, date_text(self._clock.now_us()))
 
-    def _performed(
-        self, action: Operation, call: _Call, reply: Reply, future: "Future[Any]"
-    ) -> None:
+    def _performed(self, task: _Task, future: "Future[Any]") -> None:
         """Back on the loop."""
         try:
             result = future.result()
-            if action.writes:
-                self._committer.submit(result, partial(self._settled, action, call, reply))
+            if task.operation.writes:
+                self._committer.submit(result, task)
                 return
-            response = self._answered(call, result)
+            response = self._answered(task.call, result)
         except Exception as error:  # noqa: BLE001  # every request is answered
-            response = self._failed(call, error)
-        reply(response)
+            response = self._failed(task.call, error)
+        task.reply(response)
 
-    def _settled(
+    def settled(
         self,
-        action: Operation,
-        call: _Call,
-        reply: Reply,
+        task: _Task,
         answer: Any,  # noqa: ANN401  # what the operation's plan returns
         error: Exception | None,
     ) -> None:
         """A write is durable, or refused."""
+        call = task.call
         if error is not None:
-            self._end(reply, self._failed(call, error))
+            self._end(task.reply, self._failed(call, error))
             return
         try:
-            response = self._answered(call, self._answer(action, call, answer))
+            response = self._answered(call, self._answer(task.operation, call, answer))
         except Exception as failure:  # noqa: BLE001  # every request is answered
             response = self._failed(call, failure)
-        self._end(reply, response)
+        self._end(task.reply, response)
 
     # --- answers -----------------------------------------------------------------------------
 

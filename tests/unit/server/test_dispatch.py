@@ -449,7 +449,7 @@ def test_a_turn_runs_each_stage_for_all_requests(desk: Desk) -> None:
         return ()
 
     desk.serve("ListTable", decode=decode, call=call, lengthy=None)
-    answers = in_one_turn(desk, [signed("ListTable")] * 3)
+    answers = in_one_turn(desk, [signed("ListTable") for _ in range(3)])
     assert [answer.status for answer in answers] == [200, 200, 200]
     assert seen == ["decode"] * 3 + ["call"] * 3
 
@@ -465,7 +465,7 @@ def test_whoever_fails_in_a_stage_fails_alone(desk: Desk, table_body: bytes) -> 
 
 def test_more_requests_than_a_stage_takes_are_all_answered(desk: Desk) -> None:
     count = 2 * STAGE_REQUESTS_MAX + 1
-    answers = in_one_turn(desk, [signed("ListTable")] * count)
+    answers = in_one_turn(desk, [signed("ListTable") for _ in range(count)])
     assert [answer.status for answer in answers] == [200] * count
 
 

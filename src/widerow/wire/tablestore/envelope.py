@@ -77,15 +77,14 @@ _md5: Final = md5
 @mypyc_attr(acyclic=True)
 @final
 class Opened:
-    """A request that is what it says. `body` is inflated, `reply` signs the answer."""
+    """What is known of a request that is what it says. `reply` signs the answer."""
 
-    __slots__ = ("body", "instance", "key", "reply")
+    __slots__ = ("instance", "key", "reply")
 
-    def __init__(self, key: AccessKey, instance: str, body: bytes, reply: Mac) -> None:
+    def __init__(self, key: AccessKey, instance: str, reply: Mac) -> None:
         """A request of these parts, all of them checked."""
         self.key = key
         self.instance = instance
-        self.body = body
         self.reply = reply
 
 
@@ -96,8 +95,8 @@ def open_request(
     keyring: Keyring,
     instances: InstancePolicy,
     now_us: int,
-) -> Opened:
-    """Check a request in the order of the module's text and return what it holds.
+) -> tuple[Opened, bytes]:
+    """Check a request in the order of the module's text; whose it is, and its body, inflated.
 
     `path` is the signed path, `/` and the action: where an endpoint has a prefix, without it.
     `headers` has lower-case names and stripped values (UTF-8, or Latin-1 where they are not: that
@@ -127,7 +126,7 @@ def open_request(
         raise InvalidRequest(Rule.BODY_TOO_LARGE)
     if _COMPRESS_TYPE in headers or _COMPRESS_SIZE in headers:
         body = _inflate(body, headers.get(_COMPRESS_TYPE, ""), headers.get(_COMPRESS_SIZE, ""))
-    return Opened(key, instance, body, reply)
+    return Opened(key, instance, reply), body
 
 
 def response_headers(

@@ -77,7 +77,11 @@ def signed_v4(
 
 
 def opened(headers: dict[str, str], body: bytes = b"", now_us: int = NOW) -> Opened:
-    return open_request(PATH, headers, body, KEYRING, ANY_INSTANCE, now_us)
+    return open_request(PATH, headers, body, KEYRING, ANY_INSTANCE, now_us)[0]
+
+
+def inflated(headers: dict[str, str], body: bytes) -> bytes:
+    return open_request(PATH, headers, body, KEYRING, ANY_INSTANCE, NOW)[1]
 
 
 def refusal(
@@ -98,7 +102,8 @@ def rule_of(headers: dict[str, str], body: bytes = b"", now_us: int = NOW) -> An
 
 def test_a_signed_request_opens() -> None:
     request = opened(signed(b"body"), b"body")
-    assert (request.key.id, request.instance, request.body) == ("ak", "inst", b"body")
+    assert (request.key.id, request.instance) == ("ak", "inst")
+    assert inflated(signed(b"body"), b"body") == b"body"
 
 
 def test_a_v4_request_opens() -> None:  # wire §1.4
@@ -253,7 +258,7 @@ def test_the_first_thing_wrong_is_the_answer() -> None:  # wire §1.2, last line
 
 def test_a_body_above_the_bound_is_refused() -> None:  # wire §1.7
     largest = bytes(BODY_BYTES_MAX)
-    assert opened(signed(largest), largest).body == largest
+    assert inflated(signed(largest), largest) == largest
     assert rule_of(signed(largest + b"x"), largest + b"x") is Rule.BODY_TOO_LARGE
 
 
@@ -293,7 +298,7 @@ def deflated(body: bytes, size: str | None = None, kind: str | None = "deflate")
 @given(st.binary(max_size=5000))
 def test_a_deflated_body_is_inflated(body: bytes) -> None:  # wire §1.8
     packed = zlib.compress(body)
-    assert opened(deflated(packed, str(len(body))), packed).body == body
+    assert inflated(deflated(packed, str(len(body))), packed) == body
 
 
 PACKED = zlib.compress(b"a" * 1000)
