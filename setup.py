@@ -49,6 +49,7 @@ HOT_MODULES = (
     "model/answers",
     "model/requests",
     "model/row",
+    "model/schema",
     "rows/cells",
     "rows/checksum",
     "rows/plain",

@@ -27,7 +27,7 @@ from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
 from widerow.wire.tablestore.envelope import (
     Opened,
-    date_text,
+    answer_date,
     open_request,
     response_headers,
 )
@@ -132,7 +132,7 @@ class Stages:
             groups = [results[at : at + size] for at in range(0, len(results), size)]
             stages["commit"] = cost(self._commit, groups) / size
             results = [self.engine.run(each) for each in results]
-        path, key, date = f"/{action}", opened[0][0], date_text(0)
+        path, key, date = f"/{action}", opened[0][0], answer_date(0)
         stages["answer"] = cost(
             lambda each: response_headers(path, found.encode(each), "0" * 36, date, key), results
         )

@@ -29,7 +29,7 @@ from widerow.auth.signing import (
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.wire.tablestore.envelope import (
     Opened,
-    date_text,
+    answer_date,
     open_request,
     response_headers,
 )
@@ -396,7 +396,7 @@ def test_a_key_that_may_read_may_not_write() -> None:
 
 def test_no_secret_shows_in_anything_a_request_makes(good: Headers) -> None:
     opened = attempt(good)
-    answer = response_headers(PATH, b"", "id", date_text(NOW), opened)
+    answer = response_headers(PATH, b"", "id", answer_date(NOW), opened)
     shown = f"{opened!r}{opened!s}{KEYRING!r}{KEY_A!r}{KEY_T!s}{answer!r}"
     assert "canary" not in shown
     assert SECRET.encode().hex() not in shown
@@ -404,7 +404,7 @@ def test_no_secret_shows_in_anything_a_request_makes(good: Headers) -> None:
 
 
 def test_the_answer_to_a_signed_request_is_signed(good: Headers) -> None:  # wire §1.5
-    lines = response_headers(PATH, b"", "id", date_text(NOW), attempt(good))
+    lines = response_headers(PATH, b"", "id", answer_date(NOW), attempt(good))
     assert lines.count(b"Authorization: OTS key-a:") == 1
 
 

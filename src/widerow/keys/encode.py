@@ -11,22 +11,34 @@ comes first and columns can be joined without changing the order of either.
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from librt.strings import BytesWriter, write_i64_be
+
 from widerow.model.values import KeyInput, KeyMarker, KeyValue
 
 __all__ = ["after_prefix", "encode_bound", "encode_key", "encode_key_value", "model_order"]
 
-_SIGN: Final = 1 << 63
+_SIGN: Final = 0x80
 _TERMINATOR: Final = b"\x00\x01"
 
 
 def encode_key_value(value: KeyValue) -> bytes:
     """One value. Raises `OverflowError` for integers outside 64 bits. Linear in the value."""
     if isinstance(value, int):
-        return (value + _SIGN).to_bytes(8, "big")
+        return _integer(value)
     data = value.encode() if isinstance(value, str) else value
     if 0 in data:  # asked with bytes, it costs as much as all the rest
         data = data.replace(b"\x00", b"\x00\xff")
     return data + _TERMINATOR
+
+
+def _integer(value: int) -> bytes:
+    writer = BytesWriter()
+    try:
+        write_i64_be(writer, value)
+    except (ValueError, OverflowError) as error:  # uncompiled it is the former
+        raise OverflowError(f"{value} does not fit into 64 bits") from error
+    writer[0] ^= _SIGN
+    return writer.getvalue()
 
 
 def encode_key(prefix: bytes, values: Iterable[KeyValue]) -> bytes:

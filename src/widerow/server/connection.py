@@ -113,6 +113,7 @@ class Connection:
         "_keep_alive",
         "_lingered",
         "_metered",
+        "_names",
         "_parser",
         "_pump_due",
         "_raw_bytes",
@@ -155,6 +156,7 @@ class Connection:
         self._announced = 0  # read before the first request begins if its first bytes are many
         self._body: bytes | bytearray = b""
         self._former: list[_Spelling] = []  # the names of the request before, if none came twice
+        self._names: tuple[str, ...] = ()  # of the headers that the server acts on, in order
         self._spellings: list[_Spelling] | None = None  # of this one, where they are others
         self.deadline = math.inf
         self.unsent = 0
@@ -322,6 +324,9 @@ class Connection:
             named = sum([1 for spelling in self._spellings if spelling.name])
             self._former = self._spellings if named == len(headers) else []
             self._spellings = None
+            self._names = tuple(headers)
+        elif len(self._names) != len(headers):  # else they are those of the request before
+            self._names = tuple(headers)
         length = headers.get("content-length")
         self._metered = length is None
         if length is not None:
@@ -371,6 +376,7 @@ class Connection:
             self._keep_alive,
             self._shared.clock.monotonic_ns(),
         )
+        request.names = self._names
         self._body = b""
         self._headers = _NO_HEADERS  # the request's now, and gone with it
         self._in_message = False

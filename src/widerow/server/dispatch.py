@@ -49,8 +49,9 @@ from widerow.server.turn import LOOP_TURN
 from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.wire.tablestore.envelope import (
+    AnswerDate,
     Opened,
-    date_text,
+    answer_date,
     open_request,
     response_headers,
 )
@@ -215,7 +216,7 @@ class Dispatcher:
         self._gathered: list[_Task] = []
         self._ended: list[tuple[Reply, Response]] | None = None  # while stages run
         self._ended_bytes = 0
-        self._date = b""  # of all answers of these stages; "" until the first asks
+        self._date: AnswerDate | None = None  # of all answers of these stages, once one asks
         self._now_us = 0  # when these stages began
         self._lengthy = 0  # on threads, or written by what a thread has planned
         self._loop: AbstractEventLoop | None = None
@@ -298,7 +299,7 @@ class Dispatcher:
         # Reads need not wait for what is synced now.
         ended = self._ended = []
         self._ended_bytes = 0
-        self._date = b""
+        self._date = None
         self._committer.flush()
         self._ended = None
         _hand_over(ended)
@@ -307,7 +308,7 @@ class Dispatcher:
         """Run requests stage by stage; those that are answered now, and with what."""
         ended = self._ended = []
         self._ended_bytes = 0
-        self._date = b""
+        self._date = None
         self._now_us = self._clock.now_us()
         for stage in (self._verify, self._decode, self._ask, self._encode):
             tasks = self._through(stage, tasks)
@@ -393,6 +394,7 @@ class Dispatcher:
             identity.keyring,
             identity.instances,
             now_us,
+            request.names,
         )
 
     def _is_lengthy(self, action: Operation, body: bytes) -> bool:
@@ -428,7 +430,7 @@ class Dispatcher:
             if action.writes:
                 return result
             body = action.encode(result)
-        return _signed(action, call, result, body, date_text(self._clock.now_us()))
+        return _signed(action, call, result, body, answer_date(self._clock.now_us()))
 
     def _performed(self, task: _Task, future: "Future[Any]") -> None:
         """Back on the loop."""
@@ -470,13 +472,14 @@ class Dispatcher:
         """On the loop: the answer to a request that succeeded, not yet counted."""
         return _signed(action, call, result, action.encode(result), self._date_now())
 
-    def _date_now(self) -> bytes:
+    def _date_now(self) -> AnswerDate:
         """On the loop: the date of an answer. What is answered together has one."""
         if self._ended is None:
-            return date_text(self._clock.now_us())
-        if not self._date:
-            self._date = date_text(self._clock.now_us())
-        return self._date
+            return answer_date(self._clock.now_us())
+        date = self._date
+        if date is None:
+            date = self._date = answer_date(self._clock.now_us())
+        return date
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count it."""
@@ -534,7 +537,7 @@ def _signed(
     call: _Call,
     result: Any,  # noqa: ANN401  # what the action's `encode` takes
     body: bytes,
-    date: bytes,
+    date: AnswerDate,
 ) -> _Answer:
     """On any thread: an answer with its signature, not yet counted."""
     consumed = None if action.consumed is None else action.consumed(result)

@@ -19,8 +19,9 @@ class Request:
 
     `headers` holds what the server acts on, names lowered (`http.py` says which); `repeated` names
     an `x-ots-*` header that came twice, "" if none did. `received_ns` is the monotonic time at
-    which its last byte was read. `size`: bytes of the body as it came; `says_connection`: there is
-    a header of that name.
+    which its last byte was read. `names` are those of the headers in their order, where the
+    listener has them at hand; `size`: bytes of the body as it came; `says_connection`: there is a
+    header of that name.
     """
 
     __slots__ = (
@@ -28,6 +29,7 @@ class Request:
         "headers",
         "keep_alive",
         "method",
+        "names",
         "received_ns",
         "repeated",
         "says_connection",
@@ -53,6 +55,7 @@ class Request:
         self.repeated = repeated
         self.keep_alive = keep_alive
         self.received_ns = received_ns
+        self.names: tuple[str, ...] | None = None
         self.size = len(body)
         self.says_connection = "connection" in headers
 
@@ -90,9 +93,9 @@ _STATUS_LINES: Final = {
     status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\ncontent-length: ".encode()
     for status in HTTPStatus
 }
-_CLOSE: Final = b"\r\nconnection: close\r\n"
-_KEEP: Final = b"\r\nconnection: keep-alive\r\n"
-_NEITHER: Final = b"\r\n"
+_OK: Final = HTTPStatus.OK.value
+_CLOSE: Final = b"connection: close\r\n"
+_KEEP: Final = b"connection: keep-alive\r\n"
 
 
 def render(
@@ -109,13 +112,26 @@ def render(
     elif request is not None and request.says_connection:
         connection = _KEEP
     else:
-        connection = _NEITHER
+        connection = b""
     return [
-        _STATUS_LINES[response.status],
-        b"%d" % len(body),
+        _front(response.status, len(body)),
         connection,
         date_line,
         response.head,
         b"\r\n",
         b"" if request is not None and request.method == b"HEAD" else body,
     ]
+
+
+_FRONTS: Final[dict[int, bytes]] = {}  # of success, by the body's length
+_FRONTS_MAX: Final = 4096  # of some sixty bytes each
+
+
+def _front(status: int, length: int) -> bytes:
+    """The first two lines. Most answers are a success, as long as one before."""
+    found = _FRONTS.get(length) if status == _OK else None
+    if found is None:
+        found = b"%b%d\r\n" % (_STATUS_LINES[status], length)
+        if status == _OK and len(_FRONTS) < _FRONTS_MAX:
+            _FRONTS[length] = found
+    return found

@@ -231,19 +231,26 @@ class PendingTransaction:
     the body returned.
     """
 
-    __slots__ = ("_base", "_reader", "_shards", "written")
+    __slots__ = ("_base", "_shards", "written")
 
     def __init__(self, base: Reader, shards: tuple[bytes, ...]) -> None:
         """A transaction over `base` that has written nothing."""
         self.written = WriteSet()
         self._base = base
-        self._reader = Overlay(base, self.written)
         self._shards = shards
+
+    @property
+    def _reader(self) -> Overlay:
+        """Made where it is asked for: most bodies read one key, and write it, and read it again."""
+        return Overlay(self._base, self.written)
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key` as this body left it, or None."""
         self._check(key)
-        if not self.written:  # most bodies read once, before they write
+        written = self.written
+        if key in written.entries:
+            return written.entries[key]
+        if not written.starts:
             return self._base.get(key)
         return self._reader.get(key)
 

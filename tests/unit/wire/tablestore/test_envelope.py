@@ -28,7 +28,7 @@ from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
 from widerow.wire.tablestore.envelope import (
     Opened,
-    date_text,
+    answer_date,
     open_request,
     response_headers,
 )
@@ -361,7 +361,7 @@ def parsed(lines: bytes) -> dict[str, str]:
 
 
 def test_an_answer_says_when_what_and_which() -> None:  # wire §1.5
-    headers = parsed(response_headers(PATH, b"body", REQUEST_ID, date_text(NOW), None))
+    headers = parsed(response_headers(PATH, b"body", REQUEST_ID, answer_date(NOW), None))
     assert headers == {
         "x-ots-contentmd5": digest(b"body"),
         "x-ots-contenttype": "protocol buffer",
@@ -375,7 +375,7 @@ def test_the_date_of_an_answer_is_the_time(moment: datetime) -> None:  # wire §
     moment = moment.replace(tzinfo=UTC)
     elapsed = moment - datetime(1970, 1, 1, tzinfo=UTC)
     now_us = (elapsed.days * 86_400 + elapsed.seconds) * 1_000_000 + elapsed.microseconds
-    headers = parsed(response_headers(PATH, b"", REQUEST_ID, date_text(now_us), None))
+    headers = parsed(response_headers(PATH, b"", REQUEST_ID, answer_date(now_us), None))
     read = datetime.strptime(headers["x-ots-date"], "%Y-%m-%dT%H:%M:%S.%fZ")  # noqa: DTZ007  # Z is UTC
     assert read.replace(tzinfo=UTC) == moment
 
@@ -403,6 +403,6 @@ def test_the_vendors_client_accepts_the_answers_signature(  # wire §1.5
     request_headers: dict[str, str], theirs: Callable[[dict[str, str]], str]
 ) -> None:
     request = opened(request_headers)
-    headers = parsed(response_headers(PATH, b"answer", REQUEST_ID, date_text(NOW), request))
+    headers = parsed(response_headers(PATH, b"answer", REQUEST_ID, answer_date(NOW), request))
     authorization = headers.pop("Authorization")
     assert authorization == f"OTS ak:{theirs(headers)}"
