@@ -122,5 +122,8 @@ class Table:
 
     def __post_init__(self) -> None:
         """Find the auto-increment column once."""
-        index = next((i for i, c in enumerate(self.key_columns) if c.auto_increment), None)
-        object.__setattr__(self, "auto_increment", index)
+        found: int | None = None
+        for index, column in enumerate(self.key_columns):
+            if column.auto_increment and found is None:
+                found = index
+        object.__setattr__(self, "auto_increment", found)

@@ -59,6 +59,11 @@ _LINGERING: Final = 2  # throws it away: the last answer is written
 _CLOSED: Final = 3
 
 _NO_PARSER: Final = HttpRequestParser(object())
+# Called for every request: a method at hand is not searched for.
+_feed_data: Final = HttpRequestParser.feed_data
+_method_of: Final = HttpRequestParser.get_method
+_keeps_alive: Final = HttpRequestParser.should_keep_alive
+_upgrades: Final = HttpRequestParser.should_upgrade
 _NO_HEADERS: Final[dict[str, str]] = {}
 
 
@@ -333,7 +338,7 @@ class Connection:
             self._announced = int(length)
             if self._announced > BODY_BYTES_MAX:
                 self._stop(InvalidRequest(Rule.BODY_TOO_LARGE))
-        self._keep_alive = self._parser.should_keep_alive()
+        self._keep_alive = _keeps_alive(self._parser)
         self._check_framing(headers)
         try:
             self._admission.enter(behind=self._active is not None or bool(self._waiting))
@@ -368,7 +373,7 @@ class Connection:
         """The request is whole."""
         body = self._body
         request = Request(
-            self._parser.get_method(),
+            _method_of(self._parser),
             self._target,
             self._headers,
             body if isinstance(body, bytes) else bytes(body),
@@ -393,7 +398,7 @@ class Connection:
     def _feed(self, data: bytes | memoryview) -> None:
         """Parse one slice."""
         try:
-            self._parser.feed_data(data)
+            _feed_data(self._parser, data)
         except (HttpParserError, HttpParserUpgrade):
             if self._state == _READING:  # else: bytes behind a request that closes
                 self._refuse(self._refusal or InvalidRequest(Rule.HTTP_MALFORMED))
@@ -461,7 +466,7 @@ class Connection:
         coding = headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
-        if self._parser.should_upgrade():  # or CONNECT; the parser would not read the body
+        if _upgrades(self._parser):  # or CONNECT; the parser would not read the body
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
         # Without either of the two it can only be HTTP/1.1.
         unsure = not self._keep_alive or "connection" in headers

@@ -127,12 +127,30 @@ class RequestIds:
 @mypyc_attr(acyclic=True)
 @final
 class _Route:
-    """An operation, its counts, who may ask for it, and the signed path, without a prefix."""
+    """An operation, its counts, who may ask for it, and the signed path, without a prefix.
 
-    __slots__ = ("counts", "operation", "path", "permission")
+    The operation's functions are the route's own: to call a tuple's costs a search for a method.
+    """
+
+    __slots__ = (
+        "call",
+        "consumed",
+        "counts",
+        "decode",
+        "encode",
+        "lengthy",
+        "path",
+        "permission",
+        "writes",
+    )
 
     def __init__(self, operation: Operation, counts: ActionCounts) -> None:
-        self.operation = operation
+        self.writes = operation.writes
+        self.decode = operation.decode
+        self.call = operation.call
+        self.encode = operation.encode
+        self.consumed = operation.consumed
+        self.lengthy = operation.lengthy
         self.counts = counts
         self.permission = Permission(operation.permission)
         self.path = "/" + operation.name
@@ -158,14 +176,13 @@ class _Call:
 class _Task:
     """One request on its way through the stages. Called with a write's outcome."""
 
-    __slots__ = ("asked", "call", "dispatcher", "operation", "permission", "reply", "request")
+    __slots__ = ("asked", "call", "dispatcher", "reply", "request", "route")
 
     def __init__(
         self, dispatcher: "Dispatcher", route: _Route, request: Request, reply: Reply, call: _Call
     ) -> None:
         self.dispatcher = dispatcher
-        self.operation = route.operation
-        self.permission = route.permission
+        self.route = route
         self.request = request
         self.reply = reply
         self.call = call
@@ -177,16 +194,8 @@ class _Task:
         self.dispatcher.settled(self, answer, error)
 
 
-@mypyc_attr(acyclic=True)
-@final
-class _Answer:
-    """A response, and the capacity units that it says were consumed."""
-
-    __slots__ = ("consumed", "response")
-
-    def __init__(self, response: Response, consumed: tuple[int, int] | None) -> None:
-        self.response = response
-        self.consumed = consumed
+_Answer = tuple[Response, tuple[int, int] | None]
+"""A response, and the capacity units that it says were consumed."""
 
 
 class Dispatcher:
@@ -347,7 +356,7 @@ class Dispatcher:
             self._run_on_thread(task)
             return False
         self._admit(task, self._now_us)
-        if threaded and self._is_lengthy(task.operation, task.asked):
+        if threaded and self._is_lengthy(task.route, task.asked):
             self._run_on_thread(task)
             return False
         return True
@@ -357,29 +366,29 @@ class Dispatcher:
         opened, task.asked = self._open(task.call.path, task.request, now_us)
         task.call.opened = opened
         task.request.let_go()
-        authorize(opened.key, task.permission)
+        authorize(opened.key, task.route.permission)
 
     def _decode(self, task: _Task) -> bool:
-        task.asked = task.operation.decode(task.asked)
+        task.asked = task.route.decode(task.asked)
         return True
 
     def _ask(self, task: _Task) -> bool:
         """Ask the engine; what it plans to write goes to the committer."""
-        operation, call = task.operation, task.call
+        route, call = task.route, task.call
         assert call.opened is not None
-        result = operation.call(self._engine, call.opened.instance, task.asked)
-        if operation.writes:
+        result = route.call(self._engine, call.opened.instance, task.asked)
+        if route.writes:
             task.asked = None
             self._committer.submit(result, task)
             return False
         task.asked = result
         # What may be large is answered now, so that no turn holds many of them.
-        if operation.lengthy is not None or _is_large(result):
+        if route.lengthy is not None or _is_large(result):
             return self._encode(task)
         return True
 
     def _encode(self, task: _Task) -> bool:
-        answer = self._answer(task.operation, task.call, task.asked)
+        answer = self._answer(task.route, task.call, task.asked)
         self._end(task.reply, self._answered(task.call, answer))
         return False
 
@@ -397,8 +406,8 @@ class Dispatcher:
             request.names,
         )
 
-    def _is_lengthy(self, action: Operation, body: bytes) -> bool:
-        lengthy = action.lengthy
+    def _is_lengthy(self, route: _Route, body: bytes) -> bool:
+        lengthy = route.lengthy
         return self._always or (lengthy is not None and lengthy(body))
 
     def _run_on_thread(self, task: _Task) -> None:
@@ -417,26 +426,26 @@ class Dispatcher:
 
     def _work(self, task: _Task) -> Any:  # noqa: ANN401  # as below
         """On a thread: a write's plan, or the whole of a read's answer."""
-        action, call = task.operation, task.call
+        route, call = task.route, task.call
         # Digests of large bodies let other threads run: they need no turn.
         if call.opened is None:
             self._admit(task, self._clock.now_us())
         assert call.opened is not None
         with self._turn_of_work:
             LOOP_TURN.give_way()
-            asked = action.decode(task.asked)
+            asked = route.decode(task.asked)
             task.asked = None
-            result = action.call(self._engine, call.opened.instance, asked)
-            if action.writes:
+            result = route.call(self._engine, call.opened.instance, asked)
+            if route.writes:
                 return result
-            body = action.encode(result)
-        return _signed(action, call, result, body, answer_date(self._clock.now_us()))
+            body = route.encode(result)
+        return _signed(route, call, result, body, answer_date(self._clock.now_us()))
 
     def _performed(self, task: _Task, future: "Future[Any]") -> None:
         """Back on the loop."""
         try:
             result = future.result()
-            if task.operation.writes:
+            if task.route.writes:
                 self._committer.submit(result, task)
                 return
             response = self._answered(task.call, result)
@@ -456,7 +465,7 @@ class Dispatcher:
             self._end(task.reply, self._failed(call, error))
             return
         try:
-            response = self._answered(call, self._answer(task.operation, call, answer))
+            response = self._answered(call, self._answer(task.route, call, answer))
         except Exception as failure:  # noqa: BLE001  # every request is answered
             response = self._failed(call, failure)
         self._end(task.reply, response)
@@ -465,12 +474,12 @@ class Dispatcher:
 
     def _answer(
         self,
-        action: Operation,
+        route: _Route,
         call: _Call,
-        result: Any,  # noqa: ANN401  # what the action's `encode` takes
+        result: Any,  # noqa: ANN401  # what the route's `encode` takes
     ) -> _Answer:
         """On the loop: the answer to a request that succeeded, not yet counted."""
-        return _signed(action, call, result, action.encode(result), self._date_now())
+        return _signed(route, call, result, route.encode(result), self._date_now())
 
     def _date_now(self) -> AnswerDate:
         """On the loop: the date of an answer. What is answered together has one."""
@@ -483,11 +492,12 @@ class Dispatcher:
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count it."""
-        if answer.consumed is not None:
-            read_units, write_units = answer.consumed
+        response, consumed = answer
+        if consumed is not None:
+            read_units, write_units = consumed
             call.counts.consumed(read_units, write_units)
         self._note(call, 200, "OK")
-        return answer.response
+        return response
 
     def _failed(self, call: _Call, error: Exception) -> Response:
         status, code, message = foreign(error)
@@ -533,16 +543,16 @@ class Dispatcher:
 
 
 def _signed(
-    action: Operation,
+    route: _Route,
     call: _Call,
-    result: Any,  # noqa: ANN401  # what the action's `encode` takes
+    result: Any,  # noqa: ANN401  # what the route's `encode` takes
     body: bytes,
     date: AnswerDate,
 ) -> _Answer:
     """On any thread: an answer with its signature, not yet counted."""
-    consumed = None if action.consumed is None else action.consumed(result)
+    consumed = None if route.consumed is None else route.consumed(result)
     head = response_headers(call.path, body, call.request_id, date, call.opened)
-    return _Answer(Response(200, head, body), consumed)
+    return Response(200, head, body), consumed
 
 
 def _is_large(result: object) -> bool:

@@ -65,6 +65,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 # Compiled, a name of the module's own is found without looking it up.
 _base64: Final = b2a_base64
 _md5: Final = md5
+_md5_digest: Final = type(md5(usedforsecurity=False)).digest
 
 
 @mypyc_attr(acyclic=True)
@@ -172,14 +173,17 @@ def response_headers(
     return b"".join(head)
 
 
-@lru_cache(maxsize=64)  # a client sends the same headers every time; errors are not remembered
-def _signed(names: tuple[str, ...]) -> SignedHeaders:
+def _signed_by(names: tuple[str, ...]) -> SignedHeaders:
     """What a request with these headers signs, if it has those that it must have."""
     signature = (SIGNATURE_V4, SIGN_DATE, SIGN_REGION) if SIGNATURE_V4 in names else (SIGNATURE_V2,)
     for name in (*_MANDATORY, *signature):
         if name not in names:
             raise InvalidRequest(Rule.HEADER_MISSING, name=name)
     return signed_headers(names)
+
+
+# A client sends the same headers every time; errors are not remembered.
+_signed: Final = lru_cache(maxsize=64)(_signed_by)
 
 
 def _seconds_of(date: str) -> int:
@@ -192,8 +196,7 @@ def _seconds_of(date: str) -> int:
     return seconds
 
 
-@lru_cache(maxsize=64)  # clients of one moment send the same few seconds
-def _epoch_seconds(text: str) -> int | None:
+def _parsed_seconds(text: str) -> int | None:
     # fromisoformat also takes other shapes of a date (weeks, spaces, fewer digits): hold it to one.
     digits = text[:4] + text[5::3] + text[6::3]
     if text[4::3] != "--T::" or not (digits.isascii() and digits.isdigit()):
@@ -203,6 +206,9 @@ def _epoch_seconds(text: str) -> int | None:
     except ValueError:
         return None
     return (moment.replace(tzinfo=UTC) - _EPOCH) // timedelta(seconds=1)
+
+
+_epoch_seconds: Final = lru_cache(maxsize=64)(_parsed_seconds)  # clients send the same few seconds
 
 
 def answer_date(now_us: i64) -> AnswerDate:
@@ -229,7 +235,7 @@ def _sign_dates(day: int) -> frozenset[str]:
 
 def _digest(body: bytes) -> bytes:
     if len(body) <= DIGEST_SLICE_BYTES:
-        return _base64(_md5(body, usedforsecurity=False).digest(), newline=False)
+        return _base64(_md5_digest(_md5(body, usedforsecurity=False)), newline=False)
     # Other threads may run meanwhile, but not on this processor: megabytes take milliseconds.
     state, view = _md5(usedforsecurity=False), memoryview(body)
     for start in range(0, len(body), DIGEST_SLICE_BYTES):
@@ -238,9 +244,8 @@ def _digest(body: bytes) -> bytes:
     return _base64(state.digest(), newline=False)
 
 
-@lru_cache(maxsize=256)  # writes are answered with no more than their units: the same few bytes
-def _digest_of_few(body: bytes) -> bytes:
-    return _digest(body)
+# Writes are answered with no more than their units: the same few bytes.
+_digest_of_few: Final = lru_cache(maxsize=256)(_digest)
 
 
 def _bytes(text: str) -> bytes:

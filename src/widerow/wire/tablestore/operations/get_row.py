@@ -22,10 +22,10 @@ __all__ = ["call", "decode", "encode"]
 def decode(body: bytes) -> GetRow:
     """The row and the cells of it that are asked for. Raises `InvalidRequest`."""
     # Nearly every read asks for whole rows: what is behind the key is 28 and so many versions.
-    short = short_form(body, 2)
-    if short is not None and body[short.end] == 0x28 and 0 < body[short.end + 1] < 0x80:
-        key = decode_primary_key(body, short.start, short.end)
-        return GetRow(short.table, key, whole_rows(body[short.end + 1]))
+    name, start, end = short_form(body, 2)
+    if end >= 0 and body[end] == 0x28 and 0 < body[end + 1] < 0x80:
+        key = decode_primary_key(body, start, end)
+        return GetRow(name, key, whole_rows(body[end + 1]))
     sent = parsed(GetRowRequest.FromString, body)
     table = text(sent.table_name)
     check_no_transaction(sent)

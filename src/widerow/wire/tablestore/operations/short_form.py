@@ -8,43 +8,35 @@ longer numbers, a name that is not UTF-8) is left to the protobuf runtime, which
 of it, or refuses it.
 """
 
-from typing import final
+from typing import Final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
-__all__ = ["ShortForm", "short_form"]
-
-
-@mypyc_attr(acyclic=True)
-@final
-class ShortForm:
-    """A request in this form: its table, and from where to where its row's PlainBuffer stands."""
-
-    __slots__ = ("end", "start", "table")
-
-    def __init__(self, table: str, start: int, end: int) -> None:
-        """Of these parts; the rest begins at `end`."""
-        self.table = table
-        self.start = start
-        self.end = end
+__all__ = ["short_form"]
 
 
-def short_form(body: bytes, rest: int) -> ShortForm | None:
-    """What `body` says, if it has the form with `rest` bytes behind the row; None if not."""
+def short_form(body: bytes, rest: int) -> tuple[str, int, int]:
+    """The table, and from where to where the row's PlainBuffer stands, `rest` bytes before the end.
+
+    The last of them is -1 where `body` has another form.
+    """
     size: i64 = len(body)
     if size < 4 + rest or body[0] != 0x0A:
-        return None
+        return _ANOTHER
     row_tag = _end_of(body, 1)
     if row_tag < 0 or row_tag + 2 > size or body[row_tag] != 0x12:
-        return None
+        return _ANOTHER
     end = _end_of(body, row_tag + 1)
     if end != size - rest:
-        return None
+        return _ANOTHER
     try:
         table = body[_content(body, 1) : row_tag].decode()
     except UnicodeDecodeError:
-        return None
-    return ShortForm(table, _content(body, row_tag + 1), end)
+        return _ANOTHER
+    return table, _content(body, row_tag + 1), end
+
+
+_ANOTHER: Final = ("", 0, -1)
 
 
 def _content(body: bytes, at: i64) -> i64:

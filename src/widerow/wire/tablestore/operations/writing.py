@@ -51,11 +51,11 @@ def _short_change(body: bytes, modification: Modification) -> RowChange | None:
     Short writes end with 1A 02 08 and whether the row is to exist: a condition of no more than
     that. Raises `InvalidRequest` for what is wrong with the row.
     """
-    sent = short_form(body, 4)
-    if sent is None or not body.endswith(_SHORT_CONDITIONS):
+    table, start, end = short_form(body, 4)
+    if end < 0 or not body.endswith(_SHORT_CONDITIONS):
         return None
-    key, cells = decode_row_change(body, modification, sent.start, sent.end)
-    return RowChange(sent.table, modification, key, cells, _EXPECTATIONS[body[-1]])
+    key, cells = decode_row_change(body, modification, start, end)
+    return RowChange(table, modification, key, cells, _EXPECTATIONS[body[-1]])
 
 
 def condition(sent: messages.Condition) -> Condition:
