@@ -10,7 +10,7 @@ from bench.load import Load, Outcome, prepared
 from bench.servers import Place, processor_seconds
 
 WARM_UP_SECONDS: Final = 1.0
-_MORE_TURNS: Final = 2
+_MORE_TURNS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def head(document: Document) -> Iterator[str]:
     yield (
         f"Each case: warm-up of 1 s, then the median of {settings['repeats']} runs of "
         f"{settings['seconds']} s, sent by {document['generator']}. "
-        "What is compared with an echo or with dynalite took turns with it, two more of them. "
+        "What is compared with an echo or with dynalite took turns with it, four more of them. "
         "Load and server share the cores: trust ratios inside the run, not times."
     )
     versions = ", ".join(f"{name} {text}" for name, text in document["versions"].items())

@@ -17,7 +17,6 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
 from typing import Any, Final, Self
 
 from widerow.auth.signing import SigningKeys
@@ -128,13 +127,20 @@ class Keyring:
 
 def is_instance_name(name: str) -> bool:
     """Whether `name` may name an instance: 1 to 255 of A-Z a-z 0-9 `_` and hyphen."""
-    return 0 < len(name) <= NAME_BYTES_MAX and _has_name_characters(name)
+    if name in _GOOD_NAMES:
+        return True
+    if not 0 < len(name) <= NAME_BYTES_MAX:
+        return False
+    if not (name.isascii() and name.replace("-", "0").replace("_", "0").isalnum()):
+        return False
+    if len(_GOOD_NAMES) < _GOOD_NAMES_MAX:
+        _GOOD_NAMES.add(name)
+    return True
 
 
-# Most requests repeat a name. Asked before a signature is verified: long names are not remembered.
-@lru_cache(maxsize=1024)
-def _has_name_characters(name: str) -> bool:
-    return name.isascii() and name.replace("-", "0").replace("_", "0").isalnum()
+# Most requests repeat a name. Asked before a signature is verified, so their number is bounded.
+_GOOD_NAMES: Final[set[str]] = set()
+_GOOD_NAMES_MAX: Final = 1024
 
 
 _FIELDS: Final = frozenset(("id", "secret", "instances", "permissions", "security_token"))

@@ -59,6 +59,7 @@ _LINGERING: Final = 2  # throws it away: the last answer is written
 _CLOSED: Final = 3
 
 _NO_PARSER: Final = HttpRequestParser(object())
+_SHARED_NAMES_MAX: Final = 256  # sets of names that were seen: a client sends one or two
 # Called for every request: a method at hand is not searched for.
 _feed_data: Final = HttpRequestParser.feed_data
 _method_of: Final = HttpRequestParser.get_method
@@ -329,9 +330,9 @@ class Connection:
             named = sum([1 for spelling in self._spellings if spelling.name])
             self._former = self._spellings if named == len(headers) else []
             self._spellings = None
-            self._names = tuple(headers)
+            self._names = _shared_names(headers)
         elif len(self._names) != len(headers):  # else they are those of the request before
-            self._names = tuple(headers)
+            self._names = _shared_names(headers)
         length = headers.get("content-length")
         self._metered = length is None
         if length is not None:
@@ -611,6 +612,20 @@ def _spelling_of(raw: bytes) -> _Spelling:
     if len(_SPELLINGS) < _SPELLINGS_MAX:
         _SPELLINGS[raw] = spelling
     return spelling
+
+
+_SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
+    """The names of these headers; the same object for the same names on every connection."""
+    names = tuple(headers)
+    found = _SHARED_NAMES.get(names)
+    if found is None:
+        found = names
+        if len(_SHARED_NAMES) < _SHARED_NAMES_MAX:
+            _SHARED_NAMES[names] = names
+    return found
 
 
 def _text_of(value: bytes) -> str:

@@ -122,7 +122,7 @@ def open_request(
     DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, BODY_DIGEST).
     Cost: about 8 µs for a small body, then what MD5 takes.
     """
-    signed = _signed(tuple(headers) if names is None else names)
+    signed = _signed_headers(tuple(headers) if names is None else names)
     seconds = _seconds_of(headers[_DATE])
     key = keyring.find(headers[_ACCESS_KEY_ID])
     instance = headers[_INSTANCE]
@@ -171,6 +171,37 @@ def response_headers(
         b"\r\n",
     )
     return b"".join(head)
+
+
+@mypyc_attr(acyclic=True)
+@final
+class _Asked:
+    """Names of headers, and what they sign. Replaced as a whole: threads ask as well."""
+
+    __slots__ = ("names", "signed")
+
+    def __init__(self, names: tuple[str, ...], signed: SignedHeaders) -> None:
+        self.names = names
+        self.signed = signed
+
+
+class _Last:
+    """What was asked last: the listener hands out one tuple for the same names."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self) -> None:
+        self.asked: _Asked | None = None
+
+
+_LAST: Final = _Last()
+
+
+def _signed_headers(names: tuple[str, ...]) -> SignedHeaders:
+    asked = _LAST.asked
+    if asked is None or asked.names is not names:
+        asked = _LAST.asked = _Asked(names, _signed(names))
+    return asked.signed
 
 
 def _signed_by(names: tuple[str, ...]) -> SignedHeaders:
