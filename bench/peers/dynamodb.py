@@ -18,7 +18,6 @@ from typing import Any, Final
 from bench import rows
 from bench.measure import Case, Result, Settings, measure, measure_in_turns
 from bench.servers import Place
-from bench.workloads import REQUESTS as OWN_REQUESTS
 from bench.workloads import ask, scattered
 from bench.workloads import fill as fill_own
 
@@ -133,9 +132,9 @@ def dynalite_results(program: str, directory: Path, settings: Settings) -> list[
         fill(place.endpoint, TABLE_ROWS)
         with Wire(server.endpoint) as wire:
             ask(wire, rows.table())
-        fill_own(server.endpoint, 0, settings.rows)
+        fill_own(server.endpoint, 0, TABLE_ROWS)
         widerow = Place(server.endpoint, server.pid)
-        pairs = zip(operations("dynalite", TABLE_ROWS), own_operations(settings.rows), strict=True)
+        pairs = zip(operations("dynalite", TABLE_ROWS), own_operations(TABLE_ROWS), strict=True)
         return [
             result
             for theirs, ours in pairs
@@ -144,8 +143,8 @@ def dynalite_results(program: str, directory: Path, settings: Settings) -> list[
 
 
 def own_operations(count: int) -> Iterator[Case]:
-    """The same read and write on widerow."""
-    numbers = scattered(OWN_REQUESTS, count)
+    """The same read and write of the same rows on widerow."""
+    numbers = scattered(REQUESTS, count)
     gets, puts = [rows.get(each) for each in numbers], [rows.put(each) for each in numbers]
     yield Case("peer", "GetRow in turns with GetItem", gets, CONNECTIONS)
     yield Case("peer", "PutRow in turns with PutItem", puts, PUT_CONNECTIONS)

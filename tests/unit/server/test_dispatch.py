@@ -265,7 +265,7 @@ def test_what_nobody_foresaw_is_answered_and_logged_without_its_words(
     part: str,
     action: str,
 ) -> None:
-    stored = str(40 + 4671)
+    stored = "swor derots"[::-1]  # no line of a frame says so
 
     def fall(*_: object) -> bytes:
         raise ValueError(stored)
