@@ -184,7 +184,12 @@ class Running:
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
     def end(self) -> None:
-        """Stop the server and its loop, after what it still has to close."""
+        """Stop the server and its loop, after what it still has to open, and to close.
+
+        The standard loop forgets a socket that it accepted just before its server is closed: the
+        task that would make a transport of it finds no server any more, and nobody closes it.
+        """
+        self.call(_few_turns())
         self.call(self.server.stop())
         self.call(_few_turns())
         self.loop.call_soon_threadsafe(self.loop.stop)
