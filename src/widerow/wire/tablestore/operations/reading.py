@@ -1,16 +1,20 @@
 """What the reading actions share: versions, columns, filters (semantics §5.1-§5.3)."""
 
 from functools import lru_cache
+from typing import Final
 
 from widerow.engine.static import check_table_name
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INT64_MAX, VERSION_MAX
+from widerow.model.filter import Filter, Pagination
 from widerow.model.selection import Selection, TimeRange
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
 from widerow.wire.tablestore.operations.bodies import text, texts
 
 __all__ = ["check_no_transaction", "selection", "whole_rows"]
+
+_SHORT_FILTER_BYTES: Final = 1024
 
 Read = messages.GetRowRequest | messages.TableInBatchGetRowRequest | messages.GetRangeRequest
 
@@ -40,7 +44,7 @@ def _selection(read: Read, missing: Rule) -> Selection:
     columns = read.columns_to_get
     if not (times or columns or read.filter or read.start_column or read.end_column):
         return whole_rows(max_versions)
-    tree, pagination = decode_read_filter(read.filter) if read.filter else (None, None)
+    tree, pagination = _read_filter(read.filter) if read.filter else (None, None)
     return Selection(
         columns=frozenset(texts(columns)),
         max_versions=max_versions,
@@ -50,6 +54,15 @@ def _selection(read: Read, missing: Rule) -> Selection:
         start_column=text(read.start_column) or None,
         end_column=text(read.end_column) or None,
     )
+
+
+def _read_filter(data: bytes) -> tuple[Filter | None, Pagination | None]:
+    return _short_filter(data) if len(data) <= _SHORT_FILTER_BYTES else decode_read_filter(data)
+
+
+@lru_cache(maxsize=256)  # a program asks with few filters, many times; a refused one is not kept
+def _short_filter(data: bytes) -> tuple[Filter | None, Pagination | None]:
+    return decode_read_filter(data)
 
 
 @lru_cache(maxsize=64)  # nearly every read asks for one version, or for all

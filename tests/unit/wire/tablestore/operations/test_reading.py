@@ -227,7 +227,27 @@ def test_filters() -> None:
 
 
 def test_filters_that_are_none() -> None:
-    assert refused(filter=b"\xff") == [Rule.FILTER_DECODE] * 3
+    for _ in range(2):  # what was refused once is refused again
+        assert refused(filter=b"\xff") == [Rule.FILTER_DECODE] * 3
+
+
+@pytest.mark.parametrize("name", ["a", "a" * 254, "\u00e9"])
+def test_the_same_filter_says_the_same_again(name: str) -> None:
+    """Filters that are short are remembered, others are not."""
+    constant = b"\x03" + (2000).to_bytes(4, "little") + b"v" * 2000
+    for value, wanted in ((b"\x00" + bytes(8), 0), (constant, "v" * 2000)):
+        for operator in (1, 3):
+            sent = messages.SingleColumnValueFilter(
+                comparator=operator,
+                column_name=name,
+                column_value=value,
+                filter_if_missing=True,
+                latest_version_only=True,
+            )
+            data = messages.Filter(type=1, filter=sent.SerializeToString()).SerializeToString()
+            for selection in selected(filter=data) + selected(filter=data):
+                expected = Comparison(name, Comparator(operator), wanted, pass_if_missing=False)
+                assert selection.filter == expected
 
 
 # --- keys, batches, pages --------------------------------------------------------------------
