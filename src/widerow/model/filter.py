@@ -140,6 +140,13 @@ def columns_of(tree: Filter) -> frozenset[str]:
     return frozenset().union(*(columns_of(child) for child in tree.filters))
 
 
+def has_pattern(tree: Filter) -> bool:
+    """Whether a regular expression is part of the filter: what is compiled takes up to 1 MB."""
+    if isinstance(tree, Comparison):
+        return tree.transfer is not None
+    return any(has_pattern(child) for child in tree.filters)
+
+
 def passes(tree: Filter, lookup: ColumnLookup) -> bool:
     """Whether the row behind `lookup` passes the filter. Cost: the columns named, once each."""
     if isinstance(tree, Comparison):

@@ -6,7 +6,7 @@ from typing import Final
 from widerow.engine.static import check_table_name
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INT64_MAX, VERSION_MAX
-from widerow.model.filter import Filter, Pagination
+from widerow.model.filter import Filter, Pagination, has_pattern
 from widerow.model.selection import Selection, TimeRange
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
@@ -14,7 +14,9 @@ from widerow.wire.tablestore.operations.bodies import text, texts
 
 __all__ = ["check_no_transaction", "selection", "whole_rows"]
 
-_SHORT_FILTER_BYTES: Final = 1024
+_KEPT_FILTERS_MAX: Final = 256
+_KEPT_FILTER_BYTES_MAX: Final = 1024
+_FILTERS: Final[dict[bytes, tuple[Filter | None, Pagination | None]]] = {}
 
 Read = messages.GetRowRequest | messages.TableInBatchGetRowRequest | messages.GetRangeRequest
 
@@ -57,12 +59,19 @@ def _selection(read: Read, missing: Rule) -> Selection:
 
 
 def _read_filter(data: bytes) -> tuple[Filter | None, Pagination | None]:
-    return _short_filter(data) if len(data) <= _SHORT_FILTER_BYTES else decode_read_filter(data)
+    """What `decode_read_filter` says; remembered, as a program asks with few filters many times.
 
-
-@lru_cache(maxsize=256)  # a program asks with few filters, many times; a refused one is not kept
-def _short_filter(data: bytes) -> tuple[Filter | None, Pagination | None]:
-    return decode_read_filter(data)
+    Not those with regular expressions, which may take a thousand times their own bytes.
+    """
+    found = _FILTERS.get(data)
+    if found is None:
+        found = decode_read_filter(data)
+        tree = found[0]
+        if len(data) <= _KEPT_FILTER_BYTES_MAX and (tree is None or not has_pattern(tree)):
+            if len(_FILTERS) >= _KEPT_FILTERS_MAX:
+                _FILTERS.clear()
+            _FILTERS[data] = found
+    return found
 
 
 @lru_cache(maxsize=64)  # nearly every read asks for one version, or for all

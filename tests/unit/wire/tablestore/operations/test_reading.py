@@ -231,23 +231,39 @@ def test_filters_that_are_none() -> None:
         assert refused(filter=b"\xff") == [Rule.FILTER_DECODE] * 3
 
 
-@pytest.mark.parametrize("name", ["a", "a" * 254, "\u00e9"])
-def test_the_same_filter_says_the_same_again(name: str) -> None:
-    """Filters that are short are remembered, others are not."""
-    constant = b"\x03" + (2000).to_bytes(4, "little") + b"v" * 2000
-    for value, wanted in ((b"\x00" + bytes(8), 0), (constant, "v" * 2000)):
-        for operator in (1, 3):
-            sent = messages.SingleColumnValueFilter(
-                comparator=operator,
-                column_name=name,
-                column_value=value,
-                filter_if_missing=True,
-                latest_version_only=True,
-            )
-            data = messages.Filter(type=1, filter=sent.SerializeToString()).SerializeToString()
-            for selection in selected(filter=data) + selected(filter=data):
-                expected = Comparison(name, Comparator(operator), wanted, pass_if_missing=False)
-                assert selection.filter == expected
+def compared(**changes: object) -> bytes:
+    """`FILTER` with changes of its comparison."""
+    changed = messages.Filter.FromString(FILTER)
+    leaf = messages.SingleColumnValueFilter.FromString(changed.filter)
+    leaf.MergeFrom(messages.SingleColumnValueFilter(**changes))  # type: ignore[arg-type]  # fields
+    changed.filter = leaf.SerializeToString()
+    return changed.SerializeToString()
+
+
+def test_the_same_filter_says_the_same_again() -> None:
+    long = b"\x03" + (2000).to_bytes(4, "little") + b"v" * 2000
+    for changes, wanted in (
+        ({"column_name": "b"}, Comparison("b", Comparator.GREATER_THAN, 5)),
+        ({"comparator": 1}, Comparison("a", Comparator.EQUAL, 5)),
+        ({"column_value": long}, Comparison("a", Comparator.GREATER_THAN, "v" * 2000)),
+    ):
+        for selection in selected(filter=compared(**changes)) * 2:
+            assert selection.filter == wanted
+
+
+def test_filters_that_are_remembered_are_bounded() -> None:
+    """Few, short ones, and none that holds a compiled pattern of up to 1 MB."""
+    rule = messages.ValueTransferRule(regex="(v.*)")
+    pattern = compared(value_trans_rule=rule, column_value=b"\x03\x01\x00\x00\x00v")
+    long = compared(column_name="n" * reading._KEPT_FILTER_BYTES_MAX)
+    for data in (pattern, long):
+        selected(filter=data)
+        assert data not in reading._FILTERS
+    short = [compared(column_name=f"n{at}") for at in range(reading._KEPT_FILTERS_MAX + 9)]
+    for data in short:
+        get_row.decode(row(filter=data))
+        assert data in reading._FILTERS
+        assert len(reading._FILTERS) <= reading._KEPT_FILTERS_MAX
 
 
 # --- keys, batches, pages --------------------------------------------------------------------
