@@ -43,7 +43,7 @@ __all__ = [
 
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,254}\Z", re.ASCII)
 _KNOWN_NAMES_MAX: Final = 10_000
-_KNOWN_SHAPES_MAX: Final = 1_000
+_KNOWN_SHAPES_MAX: Final = 1_000  # of at most 1024 names that others hold too: 8 MB
 
 
 class ColumnNames:

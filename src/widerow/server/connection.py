@@ -60,6 +60,7 @@ _CLOSED: Final = 3
 
 _NO_PARSER: Final = HttpRequestParser(object())
 _SHARED_NAMES_MAX: Final = 256  # sets of names that were seen: a client sends one or two
+_SHARED_NAMES_CHARS_MAX: Final = 1024  # of one set: SDKs send 200
 # Called for every request: a method at hand is not searched for.
 _feed_data: Final = HttpRequestParser.feed_data
 _method_of: Final = HttpRequestParser.get_method
@@ -618,12 +619,17 @@ _SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 
 
 def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
-    """The names of these headers; the same object for the same names on every connection."""
+    """The names of these headers; the same object for the same names on every connection.
+
+    Whoever sends them is not known yet: what is kept of strangers' names is bounded.
+    """
     names = tuple(headers)
     found = _SHARED_NAMES.get(names)
     if found is None:
         found = names
-        if len(_SHARED_NAMES) < _SHARED_NAMES_MAX:
+        if sum(map(len, names)) <= _SHARED_NAMES_CHARS_MAX:
+            if len(_SHARED_NAMES) >= _SHARED_NAMES_MAX:
+                _SHARED_NAMES.clear()
             _SHARED_NAMES[names] = names
     return found
 

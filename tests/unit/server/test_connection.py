@@ -20,6 +20,7 @@ from widerow.limits import (
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
 )
+from widerow.server import connection as module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,6 +203,28 @@ def test_what_came_before_changes_nothing_about_a_request(
         mine, theirs = side.handler.requests[-1], fresh.handler.requests[-1]
         assert mine.headers == theirs.headers
         assert mine.repeated == theirs.repeated
+        assert mine.names == theirs.names == tuple(mine.headers)
+
+
+def test_what_is_kept_of_strangers_names_is_bounded(side: "Side") -> None:
+    kept = module._SHARED_NAMES
+    for number in range(module._SHARED_NAMES_MAX + 9):
+        side.send(post("/A", b"", f"x-ots-{number}: 1"))
+        assert len(kept) <= module._SHARED_NAMES_MAX
+        assert side.handler.requests[-1].names in kept
+    side.send(post("/A", b"", f"x-ots-{'n' * module._SHARED_NAMES_CHARS_MAX}: 1"))
+    assert side.handler.requests[-1].names not in kept
+
+
+def test_a_request_that_let_its_body_go_gives_its_room_back(side: "Side") -> None:
+    side.handler.held = True
+    side.send(post("/A", b"x" * 1000, "Connection: keep-alive"))
+    side.handler.requests[0].let_go()
+    assert (side.handler.requests[0].body, side.handler.requests[0].headers) == (b"", {})
+    assert side.admission.bytes_in_flight == 1000
+    side.handler.release()
+    assert side.admission.bytes_in_flight == 0
+    assert b"connection: keep-alive\r\n" in side.wire.sent
 
 
 def test_headers_nobody_reads_are_not_kept(side: "Side") -> None:
