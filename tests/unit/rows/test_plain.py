@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
+from tests.unit.rows.strategies import storable
 
 from widerow.model.row import CellChange, RowShape
 from widerow.model.values import Value, value_bytes
@@ -15,13 +16,7 @@ from widerow.testing.changes import put_cells
 
 names = st.text(min_size=1, max_size=12)
 versions = st.integers(0, 2**63 - 1)
-values = st.one_of(
-    st.integers(-(2**63), 2**63 - 1),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.booleans(),
-    st.text(max_size=20),
-    st.binary(max_size=20),
-)
+values = storable(20)
 columns = st.lists(st.tuples(names, values), min_size=1, max_size=6)
 Columns = list[tuple[str, Value]]
 

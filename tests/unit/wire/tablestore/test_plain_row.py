@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.rows.strategies import storable
 
 from widerow.model.row import Modification, SentCells
 from widerow.model.values import KeyInput, Value
@@ -19,13 +20,7 @@ PUT, UPDATE, DELETE = Modification.PUT, Modification.UPDATE, Modification.DELETE
 KEY: Final = (("k", "a"), ("n", 7))
 
 names = st.sampled_from(["a", "b", "c", "longer than a word", "longer than a wor", "\u00e9"])
-values = st.one_of(
-    st.integers(-(2**63), 2**63 - 1),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.booleans(),
-    st.text(max_size=30),
-    st.binary(max_size=30),
-)
+values = storable(30)
 key_values = st.one_of(st.integers(-(2**63), 2**63 - 1), st.text(max_size=20))
 columns = st.lists(st.tuples(names, values), min_size=1, max_size=6)
 

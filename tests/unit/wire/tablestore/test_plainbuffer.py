@@ -6,6 +6,7 @@ from typing import NamedTuple, ParamSpec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.unit.rows.strategies import storable
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey
@@ -576,13 +577,7 @@ def test_operations_stand_before_versions_only() -> None:
 
 names = st.text(max_size=20)  # whether a name may be empty is for the engine to say
 int64s = st.integers(-(2**63), 2**63 - 1)
-values = st.one_of(
-    int64s,
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.booleans(),
-    st.text(max_size=30),
-    st.binary(max_size=30),
-)
+values = storable(30)
 key_values = st.one_of(
     int64s, st.text(max_size=20), st.binary(max_size=20), st.sampled_from(KeyMarker)
 )
