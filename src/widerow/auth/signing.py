@@ -72,7 +72,7 @@ class Mac:
         if len(key) > _BLOCK_BYTES:
             key = hashlib.new(algorithm, key).digest()
         block = key.ljust(_BLOCK_BYTES, b"\0")
-        # Methods at hand: to look them up costs a tenth of a short message's code.
+        # Methods at hand: none is looked up for a message.
         self._copy_inner = hashlib.new(algorithm, block.translate(_INNER_PAD)).copy
         outer = hashlib.new(algorithm, block.translate(_OUTER_PAD))
         self._copy_outer = outer.copy
