@@ -35,6 +35,7 @@ __all__ = [
     "Pattern",
     "TransferRule",
     "columns_of",
+    "has_pattern",
     "passes",
 ]
 
