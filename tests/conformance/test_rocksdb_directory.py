@@ -154,6 +154,26 @@ def test_closing_frees_the_directory_though_views_are_held(tmp_path: Path) -> No
         list(scan)
 
 
+def test_views_are_found_again_however_many_came_after_them(tmp_path: Path) -> None:
+    # The store refers to views weakly: those that nobody holds must not add up.
+    url = f"rocksdb:{tmp_path / 's'}"
+    store = open_store(url)
+    assert isinstance(store, RocksDBStore)
+    held = []
+    most = 0
+    for number in range(600):
+        put(store, b"%03d" % number)
+        if number % 10 == 0:
+            held.append(store.snapshot())
+        most = max(most, len(store._views))
+    assert most < 300
+    store.close()
+    open_store(url).close()
+    for view in held:
+        with pytest.raises(StorageFailure, match="closed"):
+            view.get(SHARD)
+
+
 def test_checkpoint_is_a_store_of_its_own(tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     with open_store(f"rocksdb:{tmp_path / 's'}") as store:

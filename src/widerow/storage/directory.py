@@ -158,7 +158,7 @@ def clear_damage_mark(directory: Path) -> None:
         raise StorageFailure(f"cannot remove {directory / _MARK}: {error.strerror}") from error
 
 
-def free_bytes(directory: Path) -> int:
+def free_bytes(directory: Path | str) -> int:
     """Bytes that this process may still write to the file system of `directory`."""
     status = os.statvfs(directory)
     return status.f_bavail * status.f_frsize

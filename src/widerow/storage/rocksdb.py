@@ -31,7 +31,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeVar
-from weakref import WeakSet
+from weakref import ref
 
 from rocksdict import Checkpoint, Rdict, WriteBatch, WriteOptions
 
@@ -48,7 +48,7 @@ from widerow.storage.directory import (
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import WriteSet, run_bodies
-from widerow.storage.rocksdb_batch import engine_batch
+from widerow.storage.rocksdb_batch import engine_batch, sync_log, write_batch
 from widerow.storage.rocksdb_engine import is_no_space, open_engine, write_options
 from widerow.storage.rocksdb_view import View
 from widerow.storage.witness import Witness
@@ -59,24 +59,17 @@ T = TypeVar("T")
 
 _MIB: Final = 1024 * 1024
 _ROOM_FLOOR_BYTES: Final = 64 * _MIB  # one memtable can still be flushed, one log still end
+_VIEWS_LOOKED_THROUGH: Final = 64  # when more were published, those that are gone are forgotten
 _STALL_PAUSES: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128)  # seconds
-
-
-def _write(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
-    engine.write(batch, options)
-
-
-def _sync(engine: Rdict) -> None:
-    engine.flush_wal(True)  # noqa: FBT003  # the binding's own signature; True means fdatasync
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """The moments at which the outside world can fail a commit, so that tests can make it so."""
 
-    write: Callable[[Rdict, WriteBatch, WriteOptions], None] = _write
-    sync: Callable[[Rdict], None] = _sync
-    free_bytes: Callable[[Path], int] = free_bytes
+    write: Callable[[Rdict, WriteBatch, WriteOptions], None] = write_batch
+    sync: Callable[[Rdict], None] = sync_log
+    free_bytes: Callable[[str], int] = free_bytes
     pause: Callable[[float], None] = time.sleep
 
 
@@ -117,13 +110,15 @@ class RocksDBStore(Store):
         Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
         """
         self._directory = directory
+        self._place = str(directory)  # its room is measured before every group
         self._cache_bytes = cache_bytes
         self._room_floor_bytes = room_floor_bytes
         self._acceptance = acceptance
         self._steps = steps
         self._writing = threading.Lock()
         self._write_options = write_options()
-        self._views: WeakSet[_View] = WeakSet()
+        self._views: list[ref[_View]] = []
+        self._views_max = _VIEWS_LOOKED_THROUGH
         self._poison: str | None = None
         self._out_of_room = False
         self._closed = False
@@ -185,7 +180,7 @@ class RocksDBStore(Store):
             self._reopen()
 
     def _check_room(self, needed: int) -> None:
-        free = self._steps.free_bytes(self._directory)
+        free = self._steps.free_bytes(self._place)
         if free < needed:
             raise StoreFull(
                 f"{free} bytes are free at {self._directory}, writes need {needed}; "
@@ -263,12 +258,17 @@ class RocksDBStore(Store):
 
     def _publish(self, engine: Rdict) -> _View:
         view = _View(engine)
-        self._views.add(view)
+        self._views.append(ref(view))
+        if len(self._views) > self._views_max:
+            self._views = [each for each in self._views if each() is not None]
+            self._views_max = _VIEWS_LOOKED_THROUGH + 2 * len(self._views)
         return view
 
     def _detach_views(self, gone: StorageFailure) -> None:
-        for view in list(self._views):
-            view.detach(gone)
+        for each in self._views:
+            view = each()
+            if view is not None:
+                view.detach(gone)
 
     def statistics(self) -> dict[str, int]:
         """Counts since opening, and sizes now.
@@ -290,7 +290,7 @@ class RocksDBStore(Store):
             "memtable_bytes": memtables,
             "cache_bytes": number("rocksdb.block-cache-usage") or 0,
             "compaction_pending_bytes": number("rocksdb.estimate-pending-compaction-bytes") or 0,
-            "free_bytes": self._steps.free_bytes(self._directory),
+            "free_bytes": self._steps.free_bytes(self._place),
         }
 
     @property

@@ -1,10 +1,13 @@
-"""What a group has changed, as a batch of RocksDB's. Compiled: it runs for every row written."""
+"""What a group has changed, as a batch of RocksDB's, and handing that over.
 
-from rocksdict import WriteBatch
+Compiled: one runs for every row written, the others for every group.
+"""
+
+from rocksdict import Rdict, WriteBatch, WriteOptions
 
 from widerow.storage.pending import WriteSet
 
-__all__ = ["engine_batch"]
+__all__ = ["engine_batch", "sync_log", "write_batch"]
 
 
 def engine_batch(changes: WriteSet) -> WriteBatch:
@@ -19,3 +22,13 @@ def engine_batch(changes: WriteSet) -> WriteBatch:
         else:
             put(key, value)
     return batch
+
+
+def write_batch(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
+    """Hand a batch to the engine, which uses it up; nothing is synced."""
+    engine.write(batch, options)
+
+
+def sync_log(engine: Rdict) -> None:
+    """Have what was handed over on stable storage before this returns."""
+    engine.flush_wal(True)  # noqa: FBT003  # the binding's own signature; True means fdatasync

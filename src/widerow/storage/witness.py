@@ -9,6 +9,8 @@ witness says is damaged.
 
 Layout, little-endian: magic (8 bytes), sequence number (8), number of the list's file (8), its
 length (8), CRC-32 of all before (4). It is written in one piece that no sector boundary divides.
+
+Compiled, because it is written after every group, and on one connection a group is a row.
 """
 
 import os
@@ -120,15 +122,17 @@ class Witness:
         What cannot be written leaves an older note, which is right as well.
         """
         sequence = engine.latest_sequence_number()
-        with suppress(OSError):
+        try:
             self._measure(engine)
             facts = _FACTS.pack(_MAGIC, sequence, self._number, self._manifest_bytes)
             os.pwrite(self._file, facts + _CHECKSUM.pack(zlib.crc32(facts)), 0)
+        except OSError:
+            return
 
     def _measure(self, engine: Rdict) -> None:
         """Take over the length of the list if all of it is synced: if no job is writing to it."""
         size = os.stat(self._manifest).st_size  # noqa: PTH116  # it is no path, see above
-        if size != self._manifest_bytes and not any(map(engine.property_int_value, _JOBS)):
+        if size != self._manifest_bytes and not any([*map(engine.property_int_value, _JOBS)]):
             self._manifest_bytes = size
 
     def close(self) -> None:
