@@ -6,6 +6,9 @@ that arrive together are one entry of the queue, or the first of them would be a
 A group ends at `GROUP_WRITES_MAX` writes or `GROUP_BYTES_MAX` bytes, and before a plan that wants
 a group of its own. After a group: each write's `settled`, then each plan's `finish`, both here,
 then one call into the loop with all the answers.
+
+Where nothing waits, the loop's thread or one that has made a large plan commits without the writer
+thread. One group is under way at any time, whosever thread it is on.
 """
 
 import threading
@@ -50,6 +53,10 @@ _END: Final = None  # behind the last plan
 _WAIT_NS_COUNTED_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # what took a second once is not usual
 
 
+def _nobody(answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
+    """Told of a plan whose end the caller is given."""
+
+
 class Committer:
     """The writer thread and its queue. Any thread may submit."""
 
@@ -66,7 +73,7 @@ class Committer:
 
         `post` carries answers to the loop; by default they are told on the writer's thread.
         `failed` hears of what is reported, on whichever thread that is; `resumed` of the first
-        group that the store takes after it refused one, on the writer's thread.
+        group that the store takes after it refused one; also on whichever thread that is.
         """
         self._store = store
         self._clock = clock
@@ -129,6 +136,24 @@ class Committer:
             self._turning.release()
         return True
 
+    def commit_alone(self, plan: "Plan[Any]") -> Committed | None:
+        """Commit a plan as a group of its own on the caller's thread, if no other is under way.
+
+        For threads that have just made a large plan: what it is made of is still in their
+        processor's caches, and two hand-overs are spared. None if the writer thread has something
+        to do, or was stopped; then nothing was done. Waits for the disk. Not for the loop's thread.
+        """
+        if self._waiting or not self._turning.acquire(blocking=False):
+            return None
+        ends: list[Committed] = []
+        try:
+            if self._stopped:
+                return None
+            self._commit([Waiting(plan, _nobody)], ends.extend)
+        finally:
+            self._turning.release()
+        return ends[0]
+
     def run(self, plan: "Plan[T]") -> T:
         """Commit `plan` and wait for its answer. Not for the loop's thread, nor the writer's.
 
@@ -165,7 +190,10 @@ class Committer:
             self._failed(error)
 
     def stop(self) -> None:
-        """Commit what was submitted before, then end the thread. Idempotent; waits."""
+        """Commit what was submitted before, then end the thread. Idempotent; waits.
+
+        Once it has returned nothing is committed on any thread.
+        """
         with self._lock:
             if not self._stopped:
                 self._stopped = True
@@ -173,6 +201,8 @@ class Committer:
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+        self._turning.acquire()  # what another thread committed has ended
+        self._turning.release()
 
     def _put(self, group: list[Waiting]) -> None:
         with self._lock:

@@ -46,7 +46,7 @@ from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, text
 from widerow.server.turn import LOOP_TURN
-from widerow.server.waiting import Done
+from widerow.server.waiting import Committed, Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.wire.tablestore.envelope import (
     AnswerDate,
@@ -85,10 +85,14 @@ class Identity:
 
 
 class Commits(Protocol):
-    """Where writes go. Called on the loop's thread."""
+    """Where writes go. Called on the loop's thread, but for one."""
 
     def submit(self, plan: "Plan[Any]", done: Done) -> None:
         """Commit `plan`, in a group with others; `done` gets its answer or its error."""
+        ...
+
+    def commit_alone(self, plan: "Plan[Any]") -> Committed | None:
+        """On another thread: commit `plan` at once and say how it ended, or None to submit it."""
         ...
 
     def flush(self) -> None:
@@ -425,7 +429,7 @@ class Dispatcher:
         reply(response)
 
     def _work(self, task: _Task) -> Any:  # noqa: ANN401  # as below
-        """On a thread: a write's plan, or the whole of a read's answer."""
+        """On a thread: the whole of an answer, or the plan of a write that has to be submitted."""
         route, call = task.route, task.call
         # Digests of large bodies let other threads run: they need no turn.
         if call.opened is None:
@@ -436,8 +440,14 @@ class Dispatcher:
             asked = route.decode(task.asked)
             task.asked = None
             result = route.call(self._engine, call.opened.instance, asked)
-            if route.writes:
+            body = b"" if route.writes else route.encode(result)
+        if route.writes:
+            end = None if self._always else self._committer.commit_alone(result)
+            if end is None:
                 return result
+            if end.error is not None:
+                raise end.error
+            result = end.answer
             body = route.encode(result)
         return _signed(route, call, result, body, answer_date(self._clock.now_us()))
 
@@ -445,7 +455,7 @@ class Dispatcher:
         """Back on the loop."""
         try:
             result = future.result()
-            if task.route.writes:
+            if not isinstance(result, tuple):
                 self._committer.submit(result, task)
                 return
             response = self._answered(task.call, result)

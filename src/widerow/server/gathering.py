@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from widerow.errors import StorageFailure, WiderowError
 from widerow.server.committer import Committer
-from widerow.server.waiting import Done, Waiting
+from widerow.server.waiting import Committed, Done, Waiting
 
 if TYPE_CHECKING:
     from widerow.engine.plan import Plan
@@ -39,6 +39,10 @@ class Gathering:
         """Commit what was gathered now; what the turn's end then finds is what came later."""
         if self._plans:
             self._turn()
+
+    def commit_alone(self, plan: "Plan[Any]") -> Committed | None:
+        """`Committer.commit_alone`, from another thread."""
+        return self._committer.commit_alone(plan)
 
     def report(self, error: StorageFailure) -> None:
         """The store refused a write elsewhere."""

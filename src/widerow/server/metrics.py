@@ -2,7 +2,7 @@
 
 Our own counters: a request costs one dictionary increment and a few comparisons, where a metrics
 library takes locks and builds label keys for each. Requests are counted on the loop's thread only,
-commits on the writer's thread only; reading them from elsewhere sees whole numbers.
+commits by whoever commits, one at a time; reading them from elsewhere sees whole numbers.
 """
 
 import time

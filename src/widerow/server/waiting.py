@@ -68,7 +68,7 @@ class Committed:
 
 
 Post = Callable[[list[Committed]], None]
-"""Carries the ends of a group's plans to where they are awaited. Called on the writer's thread."""
+"""Carries the ends of a group's plans to where they are awaited. Called on the group's thread."""
 
 
 @final

@@ -457,6 +457,81 @@ def test_after_the_end_nothing_is_committed_here(world: World) -> None:
     assert not here(world, put(b"a"))
 
 
+# --- a plan that another thread has made ---------------------------------------------------------
+
+
+def test_a_plan_is_committed_alone_where_it_was_made(world: World) -> None:
+    world.release()
+    end = world.committer.commit_alone(put(b"a", copies=LOOP_GROUP_WRITES_MAX + 1))
+    assert end is not None
+    assert (end.answer, end.error) == (b"a", None)
+    assert world.gate.groups == [LOOP_GROUP_WRITES_MAX + 1]
+    assert world.posts == []  # the caller is told, nobody else
+    assert world.metrics.commits == 1
+
+
+def test_who_commits_alone_hears_of_refusals(world: World) -> None:
+    world.gate.failure = StoreFull("no room")
+    world.release()
+    end = world.committer.commit_alone(put(b"a"))
+    assert end is not None
+    assert end.error is world.gate.failure
+    assert world.failures == [world.gate.failure]
+
+
+def test_nobody_commits_alone_beside_another_group(world: World) -> None:
+    """Plans that come meanwhile go to the queue, and share the next sync."""
+    world.hold()
+    assert world.committer.commit_alone(put(b"a")) is None
+    world.submit(put(b"b"))
+    world.submit(put(b"c"))
+    assert world.committer.commit_alone(put(b"d")) is None
+    world.release(2)
+    assert [world.next()[1] for _ in range(3)] == [None] * 3
+    assert world.gate.groups == [1, 2]
+
+
+def test_the_writer_waits_for_who_commits_alone_and_so_does_the_end(world: World) -> None:
+    ends: SimpleQueue[Committed | None] = SimpleQueue()
+
+    def commit() -> None:
+        ends.put(world.committer.commit_alone(put(b"alone")))
+
+    threading.Thread(target=commit, daemon=True).start()
+    assert world.gate.arrived.acquire(timeout=5)
+    world.submit(put(b"a"))
+    stopping = threading.Thread(target=world.committer.stop, daemon=True)
+    stopping.start()
+    assert not world.gate.arrived.acquire(timeout=0.05)  # one group at a time
+    assert stopping.is_alive()
+    world.release(2)
+    stopping.join(timeout=5)
+    assert not stopping.is_alive()
+    end = ends.get(timeout=5)
+    assert end is not None
+    assert end.answer == b"alone"
+    assert world.next() == (b"a", None)
+    assert world.committer.commit_alone(put(b"b")) is None
+    assert world.gate.groups == [1, 1]
+
+
+def test_the_end_waits_for_who_commits_alone_where_nothing_else_is_to_do(world: World) -> None:
+    threading.Thread(
+        target=world.committer.commit_alone, args=(put(b"alone"),), daemon=True
+    ).start()
+    assert world.gate.arrived.acquire(timeout=5)
+    stopping = threading.Thread(target=world.committer.stop, daemon=True)
+    stopping.start()
+    stopping.join(timeout=0.05)
+    assert stopping.is_alive()
+    world.release()
+    stopping.join(timeout=5)
+    assert not stopping.is_alive()
+
+
+# --- what a turn of the loop brings --------------------------------------------------------------
+
+
 def test_a_turn_is_one_group() -> None:
     world, turns = World(), list[Callable[[], None]]()
     gathering = Gathering(world.committer, turns.append)

@@ -389,6 +389,37 @@ def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> Non
     assert (asked == [threading.get_ident()]) is not long
 
 
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_lengthy_write_is_committed_where_it_was_planned(
+    desk: Desk, table_body: bytes, *, busy: bool
+) -> None:
+    """Unless another group is under way: then it is submitted, to share the next sync."""
+    desk.serve("CreateTable", lengthy=lambda _: True)
+    submitted: list[Plan[Any]] = []
+    submit = desk.committer.submit
+
+    def note(plan: Plan[Any], done: Done) -> None:
+        desk.committer._turning.release()
+        submitted.append(plan)
+        submit(plan, done)
+
+    vars(desk.committer)["submit"] = note
+    if busy:
+        desk.committer._turning.acquire()
+    assert later(desk, signed("CreateTable", table_body), blocking=False).status == 200
+    assert len(submitted) == busy
+    answer = later(desk, signed("ListTable"), blocking=False)
+    assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+
+
+def test_a_lengthy_write_that_is_refused_is_answered(desk: Desk, table_body: bytes) -> None:
+    desk.serve("CreateTable", lengthy=lambda _: True)
+    assert later(desk, signed("CreateTable", table_body), blocking=False).status == 200
+    again = later(desk, signed("CreateTable", table_body), blocking=False)
+    assert again.error[:2] == (409, "OTSObjectAlreadyExist")
+    assert not desk.committer.held
+
+
 @pytest.mark.parametrize("blocking", [True, False])
 def test_lengthy_requests_take_turns_unless_the_store_may_block(
     desk: Desk, *, blocking: bool

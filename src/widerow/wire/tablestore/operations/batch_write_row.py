@@ -20,7 +20,13 @@ from widerow.wire.tablestore.messages import (
 )
 from widerow.wire.tablestore.operations.batches import BatchAnswer, encode_batch
 from widerow.wire.tablestore.operations.bodies import decoder, text
-from widerow.wire.tablestore.operations.writing import condition, return_content
+from widerow.wire.tablestore.operations.short_form import ShortBatch, ShortEntry, short_batch
+from widerow.wire.tablestore.operations.writing import (
+    EXPECTATIONS,
+    RETURN_TYPES,
+    condition,
+    return_content,
+)
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
 __all__ = ["call", "decode", "encode", "is_lengthy"]
@@ -28,27 +34,65 @@ __all__ = ["call", "decode", "encode", "is_lengthy"]
 _MODIFICATIONS = {modification.value: modification for modification in Modification}
 
 
-@decoder(BatchWriteRowRequest)
-def decode(sent: BatchWriteRowRequest) -> BatchWrite:
+def decode(body: bytes) -> BatchWrite:
     """The row changes asked for, table by table. Raises `InvalidRequest` for the whole batch.
 
     Rows are counted before any is decoded.
     """
-    if sent.HasField("transaction_id"):
-        raise InvalidRequest(Rule.TRANSACTION_ID)
-    _check_counts(sent)
-    request = BatchWrite(tuple([_table(table) for table in sent.tables]), sent.is_atomic)
-    _check_size(sent, request)
+    short = short_batch(body)
+    if short is None or not _is_known(short):
+        return _decode_message(body)
+    _check_count(sum([len(entries) for _, entries in short.tables]))
+    request = BatchWrite(
+        tuple([_short_table(body, name, entries) for name, entries in short.tables]), short.atomic
+    )
+    sizes = [end - start for _, entries in short.tables for start, end, _, _, _ in entries]
+    _check_size(sum(sizes), request)
     return request
 
 
-def _check_counts(sent: BatchWriteRowRequest) -> None:
+def _is_known(short: ShortBatch) -> bool:
+    """Whether all numbers are; the message is read for the others, which it says are wrong."""
+    for _, entries in short.tables:
+        for _, _, modification, expectation, returned in entries:
+            if (
+                modification not in _MODIFICATIONS
+                or expectation not in EXPECTATIONS
+                or returned not in RETURN_TYPES
+            ):
+                return False
+    return True
+
+
+def _short_table(body: bytes, name: str, entries: list[ShortEntry]) -> TableWrite:
+    return TableWrite(name, tuple([_short_row(body, name, entry) for entry in entries]))
+
+
+def _short_row(body: bytes, table: str, entry: ShortEntry) -> RowChange:
+    safepoint()
+    start, end, number, expectation, returned = entry
+    modification = _MODIFICATIONS[number]
+    key, cells = decode_row_change(body, modification, start, end)
+    expected, returns = EXPECTATIONS[expectation], RETURN_TYPES[returned]
+    return RowChange(table, modification, key, cells, expected, returns)
+
+
+@decoder(BatchWriteRowRequest)
+def _decode_message(sent: BatchWriteRowRequest) -> BatchWrite:
+    if sent.HasField("transaction_id"):
+        raise InvalidRequest(Rule.TRANSACTION_ID)
     if not sent.tables:
         raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
     for table in sent.tables:
         if not table.rows:
             raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=text(table.table_name))
-    count = sum(len(table.rows) for table in sent.tables)
+    _check_count(sum(len(table.rows) for table in sent.tables))
+    request = BatchWrite(tuple([_table(table) for table in sent.tables]), sent.is_atomic)
+    _check_size(sum(len(row.row_change) for table in sent.tables for row in table.rows), request)
+    return request
+
+
+def _check_count(count: int) -> None:
     if count > BATCH_WRITE_ROWS_MAX:
         raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
 
@@ -69,12 +113,11 @@ def _row(table: str, sent: RowInBatchWriteRowRequest) -> RowChange:
     return RowChange(table, modification, key, cells, expected, return_content(sent))
 
 
-def _check_size(sent: BatchWriteRowRequest, request: BatchWrite) -> None:
+def _check_size(encoded: int, request: BatchWrite) -> None:
     """Refuse more data than the limit: bytes of names and values, as clients count them.
 
-    Encoded rows are larger than the data in them, so most batches need no second look.
+    `encoded` rows are larger than the data in them, so most batches need no second look.
     """
-    encoded = sum(len(row.row_change) for table in sent.tables for row in table.rows)
     if encoded <= BATCH_WRITE_BYTES_MAX:
         return
     size = sum(_data_size(change) for table in request.tables for change in table.changes)

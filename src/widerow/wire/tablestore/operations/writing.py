@@ -16,13 +16,16 @@ from widerow.wire.tablestore.operations.bodies import parsed, text, texts
 from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["condition", "return_content", "row_change"]
+__all__ = ["EXPECTATIONS", "RETURN_TYPES", "condition", "return_content", "row_change"]
 
 Write = messages.PutRowRequest | messages.UpdateRowRequest | messages.DeleteRowRequest
 
-_EXPECTATIONS: Final = {number.value: Condition(number) for number in RowExpectation}
-_SHORT_CONDITIONS: Final = tuple([bytes((0x1A, 2, 8, number)) for number in _EXPECTATIONS])
-_RETURN_TYPES: Final = {number.value: ReturnContent(number) for number in ReturnType}
+EXPECTATIONS: Final = {number.value: Condition(number) for number in RowExpectation}
+"""What the numbers of the protocol say of the existence of a row, as conditions of no more."""
+
+_SHORT_CONDITIONS: Final = tuple([bytes((0x1A, 2, 8, number)) for number in EXPECTATIONS])
+RETURN_TYPES: Final = {number.value: ReturnContent(number) for number in ReturnType}
+"""What the numbers of the protocol say is to be returned, without names of columns."""
 
 
 def row_change(
@@ -55,12 +58,12 @@ def _short_change(body: bytes, modification: Modification) -> RowChange | None:
     if end < 0 or not body.endswith(_SHORT_CONDITIONS):
         return None
     key, cells = decode_row_change(body, modification, start, end)
-    return RowChange(table, modification, key, cells, _EXPECTATIONS[body[-1]])
+    return RowChange(table, modification, key, cells, EXPECTATIONS[body[-1]])
 
 
 def condition(sent: messages.Condition) -> Condition:
     """What must hold for the write to be made. Raises `InvalidRequest` (semantics §4.1)."""
-    plain = _EXPECTATIONS.get(sent.row_existence)
+    plain = EXPECTATIONS.get(sent.row_existence)
     if plain is None:
         raise InvalidRequest(Rule.ROW_EXPECTATION, value=sent.row_existence)
     if not sent.column_condition:
@@ -71,9 +74,9 @@ def condition(sent: messages.Condition) -> Condition:
 def return_content(write: Write | messages.RowInBatchWriteRowRequest) -> ReturnContent:
     """What the write is to answer besides its success. Raises `InvalidRequest(RETURN_TYPE)`."""
     if not write.HasField("return_content"):
-        return _RETURN_TYPES[0]
+        return RETURN_TYPES[0]
     sent = write.return_content
-    plain = _RETURN_TYPES.get(sent.return_type)
+    plain = RETURN_TYPES.get(sent.return_type)
     if plain is None:
         raise InvalidRequest(Rule.RETURN_TYPE, value=sent.return_type)
     names = texts(sent.return_column_names)

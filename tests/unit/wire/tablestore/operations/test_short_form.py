@@ -1,10 +1,18 @@
-"""Single-row requests read where they stand: as the protobuf runtime reads them, or not at all."""
+"""Requests of rows read where they stand: as the protobuf runtime reads them, or not at all."""
 
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from widerow.wire.tablestore.messages import Condition, GetRowRequest, PutRowRequest
-from widerow.wire.tablestore.operations.short_form import short_form
+from widerow.wire.tablestore.messages import (
+    BatchWriteRowRequest,
+    Condition,
+    GetRowRequest,
+    PutRowRequest,
+    ReturnContent,
+    RowInBatchWriteRowRequest,
+    TableInBatchWriteRowRequest,
+)
+from widerow.wire.tablestore.operations.short_form import ShortBatch, short_batch, short_form
 
 tables = st.text(max_size=200)
 rows = st.one_of(
@@ -78,3 +86,125 @@ def test_other_forms_are_left_to_the_runtime() -> None:
     more = body + b"\x2a\x01x"
     for other in (longer_number, other_order, no_text, more, body[:-1], body[1:], b""):
         assert short_form(other, 4)[2] == -1
+
+
+# --- batches -------------------------------------------------------------------------------------
+
+Entry = tuple[int, bytes, int, int | None]  # modification, row, expectation, what to return
+numbers = st.integers(0, 127)
+entries = st.tuples(numbers, rows, st.integers(0, 2), st.none() | st.integers(0, 2))
+batches = st.lists(st.tuples(tables, st.lists(entries, min_size=1, max_size=4)), min_size=1)
+
+
+def message(sent: list[tuple[str, list[Entry]]], *, atomic: bool | None) -> BatchWriteRowRequest:
+    batch = BatchWriteRowRequest(is_atomic=atomic)
+    for name, made in sent:
+        table = TableInBatchWriteRowRequest(table_name=name)
+        for modification, row, expectation, returned in made:
+            entry = RowInBatchWriteRowRequest(
+                type=modification, row_change=row, condition=Condition(row_existence=expectation)
+            )
+            if returned is not None:
+                entry.return_content.CopyFrom(ReturnContent(return_type=returned))
+            table.rows.append(entry)
+        batch.tables.append(table)
+    return batch
+
+
+def named(short: ShortBatch, body: bytes) -> list[tuple[str, list[Entry]]]:
+    return [
+        (
+            name,
+            [(made, body[start:end], expected, back) for start, end, made, expected, back in all_],
+        )
+        for name, all_ in short.tables
+    ]
+
+
+@given(sent=batches, atomic=st.none() | st.booleans())
+def test_batches_as_clients_encode_them_have_the_form(
+    *, sent: list[tuple[str, list[Entry]]], atomic: bool | None
+) -> None:
+    """wire §1.7, semantics §4.8: what the runtime writes in the order of the fields, it is."""
+    body = message(sent, atomic=atomic).SerializeToString()
+    short = short_batch(body)
+    assert short is not None
+    assert named(short, body) == [
+        (name, [(*entry[:3], entry[3] or 0) for entry in made]) for name, made in sent
+    ]
+    assert short.atomic is bool(atomic)
+
+
+@given(sent=batches, atomic=st.none() | st.booleans(), data=st.data())
+def test_what_is_taken_for_a_short_batch_is_what_the_runtime_reads(
+    *, sent: list[tuple[str, list[Entry]]], atomic: bool | None, data: st.DataObject
+) -> None:
+    """Whatever byte changes, or is missing: the same rows, and nothing else, or not this form."""
+    body = bytearray(message(sent, atomic=atomic).SerializeToString())
+    place = data.draw(st.integers(0, len(body) - 1))
+    if data.draw(st.booleans()):
+        body[place] = data.draw(st.integers(0, 255))
+    else:
+        del body[place : place + data.draw(st.integers(1, 4))]
+    short = short_batch(bytes(body))
+    assume(short is not None)
+    assert short is not None
+    read = BatchWriteRowRequest.FromString(bytes(body))
+    assert not read.HasField("transaction_id")
+    assert read.is_atomic is short.atomic
+    assert named(short, bytes(body)) == [
+        (
+            table.table_name,
+            [
+                (
+                    row.type,
+                    row.row_change,
+                    row.condition.row_existence,
+                    row.return_content.return_type,
+                )
+                for row in table.rows
+            ],
+        )
+        for table in read.tables
+    ]
+    for table in read.tables:
+        assert table.rows
+        for row in table.rows:
+            assert not row.condition.column_condition
+            assert not row.return_content.return_column_names
+
+
+@given(st.binary(max_size=60))
+@example(b"\x0a\x80")
+@example(b"\x0a\x03\x0a\x01T")
+@example(b"\x0a\x05\x0a\x01T\x12\x00")
+@example(b"\x0a\x0d\x0a\x01T\x12\x08\x08\x01\x12\x00\x1a\x02\x08\x00"[:-1])
+@example(b"\x0a\x0d\x0a\x01T\x12\x08\x08\x01\x12\x7f\x1a\x02\x08\x00")
+def test_any_bytes_are_a_short_batch_or_not(body: bytes) -> None:
+    short = short_batch(body)
+    if short is not None:
+        for name, made in short.tables:
+            assert name.encode() in body
+            assert all(0 < start <= end <= len(body) - 4 for start, end, *_ in made)
+
+
+def test_batches_of_other_forms_are_left_to_the_runtime() -> None:
+    sent = message([("T", [(1, b"row", 0, None)])], atomic=None)
+    body = sent.SerializeToString()
+    assert short_batch(body) is not None
+    sent.tables[0].rows[0].condition.column_condition = b"filter"
+    conditional = sent.SerializeToString()
+    sent.tables[0].rows[0].ClearField("condition")
+    bare = sent.SerializeToString()
+    empty = BatchWriteRowRequest(tables=[TableInBatchWriteRowRequest(table_name="T")])
+    other = (
+        conditional,
+        bare,
+        empty.SerializeToString(),
+        body + b"\x12\x01t",
+        body + b"\x18\x02",
+        body.replace(b"T", b"\xff"),
+        body[:-1],
+        b"",
+    )
+    assert [short_batch(each) for each in other] == [None] * len(other)

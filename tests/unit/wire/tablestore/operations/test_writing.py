@@ -12,6 +12,7 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_BYTES_MAX
 from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison
+from widerow.model.requests import BatchWrite
 from widerow.model.row import CellOperation, Modification, ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyMarker, Value
 from widerow.rows.cells import body_value, cell_body, encode_key_section
@@ -254,6 +255,57 @@ def test_a_batch_keeps_its_rows_in_order() -> None:
     assert {change.table for change in table.changes} == {"T"}
     assert table.changes[1].condition.row is RowExpectation.EXPECT_EXIST
     assert table.changes[1].returns == ReturnContent(ReturnType.AFTER_MODIFY, ("c",))
+
+
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {
+                "type": st.integers(0, 4),
+                "row_change": st.sampled_from([PUT, encoded_row(7, {"a": 1, "b": "x"})]),
+                "condition": st.builds(messages.Condition, row_existence=st.integers(0, 2)),
+            },
+            optional={
+                "return_content": st.builds(messages.ReturnContent, return_type=st.integers(0, 2))
+            },
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+    st.data(),
+)
+def test_a_batch_is_the_same_whichever_way_it_is_read(
+    entries: list[dict[str, object]], data: st.DataObject
+) -> None:
+    """wire §1.7: the message, or bytes of the usual form where they stand; errors as well."""
+    body = bytearray(batch_body(*entries))
+    if data.draw(st.booleans()):
+        body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
+
+    def read(decode: Callable[[bytes], BatchWrite]) -> object:
+        try:
+            batch = decode(bytes(body))
+        except InvalidRequest as error:
+            return error.rule, str(error)
+        return batch.atomic, [
+            (
+                table.table,
+                [
+                    (
+                        change.table,
+                        change.modification,
+                        change.key.columns,
+                        change.cells,
+                        change.condition,
+                        change.returns,
+                    )
+                    for change in table.changes
+                ],
+            )
+            for table in batch.tables
+        ]
+
+    assert read(batch_write_row.decode) == read(batch_write_row._decode_message)
 
 
 def test_a_batch_may_be_atomic() -> None:
