@@ -47,6 +47,7 @@ __all__ = ["Connection"]
 _SLICE_BYTES: Final = (
     4096  # parsed at once outside of bodies, so that the bounds hold within a read
 )
+_PIECE_BYTES: Final = 4096  # of a body; smaller ones are put together as they come
 _SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
 _READ_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
@@ -109,6 +110,7 @@ class Connection:
         "_admission",
         "_announced",
         "_body",
+        "_body_bytes",
         "_continue_due",
         "_entered",
         "_former",
@@ -122,6 +124,7 @@ class Connection:
         "_metered",
         "_names",
         "_parser",
+        "_pieces",
         "_pump_due",
         "_raw_bytes",
         "_reading",
@@ -161,7 +164,9 @@ class Connection:
         self._entered = False
         self._metered = False
         self._announced = 0  # read before the first request begins if its first bytes are many
-        self._body: bytes | bytearray = b""
+        self._body = b""  # its first piece, which mostly is all of it
+        self._pieces: list[bytes | bytearray] = []  # the others, joined once the body is whole
+        self._body_bytes = 0  # of all pieces
         self._former: list[_Spelling] = []  # the names of the request before, if none came twice
         self._names: tuple[str, ...] = ()  # of the headers that the server acts on, in order
         self._spellings: list[_Spelling] | None = None  # of this one, where they are others
@@ -354,37 +359,43 @@ class Connection:
     def on_body(self, part: bytes) -> None:
         """A piece of the body, or all of it."""
         size = len(part)
-        if len(self._body) + size > BODY_BYTES_MAX:
+        if self._body_bytes + size > BODY_BYTES_MAX:
             self._stop(InvalidRequest(Rule.BODY_TOO_LARGE))
         try:
             self._admission.hold(size)
         except WiderowError as error:
             self._stop(error)
         self._raw_bytes = 0
-        body = self._body
-        if not body:
-            self._body = part
-        elif isinstance(body, bytearray):
-            body += part
-        elif size >= len(body):  # at most doubled: it is copied twice in all, and not once more
-            self._body = body + part
+        if self._body_bytes:
+            self._keep_piece(part)
         else:
-            self._body = bytearray(body) + part
+            self._body = part
+        self._body_bytes += size
+
+    def _keep_piece(self, part: bytes) -> None:
+        """Keep what is no first piece: small ones in one, so that each costs its bytes only."""
+        if len(part) >= _PIECE_BYTES:
+            self._pieces.append(part)
+            return
+        last = self._pieces[-1] if self._pieces else None
+        if isinstance(last, bytearray):
+            last += part
+        else:
+            self._pieces.append(bytearray(part))
 
     def on_message_complete(self) -> None:
         """The request is whole."""
-        body = self._body
         request = Request(
             _method_of(self._parser),
             self._target,
             self._headers,
-            body if isinstance(body, bytes) else bytes(body),
+            b"".join([self._body, *self._pieces]) if self._pieces else self._body,
             self._repeated,
             self._keep_alive,
             self._shared.clock.monotonic_ns(),
         )
         request.names = self._names
-        self._body = b""
+        self._forget_body()
         self._headers = _NO_HEADERS  # the request's now, and gone with it
         self._in_message = False
         self._entered = False  # the request gives back what it took once it is answered
@@ -421,7 +432,7 @@ class Connection:
                 self._unread = data[offset:]
                 self._hold_input()
                 return
-            stop = offset + max(_SLICE_BYTES, self._announced - len(self._body))
+            stop = offset + max(_SLICE_BYTES, self._announced - self._body_bytes)
             self._feed(view[offset:stop])
             offset = stop
         self._unread = b""
@@ -497,11 +508,17 @@ class Connection:
     def _abandon_message(self) -> None:
         """Give back what a request that will not be whole has taken."""
         if self._entered:
-            self._admission.leave(len(self._body))
+            self._admission.leave(self._body_bytes)
             self._entered = False
         self._in_message = False
         self._metered = False
+        self._forget_body()
+
+    def _forget_body(self) -> None:
         self._body = b""
+        self._body_bytes = 0
+        if self._pieces:
+            self._pieces = []
 
     # --- answering ---------------------------------------------------------------------------
 

@@ -116,6 +116,22 @@ def test_a_body_is_the_same_bytes_in_any_number_of_pieces(side: "Side") -> None:
     assert isinstance(side.handler.requests[0].body, bytes)
 
 
+@given(st.lists(st.sampled_from([1, 2, 100, 4095, 4096, 4097, 20_000]), min_size=1, max_size=40))
+def test_a_body_is_joined_of_large_and_small_pieces_and_none_costs_more_than_its_bytes(
+    make_side: "Callable[[], Side]", sizes: list[int]
+) -> None:
+    side = make_side()
+    pieces = [bytes((number % 251,)) * size for number, size in enumerate(sizes)]
+    sent = chunked(*pieces)
+    side.connection.data_received(sent[:-5])  # all but the end
+    held = side.connection._pieces
+    assert len(held) <= 2 * sum(sizes) // 4096 + 1
+    side.connection.data_received(sent[-5:])
+    (request,) = side.handler.requests
+    assert request.body == b"".join(pieces)
+    assert (side.connection._pieces, side.connection._body_bytes) == ([], 0)
+
+
 def test_a_large_first_request_may_come_in_one_piece(side: "Side") -> None:
     side.send(post("/PutRow", b"x" * 100_000))
     assert len(side.handler.requests[0].body) == 100_000

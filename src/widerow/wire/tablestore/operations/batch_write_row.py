@@ -20,7 +20,7 @@ from widerow.wire.tablestore.messages import (
 )
 from widerow.wire.tablestore.operations.batches import BatchAnswer, encode_batch
 from widerow.wire.tablestore.operations.bodies import decoder, text
-from widerow.wire.tablestore.operations.short_form import ShortBatch, ShortEntry, short_batch
+from widerow.wire.tablestore.operations.short_form import ShortEntry, short_batch
 from widerow.wire.tablestore.operations.writing import (
     EXPECTATIONS,
     RETURN_TYPES,
@@ -40,7 +40,7 @@ def decode(body: bytes) -> BatchWrite:
     Rows are counted before any is decoded.
     """
     short = short_batch(body)
-    if short is None or not _is_known(short):
+    if short is None:
         return _decode_message(body)
     _check_count(sum([len(entries) for _, entries in short.tables]))
     request = BatchWrite(
@@ -49,19 +49,6 @@ def decode(body: bytes) -> BatchWrite:
     sizes = [end - start for _, entries in short.tables for start, end, _, _, _ in entries]
     _check_size(sum(sizes), request)
     return request
-
-
-def _is_known(short: ShortBatch) -> bool:
-    """Whether all numbers are; the message is read for the others, which it says are wrong."""
-    for _, entries in short.tables:
-        for _, _, modification, expectation, returned in entries:
-            if (
-                modification not in _MODIFICATIONS
-                or expectation not in EXPECTATIONS
-                or returned not in RETURN_TYPES
-            ):
-                return False
-    return True
 
 
 def _short_table(body: bytes, name: str, entries: list[ShortEntry]) -> TableWrite:

@@ -20,7 +20,10 @@ from mypy_extensions import i64
 __all__ = ["ShortBatch", "ShortEntry", "short_batch", "short_form"]
 
 ShortEntry = tuple[int, int, int, int, int]
-"""From where to where a row's PlainBuffer stands; its modification, expectation, what to return."""
+"""From where to where a row's PlainBuffer stands; its modification, expectation, what to return.
+
+The last three are the protocol's numbers: 1 to 3, and 0 to 2.
+"""
 
 
 class ShortBatch(NamedTuple):
@@ -55,10 +58,7 @@ _ANOTHER: Final = ("", 0, -1)
 
 
 def short_batch(body: bytes) -> ShortBatch | None:
-    """The batch, of one or more tables with one or more rows; None where `body` has another form.
-
-    The last three numbers of an entry are from 0 to 127: what they stand for is the caller's.
-    """
+    """The batch, of one or more tables with one or more rows; None: `body` has another form."""
     tables: list[tuple[str, list[ShortEntry]]] = []
     size: i64 = len(body)
     at: i64 = 0
@@ -107,7 +107,10 @@ def _short_table(body: bytes, at: i64, stop: i64) -> tuple[str, list[ShortEntry]
 
 def _short_entry(body: bytes, at: i64, stop: i64) -> ShortEntry | None:
     """The entry that stands from `at` to `stop`."""
-    if stop - at < 8 or body[at] != 0x08 or body[at + 1] >= 0x80 or body[at + 2] != 0x12:
+    if stop - at < 8 or body[at] != 0x08 or body[at + 2] != 0x12:
+        return None
+    modification: i64 = body[at + 1]
+    if modification == 0 or modification > 3:
         return None
     end = _end_of(body, at + 3)
     if end < 0 or end + 4 > stop or not _is_number(body, end, 0x1A):
@@ -117,12 +120,12 @@ def _short_entry(body: bytes, at: i64, stop: i64) -> ShortEntry | None:
         returned = body[end + 7]
     elif end + 4 != stop:
         return None
-    return _content(body, at + 3), end, body[at + 1], body[end + 3], returned
+    return _content(body, at + 3), end, modification, body[end + 3], returned
 
 
 def _is_number(body: bytes, at: i64, tag: i64) -> bool:
-    """Whether a message of one small number, its first field, stands at `at` under `tag`."""
-    return body[at] == tag and body[at + 1] == 2 and body[at + 2] == 8 and body[at + 3] < 0x80
+    """Whether a message whose first field is 0, 1 or 2 stands at `at` under `tag`, with no more."""
+    return body[at] == tag and body[at + 1] == 2 and body[at + 2] == 8 and body[at + 3] <= 2
 
 
 def _content(body: bytes, at: i64) -> i64:

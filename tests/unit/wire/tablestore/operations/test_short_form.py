@@ -91,8 +91,7 @@ def test_other_forms_are_left_to_the_runtime() -> None:
 # --- batches -------------------------------------------------------------------------------------
 
 Entry = tuple[int, bytes, int, int | None]  # modification, row, expectation, what to return
-numbers = st.integers(0, 127)
-entries = st.tuples(numbers, rows, st.integers(0, 2), st.none() | st.integers(0, 2))
+entries = st.tuples(st.integers(1, 3), rows, st.integers(0, 2), st.none() | st.integers(0, 2))
 batches = st.lists(st.tuples(tables, st.lists(entries, min_size=1, max_size=4)), min_size=1)
 
 
@@ -203,6 +202,9 @@ def test_batches_of_other_forms_are_left_to_the_runtime() -> None:
         empty.SerializeToString(),
         body + b"\x12\x01t",
         body + b"\x18\x02",
+        message([("T", [(0, b"row", 0, None)])], atomic=None).SerializeToString(),
+        message([("T", [(4, b"row", 0, None)])], atomic=None).SerializeToString(),
+        body[:-1] + b"\x03",
         body.replace(b"T", b"\xff"),
         body[:-1],
         b"",
