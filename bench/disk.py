@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from bench.echo import ROW_BYTES
+from bench.load import Outcome
 from bench.measure import Result, percentile
 from bench.rows import PARTITION_ROWS, key
 
@@ -19,7 +21,6 @@ from widerow.storage.opener import open_store
 SYNC_SECONDS: Final = 1.5
 SCAN_SECONDS: Final = 1.0
 SCAN_START: Final = 1  # the table's number: the first one made in a store
-ROW_BYTES: Final = 1536  # what the log takes for a row of a kilobyte, about
 GROUP_BYTES: Final = 64 * 1024  # about fifty such rows
 
 
@@ -30,7 +31,22 @@ def sync_results(directory: Path, seconds: float = SYNC_SECONDS) -> list[Result]
 
 
 def sync_result(directory: Path, name: str, size: int, seconds: float) -> Result:
-    """`fdatasync` after each append of `size` bytes, one at a time."""
+    """`appended`, as a case."""
+    seen = appended(directory, size, seconds)
+    return Result(
+        "disk",
+        f"append {name}, sync",
+        1,
+        1e6 / seen.p50_us,
+        seen.p50_us,
+        seen.p99_us,
+        0.0,
+        also={"bytes": float(size)},
+    )
+
+
+def appended(directory: Path, size: int, seconds: float) -> Outcome:
+    """`fdatasync` after each append of `size` bytes to a new file, one at a time."""
     path = directory / "sync-probe"
     took: list[float] = []
     piece = os.urandom(size)
@@ -41,18 +57,8 @@ def sync_result(directory: Path, name: str, size: int, seconds: float) -> Result
             os.fdatasync(file.fileno())
             took.append((time.perf_counter() - started) * 1e6)
     path.unlink()
-    middle = percentile(took, 0.5)
-    also = {"bytes": float(size)}
-    return Result(
-        "disk",
-        f"append {name}, sync",
-        1,
-        1e6 / middle,
-        middle,
-        percentile(took, 0.99),
-        0.0,
-        also=also,
-    )
+    middle, slow = percentile(took, 0.5), percentile(took, 0.99)
+    return Outcome(len(took), seconds, middle, slow, max(took), "")
 
 
 def scan_result(directory: Path, rows: int, answer_bytes: int) -> Result:

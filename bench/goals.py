@@ -7,6 +7,7 @@ what it needs (a peer that is not installed, a case left out).
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from bench.floor import ALONE, SYNC_IN_TURNS
 from bench.measure import times
 
 Record = Mapping[str, Any]
@@ -38,10 +39,12 @@ class Results:
         """Microseconds of processor time for a request of a case."""
         return float(self.find(name, connections)["cpu_us"])
 
-    def times(self, name: str, other: str, connections: int | None = None) -> float:
-        """What a case costs in terms of another one that ran in turns with it."""
+    def times(
+        self, name: str, other: str, connections: int | None = None, what: str = "cpu_us_each"
+    ) -> float:
+        """What a case costs, or takes, in terms of another one that ran in turns with it."""
         own, compared = self.find(name, connections), self.find(other, connections)
-        return times(own["cpu_us_each"], compared["cpu_us_each"])
+        return times(own[what], compared[what])
 
     def also(self, name: str, what: str, connections: int | None = None) -> float:
         """A figure that only some cases have."""
@@ -97,10 +100,11 @@ def fairness(beside: str, other: str = "GetRow alone") -> Callable[[Results], fl
     return ratio
 
 
-def sync_ratio(results: Results) -> float:
-    """What a lone PutRow takes, in syncs of as many bytes."""
-    sync = results.find("append a row, sync")["p50_us"]
-    return float(results.find("PutRow", 1, "write")["p50_us"]) / float(sync)
+def batch_floor(results: Results) -> float:
+    """Rows a CPU second of what a BatchWriteRow cannot do without (`floor.py`)."""
+    alone = results.find(ALONE)
+    echo = results.find("echo of BatchWriteRow, 200 rows")
+    return float(alone["rows"]) / (float(alone["cpu_us"]) + float(echo["cpu_us"])) * 1e6
 
 
 def wide_ratio(results: Results) -> float:
@@ -160,7 +164,12 @@ GOALS: Final = (
         lambda r: r.also("PutRow", "writes_per_sync", 128),
         at_most=False,
     ),
-    Goal("PutRow, 1 connection", "× one raw sync (median)", 1.5, sync_ratio),
+    Goal(
+        "PutRow, 1 connection",
+        "× one raw sync (median)",
+        1.5,
+        lambda r: r.times("PutRow", SYNC_IN_TURNS, 1, "p50_us_each"),
+    ),
     Goal(
         "GetRange, 100 rows",
         "rows a CPU second",
@@ -181,20 +190,18 @@ GOALS: Final = (
         rows_per_second("BatchWriteRow, 200 rows"),
         at_most=False,
     ),
-    Goal(
-        "GetRow, filter", "× plain GetRow", 2, lambda r: r.cpu("GetRow, filter") / r.cpu("GetRow")
-    ),
+    Goal("GetRow, filter", "× plain GetRow", 2, lambda r: r.times("GetRow, filter", "GetRow")),
     Goal(
         "GetRow, projection",
         "× plain GetRow",
         2,
-        lambda r: r.cpu("GetRow, 3 columns") / r.cpu("GetRow"),
+        lambda r: r.times("GetRow, 3 columns", "GetRow"),
     ),
     Goal(
         "GetRow, versions to trim",
         "× plain GetRow",
         2,
-        lambda r: r.cpu("GetRow, 1 of") / r.cpu("GetRow"),
+        lambda r: r.times("GetRow, 1 of", "GetRow"),
     ),
     Goal("growth: point read", "× CPU, most rows to fewest", 1.5, grown("size", "GetRow at")),
     Goal("growth: page", "× CPU, most rows to fewest", 1.5, grown("size", "GetRange")),
@@ -233,10 +240,28 @@ GOALS: Final = (
 )
 
 
-def judge(records: Sequence[Record]) -> list[Judged]:
+FLOORS: Final = (
+    Goal(
+        "PutRow, 1 connection",
+        "× one raw sync: an echo that appends and syncs as much",
+        1.5,
+        lambda r: r.times("echo of PutRow, appended", SYNC_IN_TURNS, 1, "p50_us_each"),
+    ),
+    Goal(
+        "BatchWriteRow, 200 rows",
+        "rows a CPU second: receiving, hashing, and the engine alone",
+        60_000,
+        batch_floor,
+        at_most=False,
+    ),
+)
+"""What a server of this kind cannot do better than, judged as if it were one."""
+
+
+def judge(records: Sequence[Record], goals: Sequence[Goal] = GOALS) -> list[Judged]:
     """Every goal against the results of a run."""
     results = Results(records)
-    return [judge_one(goal, results) for goal in GOALS]
+    return [judge_one(goal, results) for goal in goals]
 
 
 def judge_one(goal: Goal, results: Results) -> Judged:

@@ -1,16 +1,21 @@
 """One case: warm up, repeat, take the median of each figure."""
 
 import statistics
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from bench.load import Load, Outcome, prepared
 from bench.servers import Place, processor_seconds
 
 WARM_UP_SECONDS: Final = 1.0
-_MORE_TURNS: Final = 4
+_MORE_TURNS: Final = {1: 0, 2: 4}  # than repeats, of so many cases that are compared
+_MORE_TURNS_OF_MANY: Final = 2
+
+Run = Callable[[], tuple[Outcome, float]]
+"""Sends for a while; what it saw, and microseconds of processor time for each request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,7 @@ class Result:
     generator: str = ""
     repeats: int = 1
     cpu_us_each: tuple[float, ...] = ()
+    p50_us_each: tuple[float, ...] = ()
     also: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -75,25 +81,31 @@ def measure_in_turns(sides: Sequence[tuple[Place, Case]], settings: Settings) ->
     """`measure` of several cases whose runs take turns, for those that are compared.
 
     A virtual machine's speed changes within seconds, and then for all of them. What is compared
-    has `_MORE_TURNS` more turns than a case alone has repeats. Raises: `LoadFailed`.
+    has more turns than a case alone has repeats. Raises: `LoadFailed`.
     """
+    more = _MORE_TURNS.get(len(sides), _MORE_TURNS_OF_MANY)
+    with warm(sides, settings) as runs:
+        seen = take_turns(runs, settings.repeats + more)
+    return [combine(case, each) for (_, case), each in zip(sides, seen, strict=True)]
+
+
+@contextmanager
+def warm(sides: Sequence[tuple[Place, Case]], settings: Settings) -> Iterator[list[Run]]:
+    """Runs of these cases, each of them warmed up. Raises: `LoadFailed`."""
     with ExitStack() as files:
-        loads = [
-            Load(place.endpoint, case.requests, files.enter_context(prepared(case.requests)))
-            for place, case in sides
-        ]
-        for load, (_, case) in zip(loads, sides, strict=True):
+        runs: list[Run] = []
+        for place, case in sides:
+            file = files.enter_context(prepared(case.requests))
+            load = Load(place.endpoint, case.requests, file)
             load.run(case.connections, WARM_UP_SECONDS)
-        turns = [
-            [
-                timed(place, load, case, settings)
-                for load, (place, case) in zip(loads, sides, strict=True)
-            ]
-            for _ in range(settings.repeats + (_MORE_TURNS if len(sides) > 1 else 0))
-        ]
-    return [
-        combine(case, runs) for (_, case), runs in zip(sides, zip(*turns, strict=True), strict=True)
-    ]
+            runs.append(partial(timed, place, load, case, settings))
+        yield runs
+
+
+def take_turns(runs: Sequence[Run], turns: int) -> list[list[tuple[Outcome, float]]]:
+    """What each of these saw in its turns. Raises: `LoadFailed`."""
+    rounds = [[run() for run in runs] for _ in range(turns)]
+    return [list(seen) for seen in zip(*rounds, strict=True)]
 
 
 def timed(place: Place, load: Load, case: Case, settings: Settings) -> tuple[Outcome, float]:
@@ -119,14 +131,13 @@ def combine(case: Case, runs: Sequence[tuple[Outcome, float]]) -> Result:
         generator=outcomes[0].generator,
         repeats=len(runs),
         cpu_us_each=tuple(round(cpu, 1) for _, cpu in runs),
+        p50_us_each=tuple(round(each.p50_us, 1) for each in outcomes),
     )
 
 
-def times(cpu_us_each: Sequence[float], other_each: Sequence[float]) -> float:
-    """The median of what each run cost in terms of the other's in the same turn."""
-    return statistics.median(
-        cpu / other for cpu, other in zip(cpu_us_each, other_each, strict=True)
-    )
+def times(each: Sequence[float], other_each: Sequence[float]) -> float:
+    """The median of what each run took in terms of the other's in the same turn."""
+    return statistics.median(own / other for own, other in zip(each, other_each, strict=True))
 
 
 def percentile(values: Iterable[float], share: float) -> float:

@@ -22,6 +22,7 @@ from typing import Any, Final
 from bench import growth, rows, ycsb
 from bench.disk import scan_result, sync_results
 from bench.drawing import charts
+from bench.floor import engine_result, lone_results
 from bench.goals import judge
 from bench.load import LoadFailed, generator
 from bench.machine import describe
@@ -36,7 +37,7 @@ from bench.workloads import (
     fill,
     fill_versions,
     measure_case,
-    measure_with_echo,
+    measure_together,
 )
 from rich.console import Console
 from rich.markdown import Markdown
@@ -50,8 +51,8 @@ GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
     *("size", "width", "fairness", "start", "peer"),
 )
-# One connection shows what waking up costs, on which a lone PutRow depends.
-ECHOED: Final = frozenset((("GetRow", 32), ("PutRow", 1), ("PutRow", 128)))
+BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
+ECHOED: Final = frozenset((("PutRow", 128), (BATCH, 8)))
 ROWS_FULL: Final = 10_000_000
 STEPS: Final = 60  # cases of a whole run, about: the length of the bar
 
@@ -107,10 +108,11 @@ def measure_all(run: Run, directory: Path) -> None:
     store = directory / "store"
     if "disk" in run.chosen:
         run.keep(sync_results(directory))
-    with WiderowProcess("--path", str(store)) as server, echo_server() as echo:
+    log = directory / "log-of-the-echo"
+    with WiderowProcess("--path", str(store)) as server, echo_server(log) as echo:
         place = Place(server.endpoint, server.pid)
         prepare(run, place)
-        basics(run, place, echo)
+        basics(run, place, echo, directory)
         if "fairness" in run.chosen:
             run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
         if "ycsb" in run.chosen:
@@ -119,7 +121,7 @@ def measure_all(run: Run, directory: Path) -> None:
         sizes(run, place)
         if "width" in run.chosen:
             run.keep(growth.wide_results(place, run.settings))
-    without_server(run, store)
+    without_server(run, store, directory / "alone")
     if "peer" in run.chosen:
         peers(run, directory)
 
@@ -134,19 +136,25 @@ def prepare(run: Run, place: Place) -> None:
     fill_versions(place.endpoint)
 
 
-def basics(run: Run, place: Place, echo: Place) -> None:
-    """The basic operations, the echo of some of them beside each, and the curves."""
-    for case in cases(run.settings.rows):
-        echoed = (case.name, case.connections) in ECHOED and "echo" in run.chosen
-        if case.group in run.chosen and echoed:
-            run.keep_all(partial(measure_with_echo, place, case, echo, run.settings))
+def basics(run: Run, place: Place, echo: Place, directory: Path) -> None:
+    """The basic operations, what some are compared with in turns with them, and the curves."""
+    made = [case for case in cases(run.settings.rows) if case.group in run.chosen]
+    beside = echo if "echo" in run.chosen else None
+    reads = [case for case in made if case.name.startswith("GetRow")]
+    if reads:
+        run.keep_all(partial(measure_together, place, reads, beside, run.settings))
+    for case in [each for each in made if each not in reads]:
+        if beside and (case.name, case.connections) == ("PutRow", 1):
+            run.keep_all(partial(lone_results, place, case, beside, directory))
+        elif (case.name, case.connections) in ECHOED:
+            run.keep_all(partial(measure_together, place, [case], beside, run.settings))
         else:
             run.each(place, [case])
     connections = (1, 32, 128) if run.settings.quick else None
-    made = curve_cases(run.settings.rows, *([connections] if connections else []))
+    curve = curve_cases(run.settings.rows, *([connections] if connections else []))
     once = Settings(run.settings.seconds, 1)
     if "curve" in run.chosen:
-        run.keep(measure_case(place, case, once) for case in made)
+        run.keep(measure_case(place, case, once) for case in curve)
 
 
 def sizes(run: Run, place: Place) -> None:
@@ -175,12 +183,15 @@ def sized(place: Place, case: Case, settings: Settings, table_rows: int) -> Resu
     return result
 
 
-def without_server(run: Run, store: Path) -> None:
+def without_server(run: Run, store: Path, alone: Path) -> None:
     """What needs the store to itself."""
-    pages = [each for each in run.results if each.name == "GetRange, 100 rows"]
-    if "disk" in run.chosen and pages:
-        size = int(pages[0].also["answer_bytes"])
+    found = {each.name: each.also for each in run.results}
+    if "disk" in run.chosen and "GetRange, 100 rows" in found:
+        size = int(found["GetRange, 100 rows"]["answer_bytes"])
         run.keep(scan_result(store, run.settings.rows, size) for _ in range(1))
+    if "disk" in run.chosen and BATCH in found:
+        size = int(found[BATCH]["request_bytes"])
+        run.keep(engine_result(store, run.settings.rows, alone, size) for _ in range(1))
     if "start" in run.chosen:
         repeats = 2 if run.settings.quick else growth.STARTS
         run.keep(growth.start_results(store, run.settings.rows_large, repeats))

@@ -72,11 +72,12 @@ def counters(endpoint: str) -> dict[str, int]:
 
 
 @contextmanager
-def echo_server() -> Iterator[Place]:
-    """Widerow's listener with nothing behind it: `echo.py`."""
+def echo_server(log: Path | None = None) -> Iterator[Place]:
+    """Widerow's listener with nothing behind it but, if given, a log to append to: `echo.py`."""
     program = Path(__file__).with_name("echo.py")
+    command = [sys.executable, str(program), *([str(log)] if log else [])]
     with subprocess.Popen(  # noqa: S603  # our own program
-        [sys.executable, str(program)], stdout=subprocess.PIPE, text=True
+        command, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         said = dict(each.split("=", 1) for each in process.stdout.readline().split())

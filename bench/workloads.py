@@ -14,6 +14,7 @@ REQUESTS: Final = 2000  # prepared for a case, sent over and over
 BATCHES: Final = 50
 VERSIONED_ROWS: Final = 2000
 CURVE: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_COMMITS_MIN: Final = 50  # fewer are what the server does by itself
 _SCATTER: Final = 1_000_003
 
 
@@ -66,11 +67,21 @@ def measure_case(place: Place, case: Case, settings: Settings) -> Result:
     return measure_beside(place, case, [], settings)[0]
 
 
-def measure_with_echo(place: Place, case: Case, echo: Place, settings: Settings) -> list[Result]:
-    """`measure_case`, in turns with the echo of as many bytes."""
+def measure_together(
+    place: Place, made: Sequence[Case], echo: Place | None, settings: Settings
+) -> list[Result]:
+    """`measure_case` of several, in turns, and of the first one's echo of as many bytes."""
+    case, *others = made
+    sides = [(place, other) for other in others]
+    if echo is not None:
+        sides.append((echo, echo_case(case, answer_bytes(place, case))))
+    return measure_beside(place, case, sides, settings)
+
+
+def answer_bytes(place: Place, case: Case) -> int:
+    """How long the answer to a case's first request is."""
     with Wire(place.endpoint) as wire:
-        size = len(wire.ask(case.requests[0]).body)
-    return measure_beside(place, case, [(echo, echo_case(case, size))], settings)
+        return len(wire.ask(case.requests[0]).body)
 
 
 def measure_beside(
@@ -82,10 +93,9 @@ def measure_beside(
     after = counters(place.endpoint)
     commits = after["commits_total"] - before["commits_total"]
     writes = after["committed_writes_total"] - before["committed_writes_total"]
-    if commits:
+    if commits >= _COMMITS_MIN:
         result.also["writes_per_sync"] = writes / commits
-    with Wire(place.endpoint) as wire:
-        result.also["answer_bytes"] = float(len(wire.ask(case.requests[0]).body))
+    result.also["answer_bytes"] = float(answer_bytes(place, case))
     result.also["request_bytes"] = float(len(case.requests[0].partition(b"\r\n\r\n")[2]))
     return [result, *compared]
 
@@ -96,10 +106,10 @@ def echo_case(case: Case, answer_bytes: int) -> Case:
     return Case("echo", f"echo of {case.name}", requests, case.connections, case.rows)
 
 
-def retarget(request: bytes, answer_bytes: int) -> bytes:
-    """A request with the same headers and body for `/answer_bytes`."""
+def retarget(request: bytes, answer_bytes: int, path: bytes = b"/") -> bytes:
+    """A request with the same headers and body for `/answer_bytes`, or below another path."""
     _, _, rest = request.partition(b" HTTP/1.1\r\n")
-    return b"POST /%d HTTP/1.1\r\n" % answer_bytes + rest
+    return b"POST %s%d HTTP/1.1\r\n" % (path, answer_bytes) + rest
 
 
 def fill(endpoint: str, first: int, stop: int) -> None:
