@@ -29,9 +29,9 @@ __all__ = ["ALONE", "SYNC_IN_TURNS", "engine_result", "lone_results"]
 
 ALONE: Final = "write 200 rows, sync and hash them"
 SYNC_IN_TURNS: Final = "append a row, sync, in turns with PutRow"
-_TURNS: Final = 7
+_TURNS: Final = 5
 _SECONDS: Final = 1.0  # a turn
-_ENGINE_SECONDS: Final = 5.0
+_ENGINE_SECONDS: Final = 4.0
 _CACHE_BYTES: Final = 128 * 1024 * 1024
 _SHARE_SYNC: Final = 2  # batches
 _STALL_SECONDS: Final = 0.001
