@@ -42,7 +42,6 @@ def decode(body: bytes) -> BatchWrite:
     short = short_batch(body)
     if short is None:
         return _decode_message(body)
-    _check_count(sum([len(entries) for _, entries in short.tables]))
     request = BatchWrite(
         tuple([_short_table(body, name, entries) for name, entries in short.tables]), short.atomic
     )
@@ -73,15 +72,12 @@ def _decode_message(sent: BatchWriteRowRequest) -> BatchWrite:
     for table in sent.tables:
         if not table.rows:
             raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=text(table.table_name))
-    _check_count(sum(len(table.rows) for table in sent.tables))
+    count = sum(len(table.rows) for table in sent.tables)
+    if count > BATCH_WRITE_ROWS_MAX:
+        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
     request = BatchWrite(tuple([_table(table) for table in sent.tables]), sent.is_atomic)
     _check_size(sum(len(row.row_change) for table in sent.tables for row in table.rows), request)
     return request
-
-
-def _check_count(count: int) -> None:
-    if count > BATCH_WRITE_ROWS_MAX:
-        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
 
 
 def _table(sent: TableInBatchWriteRowRequest) -> TableWrite:

@@ -17,6 +17,8 @@ from typing import Final, NamedTuple
 
 from mypy_extensions import i64
 
+from widerow.limits import BATCH_WRITE_ROWS_MAX
+
 __all__ = ["ShortBatch", "ShortEntry", "short_batch", "short_form"]
 
 ShortEntry = tuple[int, int, int, int, int]
@@ -58,18 +60,23 @@ _ANOTHER: Final = ("", 0, -1)
 
 
 def short_batch(body: bytes) -> ShortBatch | None:
-    """The batch, of one or more tables with one or more rows; None: `body` has another form."""
+    """The batch, of one or more tables with one or more rows; None: `body` has another form.
+
+    Or it has more rows than a batch may have: the caller says so, and nothing is kept for them.
+    """
     tables: list[tuple[str, list[ShortEntry]]] = []
     size: i64 = len(body)
+    room: i64 = BATCH_WRITE_ROWS_MAX
     at: i64 = 0
     while at < size and body[at] == 0x0A:
         end = _end_of(body, at + 1)
         if end < 0 or end > size:
             return None
-        table = _short_table(body, _content(body, at + 1), end)
+        table = _short_table(body, _content(body, at + 1), end, room)
         if table is None:
             return None
         tables.append(table)
+        room -= len(table[1])
         at = end
     atomic = False
     if at + 2 == size and body[at] == 0x18 and body[at + 1] <= 1:
@@ -78,8 +85,8 @@ def short_batch(body: bytes) -> ShortBatch | None:
     return ShortBatch(tables, atomic) if tables and at == size else None
 
 
-def _short_table(body: bytes, at: i64, stop: i64) -> tuple[str, list[ShortEntry]] | None:
-    """The table that stands from `at` to `stop`."""
+def _short_table(body: bytes, at: i64, stop: i64, room: i64) -> tuple[str, list[ShortEntry]] | None:
+    """The table that stands from `at` to `stop`, of at most `room` rows."""
     if at >= stop or body[at] != 0x0A:
         return None
     end = _end_of(body, at + 1)
@@ -92,7 +99,7 @@ def _short_table(body: bytes, at: i64, stop: i64) -> tuple[str, list[ShortEntry]
     entries: list[ShortEntry] = []
     at = end
     while at < stop:
-        if body[at] != 0x12:
+        if body[at] != 0x12 or len(entries) == room:
             return None
         end = _end_of(body, at + 1)
         if end < 0 or end > stop:

@@ -1,8 +1,10 @@
 """Requests of rows read where they stand: as the protobuf runtime reads them, or not at all."""
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.wire.tablestore.messages import (
     BatchWriteRowRequest,
     Condition,
@@ -210,3 +212,15 @@ def test_batches_of_other_forms_are_left_to_the_runtime() -> None:
         b"",
     )
     assert [short_batch(each) for each in other] == [None] * len(other)
+
+
+@pytest.mark.parametrize("tables_of", [(BATCH_WRITE_ROWS_MAX,), (BATCH_WRITE_ROWS_MAX - 1, 1)])
+def test_a_batch_of_too_many_rows_is_not_taken_apart(tables_of: tuple[int, ...]) -> None:
+    """semantics §4.8: as many as a batch may have are; of one more the message says it."""
+    entry: Entry = (1, b"row", 0, None)
+    full: list[tuple[str, list[Entry]]] = [("T", [entry] * count) for count in tables_of]
+    assert short_batch(message(full, atomic=None).SerializeToString()) is not None
+    full[-1][1].append(entry)
+    assert short_batch(message(full, atomic=None).SerializeToString()) is None
+    apart = [*full[:-1], ("T", [entry] * tables_of[-1]), ("U", [entry])]
+    assert short_batch(message(apart, atomic=None).SerializeToString()) is None
