@@ -40,7 +40,9 @@ class Echo:
 
     def handle(self, request: Request, _reply: Reply) -> Response:
         """The answer, at once."""
-        if self._log is not None and request.target.startswith(_SYNCED):
+        if request.target.startswith(_SYNCED):
+            if self._log is None:
+                return Response(400, _HEAD, b"begin with the name of a log to have rows synced")
             os.write(self._log, _ROW)
             os.fdatasync(self._log)
         body = self._bodies.get(request.target)

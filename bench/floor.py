@@ -9,13 +9,14 @@ the memtable, flushes and compactions.
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Final
 
 from bench.disk import SCAN_START, appended, hashes, processor_us
 from bench.echo import ROW_BYTES
-from bench.measure import Case, Result, Settings, combine, take_turns, warm
+from bench.measure import Case, Result, Settings, combine, take_turns, turns_of, warm
 from bench.rows import BATCH_WRITE_ROWS
 from bench.servers import Place
 from bench.workloads import BATCHES, answer_bytes, echo_case, retarget
@@ -29,7 +30,6 @@ __all__ = ["ALONE", "SYNC_IN_TURNS", "engine_result", "lone_results"]
 
 ALONE: Final = "write 200 rows, sync and hash them"
 SYNC_IN_TURNS: Final = "append a row, sync, in turns with PutRow"
-_TURNS: Final = 5
 _SECONDS: Final = 1.0  # a turn
 _ENGINE_SECONDS: Final = 4.0
 _CACHE_BYTES: Final = 128 * 1024 * 1024
@@ -37,7 +37,9 @@ _SHARE_SYNC: Final = 2  # batches
 _STALL_SECONDS: Final = 0.001
 
 
-def lone_results(place: Place, case: Case, echo: Place, directory: Path) -> list[Result]:
+def lone_results(
+    place: Place, case: Case, echo: Place, directory: Path, settings: Settings
+) -> list[Result]:
     """A case of one connection, its echo, an echo that syncs, and a sync alone, in turns.
 
     `echo` has a log in `directory`. Raises: `LoadFailed`.
@@ -49,9 +51,10 @@ def lone_results(place: Place, case: Case, echo: Place, directory: Path) -> list
         (echo, echo_case(case, size)),
         (echo, Case("echo", f"echo of {case.name}, appended and synced", synced, 1)),
     ]
-    with warm(sides, Settings(seconds=_SECONDS)) as runs:
-        runs.append(lambda: (appended(directory, ROW_BYTES, _SECONDS), 0.0))
-        seen = take_turns(runs, _TURNS)
+    seconds = min(_SECONDS, settings.seconds)
+    with warm(sides, replace(settings, seconds=seconds)) as runs:
+        runs.append(lambda: (appended(directory, ROW_BYTES, seconds), 0.0))
+        seen = take_turns(runs, turns_of(len(runs), settings))
     cases = [*[each for _, each in sides], Case("disk", SYNC_IN_TURNS, (), 1)]
     return [combine(each, found) for each, found in zip(cases, seen, strict=True)]
 

@@ -14,7 +14,7 @@ WARM_UP_SECONDS: Final = 1.0
 _MORE_TURNS: Final = {1: 0, 2: 4}  # than repeats, of so many cases that are compared
 _MORE_TURNS_OF_MANY: Final = 2
 
-Run = Callable[[], tuple[Outcome, float]]
+Turn = Callable[[], tuple[Outcome, float]]
 """Sends for a while; what it saw, and microseconds of processor time for each request."""
 
 
@@ -83,17 +83,23 @@ def measure_in_turns(sides: Sequence[tuple[Place, Case]], settings: Settings) ->
     A virtual machine's speed changes within seconds, and then for all of them. What is compared
     has more turns than a case alone has repeats. Raises: `LoadFailed`.
     """
-    more = _MORE_TURNS.get(len(sides), _MORE_TURNS_OF_MANY)
     with warm(sides, settings) as runs:
-        seen = take_turns(runs, settings.repeats + more)
+        seen = take_turns(runs, turns_of(len(sides), settings))
     return [combine(case, each) for (_, case), each in zip(sides, seen, strict=True)]
 
 
+def turns_of(sides: int, settings: Settings) -> int:
+    """How often each of so many sides runs; what has to be quick has no more turns than repeats."""
+    if settings.quick:
+        return settings.repeats
+    return settings.repeats + _MORE_TURNS.get(sides, _MORE_TURNS_OF_MANY)
+
+
 @contextmanager
-def warm(sides: Sequence[tuple[Place, Case]], settings: Settings) -> Iterator[list[Run]]:
+def warm(sides: Sequence[tuple[Place, Case]], settings: Settings) -> Iterator[list[Turn]]:
     """Runs of these cases, each of them warmed up. Raises: `LoadFailed`."""
     with ExitStack() as files:
-        runs: list[Run] = []
+        runs: list[Turn] = []
         for place, case in sides:
             file = files.enter_context(prepared(case.requests))
             load = Load(place.endpoint, case.requests, file)
@@ -102,7 +108,7 @@ def warm(sides: Sequence[tuple[Place, Case]], settings: Settings) -> Iterator[li
         yield runs
 
 
-def take_turns(runs: Sequence[Run], turns: int) -> list[list[tuple[Outcome, float]]]:
+def take_turns(runs: Sequence[Turn], turns: int) -> list[list[tuple[Outcome, float]]]:
     """What each of these saw in its turns. Raises: `LoadFailed`."""
     rounds = [[run() for run in runs] for _ in range(turns)]
     return [list(seen) for seen in zip(*rounds, strict=True)]

@@ -147,7 +147,7 @@ def basics(run: Run, place: Place, echo: Place, directory: Path) -> None:
         run.keep_all(partial(measure_together, place, reads, beside, run.settings))
     for case in [each for each in made if each not in reads]:
         if beside and (case.name, case.connections) == ("PutRow", 1):
-            run.keep_all(partial(lone_results, place, case, beside, directory))
+            run.keep_all(partial(lone_results, place, case, beside, directory, run.settings))
         elif (case.name, case.connections) in ECHOED:
             seconds = min(run.settings.seconds, ECHOED[case.name, case.connections])
             settings = replace(run.settings, seconds=seconds)

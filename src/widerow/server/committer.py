@@ -28,6 +28,7 @@ from widerow.server.waiting import (
     Committed,
     Direct,
     Done,
+    End,
     Post,
     Waiting,
     call_each,
@@ -51,10 +52,6 @@ T = TypeVar("T")
 
 _END: Final = None  # behind the last plan
 _WAIT_NS_COUNTED_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # what took a second once is not usual
-
-
-def _nobody(answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
-    """Told of a plan whose end the caller is given."""
 
 
 class Committer:
@@ -136,7 +133,7 @@ class Committer:
             self._turning.release()
         return True
 
-    def commit_alone(self, plan: "Plan[Any]") -> Committed | None:
+    def commit_alone(self, plan: "Plan[Any]") -> End | None:
         """Commit a plan as a group of its own on the caller's thread, if no other is under way.
 
         For threads that have just made a large plan: what it is made of is still in their
@@ -145,21 +142,21 @@ class Committer:
         """
         if self._waiting or not self._turning.acquire(blocking=False):
             return None
-        ends: list[Committed] = []
+        ends: SimpleQueue[End] = SimpleQueue()
         try:
             if self._stopped:
                 return None
-            self._commit([Waiting(plan, _nobody)], ends.extend)
+            self._commit([Waiting(plan, Direct(ends))], self._post)
         finally:
             self._turning.release()
-        return ends[0]
+        return ends.get()
 
     def run(self, plan: "Plan[T]") -> T:
         """Commit `plan` and wait for its answer. Not for the loop's thread, nor the writer's.
 
         Raises what `plan.finish` raises, and `StorageFailure`.
         """
-        ends: SimpleQueue[tuple[Any, Exception | None]] = SimpleQueue()
+        ends: SimpleQueue[End] = SimpleQueue()
         # `post` may need a loop that this caller does not run: the group tells us by itself.
         waiting = Waiting(plan, Direct(ends))
         if self._thread is None and not self._stopped:

@@ -46,7 +46,7 @@ from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, text
 from widerow.server.turn import LOOP_TURN
-from widerow.server.waiting import Committed, Done
+from widerow.server.waiting import Done, End
 from widerow.storage.bulk import LONG_WORK
 from widerow.wire.tablestore.envelope import (
     AnswerDate,
@@ -91,7 +91,7 @@ class Commits(Protocol):
         """Commit `plan`, in a group with others; `done` gets its answer or its error."""
         ...
 
-    def commit_alone(self, plan: "Plan[Any]") -> Committed | None:
+    def commit_alone(self, plan: "Plan[Any]") -> End | None:
         """On another thread: commit `plan` at once and say how it ended, or None to submit it."""
         ...
 
@@ -445,9 +445,9 @@ class Dispatcher:
             end = None if self._always else self._committer.commit_alone(result)
             if end is None:
                 return result
-            if end.error is not None:
-                raise end.error
-            result = end.answer
+            result, error = end
+            if error is not None:
+                raise error
             body = route.encode(result)
         return _signed(route, call, result, body, answer_date(self._clock.now_us()))
 

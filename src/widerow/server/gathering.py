@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from widerow.errors import StorageFailure, WiderowError
 from widerow.server.committer import Committer
-from widerow.server.waiting import Committed, Done, Waiting
+from widerow.server.waiting import Done, End, Waiting
 
 if TYPE_CHECKING:
     from widerow.engine.plan import Plan
@@ -40,7 +40,7 @@ class Gathering:
         if self._plans:
             self._turn()
 
-    def commit_alone(self, plan: "Plan[Any]") -> Committed | None:
+    def commit_alone(self, plan: "Plan[Any]") -> End | None:
         """`Committer.commit_alone`, from another thread."""
         return self._committer.commit_alone(plan)
 

@@ -21,6 +21,7 @@ __all__ = [
     "Committed",
     "Direct",
     "Done",
+    "End",
     "Post",
     "Waiting",
     "call_each",
@@ -33,6 +34,9 @@ __all__ = [
 
 Done = Callable[[Any, Exception | None], None]
 """Takes a plan's answer, or the error instead of it."""
+
+End = tuple[Any, Exception | None]
+"""How a plan ended: what `Done` takes."""
 
 
 @mypyc_attr(acyclic=True)
@@ -77,7 +81,7 @@ class Direct:
 
     __slots__ = ("_ends",)
 
-    def __init__(self, ends: "SimpleQueue[tuple[Any, Exception | None]]") -> None:
+    def __init__(self, ends: "SimpleQueue[End]") -> None:
         """What is told goes into `ends`."""
         self._ends = ends
 

@@ -6,7 +6,7 @@ import pytest
 from bench import floor, rows
 from bench.disk import appended
 from bench.echo import ROW_BYTES
-from bench.measure import Case
+from bench.measure import Case, Settings
 from bench.servers import Place, echo_server
 from bench.workloads import ask, fill, retarget
 
@@ -27,10 +27,11 @@ def test_an_echo_with_a_log_appends_and_syncs_before_it_answers(tmp_path: Path) 
         assert log.stat().st_size == 3 * ROW_BYTES
 
 
-def test_an_echo_without_a_log_is_asked_for_no_sync() -> None:
+def test_an_echo_without_a_log_refuses_to_sync() -> None:
     with echo_server() as echo, Wire(echo.endpoint) as wire:
         answer = wire.ask(retarget(REQUESTS[0], 77, b"/synced/"))
-    assert (answer.status, len(answer.body)) == (200, 77)
+    assert answer.status == 400
+    assert b"log" in answer.body
 
 
 def test_appending_is_timed_and_leaves_nothing(tmp_path: Path) -> None:
@@ -46,15 +47,15 @@ def test_a_lone_put_and_its_parts_are_measured_and_so_is_the_engine_alone(
     monkeypatch.setattr("bench.load.shutil.which", lambda _: None)
     monkeypatch.setattr("bench.measure.WARM_UP_SECONDS", 0.02)
     monkeypatch.setattr("bench.disk.SCAN_SECONDS", 0.02)
-    for name, value in (("_TURNS", 2), ("_SECONDS", 0.02), ("_ENGINE_SECONDS", 0.05)):
-        monkeypatch.setattr(floor, name, value)
+    monkeypatch.setattr(floor, "_ENGINE_SECONDS", 0.05)
+    settings = Settings(seconds=0.02, repeats=2, quick=True)
     store = tmp_path / "store"
     with WiderowProcess("--path", str(store)) as server, echo_server(tmp_path / "log") as echo:
         with Wire(server.endpoint) as wire:
             ask(wire, rows.table())
         fill(server.endpoint, 0, 1000)
         place, case = Place(server.endpoint, server.pid), Case("write", "PutRow", REQUESTS, 1)
-        put, bare, synced, sync = floor.lone_results(place, case, echo, tmp_path)
+        put, bare, synced, sync = floor.lone_results(place, case, echo, tmp_path, settings)
     assert [each.name for each in (put, bare, synced, sync)] == [
         "PutRow",
         "echo of PutRow",

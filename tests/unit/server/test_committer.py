@@ -29,7 +29,7 @@ from widerow.server.committer import Committer
 from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
 from widerow.server.system import SystemClock
-from widerow.server.waiting import Committed, Waiting
+from widerow.server.waiting import Committed, End, Waiting
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock
@@ -462,9 +462,8 @@ def test_after_the_end_nothing_is_committed_here(world: World) -> None:
 
 def test_a_plan_is_committed_alone_where_it_was_made(world: World) -> None:
     world.release()
-    end = world.committer.commit_alone(put(b"a", copies=LOOP_GROUP_WRITES_MAX + 1))
-    assert end is not None
-    assert (end.answer, end.error) == (b"a", None)
+    plan = put(b"a", copies=LOOP_GROUP_WRITES_MAX + 1)
+    assert world.committer.commit_alone(plan) == (b"a", None)
     assert world.gate.groups == [LOOP_GROUP_WRITES_MAX + 1]
     assert world.posts == []  # the caller is told, nobody else
     assert world.metrics.commits == 1
@@ -473,9 +472,7 @@ def test_a_plan_is_committed_alone_where_it_was_made(world: World) -> None:
 def test_who_commits_alone_hears_of_refusals(world: World) -> None:
     world.gate.failure = StoreFull("no room")
     world.release()
-    end = world.committer.commit_alone(put(b"a"))
-    assert end is not None
-    assert end.error is world.gate.failure
+    assert world.committer.commit_alone(put(b"a")) == (None, world.gate.failure)
     assert world.failures == [world.gate.failure]
 
 
@@ -492,7 +489,7 @@ def test_nobody_commits_alone_beside_another_group(world: World) -> None:
 
 
 def test_the_writer_waits_for_who_commits_alone_and_so_does_the_end(world: World) -> None:
-    ends: SimpleQueue[Committed | None] = SimpleQueue()
+    ends: SimpleQueue[End | None] = SimpleQueue()
 
     def commit() -> None:
         ends.put(world.committer.commit_alone(put(b"alone")))
@@ -507,9 +504,7 @@ def test_the_writer_waits_for_who_commits_alone_and_so_does_the_end(world: World
     world.release(2)
     stopping.join(timeout=5)
     assert not stopping.is_alive()
-    end = ends.get(timeout=5)
-    assert end is not None
-    assert end.answer == b"alone"
+    assert ends.get(timeout=5) == (b"alone", None)
     assert world.next() == (b"a", None)
     assert world.committer.commit_alone(put(b"b")) is None
     assert world.gate.groups == [1, 1]
