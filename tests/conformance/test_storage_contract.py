@@ -533,7 +533,7 @@ class NoShards(MemoryStore):
     """Lets a body touch anything."""
 
     def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        return super().transact_group([Write((b"",), write.body) for write in writes])
+        return super().transact_group([Write((b"",), write.run) for write in writes])
 
 
 class KeepsFailures(MemoryStore):
@@ -544,7 +544,7 @@ class KeepsFailures(MemoryStore):
 
         def caught(index: int, transaction: Transaction) -> T | None:
             try:
-                return writes[index].body(transaction)
+                return writes[index].run(transaction)
             except Exception as error:  # noqa: BLE001  # kept as the body's outcome
                 errors[index] = error
                 return None

@@ -1,6 +1,7 @@
 """Rules of BatchWriteRow that look at several rows at once (semantics §4.8)."""
 
 from collections import Counter
+from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import BATCH_WRITE_ROWS_MAX
@@ -12,23 +13,40 @@ from widerow.model.row import RowChange
 __all__ = ["arrange", "atomic_scope_error", "check_batch_write"]
 
 
+_IGNORE: Final = RowExpectation.IGNORE
+
+
 def check_batch_write(request: BatchWrite) -> None:
     """Counts, and rows that repeat: they may not depend on the state of the row."""
     if not request.tables:
         raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
-    changes = [change for table in request.tables for change in table.changes]
-    if len(changes) > BATCH_WRITE_ROWS_MAX:
-        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=len(changes))
+    count = sum([len(table.changes) for table in request.tables])
+    if count > BATCH_WRITE_ROWS_MAX:
+        raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
+    conditional = False
     for table in request.tables:
         if not table.changes:
             raise InvalidRequest(Rule.BATCH_WRITE_TABLE_EMPTY, table=table.table)
+        for change in table.changes:
+            conditional = conditional or _is_conditional(change)
+    if conditional:
+        _check_repeated([change for table in request.tables for change in table.changes])
+
+
+def _is_conditional(change: RowChange) -> bool:
+    condition = change.condition
+    return condition.row is not _IGNORE or condition.columns is not None
+
+
+def _check_repeated(changes: list[RowChange]) -> None:
+    """Rows that come more than once may not depend on the state of the row."""
     counts = Counter([_identity(change) for change in changes])
     if len(counts) == len(changes):
         return
     for change in changes:
         if counts[_identity(change)] == 1:
             continue
-        if change.condition.row is not RowExpectation.IGNORE:
+        if change.condition.row is not _IGNORE:
             raise InvalidRequest(Rule.BATCH_REPEATED_EXPECTATION)
         if change.condition.columns is not None:
             raise InvalidRequest(Rule.BATCH_REPEATED_CONDITION)
@@ -54,5 +72,9 @@ def atomic_scope_error(changes: list[RowChange]) -> WiderowError | None:
 
 def arrange(request: BatchWrite, outcomes: list[RowOutcome]) -> list[list[RowOutcome]]:
     """Outcomes in one list, put back under the tables of the request."""
-    remaining = iter(outcomes)
-    return [[next(remaining) for _ in table.changes] for table in request.tables]
+    arranged: list[list[RowOutcome]] = []
+    at = 0
+    for table in request.tables:
+        arranged.append(outcomes[at : at + len(table.changes)])
+        at += len(table.changes)
+    return arranged

@@ -1,45 +1,40 @@
-"""The bodies of row changes: what a group commit runs, one for each row (semantics §4.1-4.7)."""
+"""Row changes as a group commit runs them, one for each row (semantics §4.1-4.7)."""
 
-from collections.abc import Callable
 from typing import final
-
-from mypy_extensions import mypyc_attr
 
 from widerow.clock import Clock
 from widerow.engine.catalog import Catalog
 from widerow.engine.expiry import check_versions
+from widerow.engine.partitions.notes import Notes
 from widerow.engine.schema import concrete, key_in_shard
 from widerow.engine.sequences import next_value, note_value
 from widerow.engine.writes import RowWrite, write_row
-from widerow.keys.layout import ROW_PREFIX_BYTES
+from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
 from widerow.model.answers import RowWritten
 from widerow.model.row import Modification, RowChange
 from widerow.model.schema import Table
 from widerow.model.values import KeyInput, KeyMarker, KeyValue
-from widerow.storage.interface import Transaction
+from widerow.storage.interface import Transaction, Write
 
 __all__ = ["BodyContext", "RowBody"]
-
-NoteLoad = Callable[[int, bytes, int, int, int, int], None]
 
 
 @final
 class BodyContext:
     """What all bodies of one engine use."""
 
-    __slots__ = ("catalog", "clock", "note_load")
+    __slots__ = ("catalog", "clock", "notes")
 
-    def __init__(self, catalog: Catalog, clock: Clock, note_load: NoteLoad) -> None:
-        """`note_load` counts a row for its partition (`engine/partitions/notes.py`)."""
+    def __init__(self, catalog: Catalog, clock: Clock, notes: Notes) -> None:
+        """`notes`: where rows are counted for their partitions."""
         self.catalog = catalog
         self.clock = clock
-        self.note_load = note_load
+        self.notes = notes
 
 
-@mypyc_attr(acyclic=True)
 @final
-class RowBody:
-    """A checked change on its way: the body that makes it, and who counts it once it is durable."""
+class RowBody(Write[RowWritten]):
+    """A checked change on its way: makes it, and counts it once it is durable."""
 
     __slots__ = ("change", "context", "shard", "table", "values")
 
@@ -52,20 +47,25 @@ class RowBody:
         shard: bytes,
     ) -> None:
         """`values`: those of the key; `shard`: that of the first of them."""
+        super().__init__((shard,))
         self.context = context
         self.table = table
         self.change = change
         self.values = values
         self.shard = shard
 
-    def write(self, txn: Transaction) -> RowWritten:
-        """The body of a change whose key is all there."""
-        return self._write(concrete(self.values), txn)
+        if table.auto_increment is not None:
+            self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
 
-    def write_numbered(self, txn: Transaction) -> RowWritten:
-        """The body where the table has an auto-increment column."""
+    def run(self, txn: Transaction) -> RowWritten:
+        """Make the change."""
         index = self.table.auto_increment
-        assert index is not None
+        if index is None:
+            return self._write(concrete(self.values), txn)
+        return self._write(self._numbered(index, txn), txn)
+
+    def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:
+        """The key where the table has an auto-increment column, with the number that it gets."""
         partition_key, number = self.values[0], self.values[index]
         assert not isinstance(partition_key, KeyMarker)
         if number is KeyMarker.AUTO_INCREMENT:
@@ -73,8 +73,7 @@ class RowBody:
             number = next_value(txn, table, partition_key, self.context.clock.now_us())
         elif isinstance(number, int) and self.change.modification is not Modification.DELETE:
             note_value(txn, self.table, partition_key, number)
-        values = (*self.values[:index], number, *self.values[index + 1 :])
-        return self._write(concrete(values), txn)
+        return concrete((*self.values[:index], number, *self.values[index + 1 :]))
 
     def _write(self, values: tuple[KeyValue, ...], txn: Transaction) -> RowWritten:
         """The change, to the row as it is now and by the time it is now."""
@@ -85,13 +84,13 @@ class RowBody:
         key = key_in_shard(self.shard, values)
         return write_row(txn, RowWrite(table, change, key, values, now_ms))
 
-    def settled(self, written: RowWritten) -> None:
+    def settle(self, result: RowWritten) -> None:
         """The row is durable: count it for its partition."""
-        self.context.note_load(
+        self.context.notes.add(
             self.table.id,
             self.shard[ROW_PREFIX_BYTES:],
-            written.read_units,
-            written.write_units,
-            written.rows,
-            written.size,
+            result.read_units,
+            result.write_units,
+            result.rows,
+            result.size,
         )

@@ -46,7 +46,7 @@ from widerow.engine.tables import (
 )
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.encode import encode_key_value
-from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
+from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
@@ -114,7 +114,7 @@ class Engine:
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
-        self._context = BodyContext(self.catalog, clock, self._note)
+        self._context = BodyContext(self.catalog, clock, self.partitions.notes)
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -402,61 +402,71 @@ class Engine:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
         check_change(change, self._names)
         table = self.catalog.find(instance, change.table)
-        return Plan((self._row_write(table, change),), single, _weight(change))
+        write = self._row_write(table, row_prefix(table.id), change)
+        return Plan((write,), single, _weight(change))
 
     def batch_write_row(self, instance: str, request: BatchWrite) -> Plan[list[list[RowOutcome]]]:
         """BatchWriteRow: one list a table, one outcome a row, in order (semantics §4.8)."""
         check_batch_write(request)
-        changes = [change for table in request.tables for change in table.changes]
-        for change in changes:
-            check_change(change, self._names)
+        size = 0
+        for asked in request.tables:
+            for change in asked.changes:
+                check_change(change, self._names)
+                size += _weight(change)
         plan = self._plan_atomic if request.atomic else self._plan_rows
-        rows = plan(instance, changes)
-        return Plan(
-            rows.writes, lambda outcomes: arrange(request, rows.finish(outcomes)), rows.size
-        )
+        rows = plan(instance, request)
+        return Plan(rows.writes, lambda outcomes: arrange(request, rows.finish(outcomes)), size)
 
-    def _plan_rows(self, instance: str, changes: list[RowChange]) -> Plan[list[RowOutcome]]:
+    def _plan_rows(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
         """Every row for itself: one write each, errors found beforehand in their places."""
-        planned = [self._try_plan(instance, change) for change in changes]
-        writes = tuple([write for write in planned if isinstance(write, Write)])
+        writes, errors = self._row_writes(instance, request)
 
         def finish(outcomes: Sequence[Outcome[RowWritten]]) -> list[RowOutcome]:
-            settled = iter(outcomes)
-            return [
-                _row_outcome(next(settled)) if isinstance(write, Write) else RowOutcome(error=write)
-                for write in planned
-            ]
+            settled = [_row_outcome(outcome) for outcome in outcomes]
+            for place in sorted(errors):
+                settled.insert(place, RowOutcome(error=errors[place]))
+            return settled
 
-        return Plan(writes, finish, sum(map(_weight, changes)))
+        return Plan(tuple(writes), finish)
 
-    def _try_plan(self, instance: str, change: RowChange) -> Write[RowWritten] | WiderowError:
-        try:
-            return self._row_write(self.catalog.find(instance, change.table), change)
-        except WiderowError as error:
-            return error
+    def _row_writes(
+        self, instance: str, request: BatchWrite
+    ) -> tuple[list[RowBody], dict[int, WiderowError]]:
+        """The writes of rows that can be planned, and the errors of the others by their places."""
+        writes: list[RowBody] = []
+        errors: dict[int, WiderowError] = {}
+        for asked in request.tables:
+            try:
+                table = self.catalog.find(instance, asked.table)
+            except WiderowError as error:
+                first = len(writes) + len(errors)
+                errors.update(dict.fromkeys(range(first, first + len(asked.changes)), error))
+                continue
+            prefix = row_prefix(table.id)
+            for change in asked.changes:
+                try:
+                    writes.append(self._row_write(table, prefix, change))
+                except WiderowError as error:
+                    errors[len(writes) + len(errors)] = error
+        return writes, errors
 
-    def _plan_atomic(self, instance: str, changes: list[RowChange]) -> Plan[list[RowOutcome]]:
+    def _plan_atomic(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
         """All rows in one write of one shard: all of them happen or none."""
+        changes = [change for asked in request.tables for change in asked.changes]
         error = atomic_scope_error(changes)
-        writes: list[Write[RowWritten]] = []
-        for change in changes:
-            planned = self._try_plan(instance, change)
-            if isinstance(planned, Write):
-                writes.append(planned)
-            else:
-                error = error or planned
+        writes, errors = self._row_writes(instance, request)
+        if errors:
+            error = error or errors[min(errors)]
         if error is not None:
             refused = [RowOutcome(error=error)] * len(changes)
             return Plan((), lambda _: refused)
 
         def body(txn: Transaction) -> list[RowWritten]:
-            return [write.body(txn) for write in writes]
+            return [write.run(txn) for write in writes]
 
         def settled(rows: list[RowWritten]) -> None:
             for write, written in zip(writes, rows, strict=True):
-                assert write.settled is not None
-                write.settled(written)
+                write.settle(written)
 
         def finish(outcomes: Sequence[Outcome[list[RowWritten]]]) -> list[RowOutcome]:
             result, failed = outcomes[0].result, outcomes[0].error
@@ -464,22 +474,17 @@ class Engine:
                 return [RowOutcome(written=written) for written in result]
             return [_row_outcome(Outcome(None, failed))] * len(changes)
 
-        write = Write(writes[0].shards, body, settled=settled)
-        return Plan((write,), finish, sum(map(_weight, changes)))
+        return Plan((Write(writes[0].shards, body, settled=settled),), finish)
 
-    def _row_write(self, table: Table, change: RowChange) -> Write[RowWritten]:
-        """The write of one checked change: its shard, and the body that makes it."""
+    def _row_write(self, table: Table, prefix: bytes, change: RowChange) -> RowBody:
+        """The write of one checked change; `prefix` is that of the table's rows."""
         values = check_key(table, change.key)
-        partition_key = concrete(values)[0]
-        shard = shard_of(table, partition_key)
-        made = RowBody(self._context, table, change, values, shard)
+        shard = prefix + encode_key_value(concrete(values)[0])
         if self.throttle is not None:
             self._admit_write(table, change, values, self.throttle)
-        if table.auto_increment is None:
-            return Write((shard,), made.write, settled=made.settled)
-        _check_auto_increment(table, change, values)
-        shards = (shard, sequence_key(table.id, partition_key))
-        return Write(shards, made.write_numbered, settled=made.settled)
+        if table.auto_increment is not None:
+            _check_auto_increment(table, change, values)
+        return RowBody(self._context, table, change, values, shard)
 
     def _admit_write(
         self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle

@@ -59,10 +59,9 @@ def row_key(table: Table, values: tuple[KeyValue, ...]) -> bytes:
 
 def key_in_shard(shard: bytes, values: tuple[KeyValue, ...]) -> bytes:
     """`row_key` where the shard of the partition key, the first of `values`, is known."""
-    key = shard
-    for value in values[1:]:
-        key += encode_key_value(value)
-    return key
+    if len(values) == 2:  # of most tables
+        return shard + encode_key_value(values[1])
+    return encode_key(shard, values[1:])
 
 
 def shard_of(table: Table, partition_key: KeyValue) -> bytes:

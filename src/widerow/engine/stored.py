@@ -193,23 +193,23 @@ def put_sealed(
     cells: SentCells | None,
     version: int,
     latest_server: int,
-) -> bool:
-    """`put_row` of cells as they came, which all get `version`, at a third of its cost.
+) -> bytes | None:
+    """`put_row` of cells as they came, which all get `version`, at a third of its cost: the record.
 
-    False, and nothing done, where there are none, where they do not stand in stored order, and
+    None, and nothing done, where there are none, where they do not stand in stored order, and
     where the row is too large to be stored whole.
     """
     if not isinstance(cells, PlainCells) or not cells.shape.is_ordered:
-        return False
+        return None
     count = len(cells.shape.names)
     sealed_bytes = cells.body_bytes + count * SEAL_BYTES
     if count > WHOLE_ROW_CELLS_MAX or sealed_bytes > WHOLE_ROW_BYTES_MAX:
-        return False
+        return None
     record = encode_sealed(
         section.encoded, section.crc, section.size, cells, version, latest_server
     )
     txn.put(key, record)
-    return True
+    return record
 
 
 def _record(section: KeySection, wires: list[bytes], summary: Summary, latest_server: int) -> bytes:

@@ -97,15 +97,17 @@ class RowWrite:
 class _Current:
     """The row as it stands. `header` and `record` None: nothing is stored.
 
-    `present`: the row exists for clients; a stored row whose cells all expired does not.
+    `present`: the row exists for clients; a stored row whose cells all expired does not. `put`: the
+    record that replaced it, where whoever put it has said so.
     """
 
-    __slots__ = ("header", "present", "record")
+    __slots__ = ("header", "present", "put", "record")
 
     def __init__(self, record: bytes | None, header: Header | None, *, present: bool) -> None:
         self.record = record
         self.header = header
         self.present = present
+        self.put: bytes | None = None
 
 
 def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
@@ -139,7 +141,10 @@ def _current(txn: Transaction, write: RowWrite) -> _Current:
     if record is None:
         return _Current(None, None, present=False)
     header = header_of(record)
-    alive = live_from(write.table.options, write.now_ms)
+    options = write.table.options
+    if options.time_to_live < 0:
+        return _Current(record, header, present=True)
+    alive = live_from(options, write.now_ms)
     present = _is_present(txn, write.key, record, header, alive)
     return _Current(record, header, present=present)
 
@@ -218,7 +223,8 @@ def _put(txn: Transaction, write: RowWrite, current: _Current, section: KeySecti
     if header is not None and header.kind == RecordKind.WIDE:
         remove_row(txn, write.key, header)
     # Clients send most rows in stored order and without versions: nothing has to be sorted.
-    if not put_sealed(txn, write.key, section, write.change.sent, version, latest):
+    current.put = put_sealed(txn, write.key, section, write.change.sent, version, latest)
+    if current.put is None:
         put_row(txn, write.key, section, _put_cells(write, version), latest)
     return []
 
@@ -402,7 +408,8 @@ def _answer(
     section: KeySection,
     incremented: list[Cell],
 ) -> RowWritten:
-    record, before = txn.get(write.key), current.record
+    before = current.record
+    record = txn.get(write.key) if current.put is None else current.put
     rows = (record is not None) - (before is not None)
     size = 0 if record is None else record_bytes(write.key, record)
     if before is not None:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from widerow.errors import Exhausted, Rule, StorageFailure
 from widerow.limits import (
+    ALONE_PATIENCE_SECONDS,
+    ALONE_SYNC_NS_MAX,
     GROUP_BYTES_MAX,
     GROUP_WRITES_MAX,
     LOOP_GROUP_WRITES_MAX,
@@ -88,6 +90,7 @@ class Committer:
         self._lock = threading.Lock()  # nothing gets behind the end mark
         self._turning = threading.Lock()  # held while a group is committed, on whichever thread
         self._usual_wait_ns = 0  # of small groups lately, for the disk
+        self._usual_sync_ns = 0  # of groups lately
 
     def start(self) -> None:
         """Start the writer thread."""
@@ -134,13 +137,16 @@ class Committer:
         return True
 
     def commit_alone(self, plan: "Plan[Any]") -> End | None:
-        """Commit a plan as a group of its own on the caller's thread, if no other is under way.
+        """Commit a plan as a group of its own on the caller's thread, behind the one under way.
 
-        For threads that have just made a large plan: what it is made of is still in their
-        processor's caches, and two hand-overs are spared. None if the writer thread has something
-        to do, or was stopped; then nothing was done. Waits for the disk. Not for the loop's thread.
+        For the thread that has just made a large plan: what it is made of is still in its
+        processor's caches, and two hand-overs are spared. None if syncs took long lately, so that
+        plans should share them, if others keep it from its turn for long, or after `stop`; then
+        nothing was done. Waits for the disk. Not for the loop's thread.
         """
-        if self._waiting or not self._turning.acquire(blocking=False):
+        if self._usual_sync_ns > ALONE_SYNC_NS_MAX:
+            return None
+        if not self._turning.acquire(timeout=ALONE_PATIENCE_SECONDS):
             return None
         ends: SimpleQueue[End] = SimpleQueue()
         try:
@@ -281,6 +287,7 @@ class Committer:
             return
         elapsed_ns = self._clock.monotonic_ns() - started
         self._metrics.committed(len(outcomes), elapsed_ns)
+        self._note_sync(self._store.sync_ns)
         if len(outcomes) <= LOOP_GROUP_WRITES_MAX:
             waited_ns = min(elapsed_ns - (self._clock.thread_ns() - worked), _WAIT_NS_COUNTED_MAX)
             self._usual_wait_ns += (waited_ns - self._usual_wait_ns) // 8
@@ -289,6 +296,11 @@ class Committer:
             if self._resumed is not None:
                 self._resumed()
         self._tell(ends_of(group, outcomes), post)
+
+    def _note_sync(self, sync_ns: int) -> None:
+        """Learn from a sync. Quick ones count more: what a slow one had to wait for may be us."""
+        longer_ns = sync_ns - self._usual_sync_ns
+        self._usual_sync_ns += longer_ns // (16 if longer_ns > 0 else 2)
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
         if not writes:

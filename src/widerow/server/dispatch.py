@@ -34,6 +34,7 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
 from widerow.limits import (
+    BATCH_THREADS,
     BLOCKING_THREADS_MAX,
     LENGTHY_BODY_BYTES,
     LENGTHY_THREADS_MAX,
@@ -92,7 +93,7 @@ class Commits(Protocol):
         ...
 
     def commit_alone(self, plan: "Plan[Any]") -> End | None:
-        """On another thread: commit `plan` at once and say how it ended, or None to submit it."""
+        """On another thread: commit `plan` alone and say how it ended, or None to submit it."""
         ...
 
     def flush(self) -> None:
@@ -138,6 +139,7 @@ class _Route:
 
     __slots__ = (
         "call",
+        "computes",
         "consumed",
         "counts",
         "decode",
@@ -155,6 +157,7 @@ class _Route:
         self.encode = operation.encode
         self.consumed = operation.consumed
         self.lengthy = operation.lengthy
+        self.computes = operation.writes and operation.lengthy is not None  # and then waits
         self.counts = counts
         self.permission = Permission(operation.permission)
         self.path = "/" + operation.name
@@ -234,6 +237,7 @@ class Dispatcher:
         self._lengthy = 0  # on threads, or written by what a thread has planned
         self._loop: AbstractEventLoop | None = None
         self._threads: ThreadPoolExecutor | None = None
+        self._batch_thread: ThreadPoolExecutor | None = None
         self._always = False
         self._turn_of_work: AbstractContextManager[object] = LONG_WORK
 
@@ -241,20 +245,26 @@ class Dispatcher:
         """Gather the requests of each turn of `loop`, and run lengthy ones on threads.
 
         Without a loop each request is run as it comes. Lengthy ones share the processor with the
-        loop in slices of the interpreter's switch interval instead of holding everyone up.
+        loop in slices of the interpreter's switch interval instead of holding everyone up. Writes
+        among them have a thread of their own: they compute from their first byte to their sync, and
+        two of them would do nothing but take the interpreter's lock from each other.
         `always`: every request runs on threads, because the store may block.
         """
         self._loop = loop
         self._always = always
         if always:
             self._turn_of_work = nullcontext()  # nobody waits for a store with the turn in hand
-        workers = BLOCKING_THREADS_MAX if always else LENGTHY_THREADS_MAX
-        self._threads = ThreadPoolExecutor(workers, "widerow-request")
+            self._threads = ThreadPoolExecutor(BLOCKING_THREADS_MAX, "widerow-request")
+            self._batch_thread = self._threads
+        else:
+            self._threads = ThreadPoolExecutor(LENGTHY_THREADS_MAX, "widerow-request")
+            self._batch_thread = ThreadPoolExecutor(BATCH_THREADS, "widerow-batch")
 
     def close(self) -> None:
         """End the threads, if there are any, after the work they have."""
-        if self._threads is not None:
-            self._threads.shutdown()
+        for threads in (self._threads, self._batch_thread):
+            if threads is not None:
+                threads.shutdown()
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """Answer now, or return None and call `reply` on the loop's thread later."""
@@ -415,12 +425,13 @@ class Dispatcher:
         return self._always or (lengthy is not None and lengthy(body))
 
     def _run_on_thread(self, task: _Task) -> None:
-        assert self._threads is not None
+        threads = self._batch_thread if task.route.computes else self._threads
+        assert threads is not None
         assert self._loop is not None
         loop = self._loop
         task.reply = partial(self._end_lengthy, task.reply)
         back = partial(self._performed, task)
-        work = self._threads.submit(self._work, task)
+        work = threads.submit(self._work, task)
         self._lengthy += 1
         work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
 

@@ -11,29 +11,42 @@ __all__ = ["Outcome", "Write", "settle", "succeeded"]
 T = TypeVar("T")
 
 
-@final
 class Write(Generic[T]):
-    """One atomic change: the shards it may touch and the body that makes it.
+    """One atomic change: the shards it may touch, and the body that makes it.
 
     `alone`: shares its group with no other write (changes of the catalogue, which bodies read).
-    `settled` is called with the body's result once it is durable and before the next group starts,
-    on the thread that ran the group.
+    What is made for every row is a class of its own that overrides `run` and `settle`: one object
+    instead of four.
     """
 
-    __slots__ = ("alone", "body", "settled", "shards")
+    __slots__ = ("_body", "_settled", "alone", "shards")
 
     def __init__(
         self,
         shards: tuple[bytes, ...],
-        body: Callable[[Any], T],  # a `Transaction` (`interface.py`, which builds on this)
+        body: Callable[[Any], T] | None = None,
         alone: bool = False,  # noqa: FBT001, FBT002  # a plain value, always given by its name
         settled: Callable[[T], None] | None = None,
     ) -> None:
-        """A write of these parts."""
+        """A write of these parts; without a body it must override `run`."""
         self.shards = shards
-        self.body = body
         self.alone = alone
-        self.settled = settled
+        self._body = body
+        self._settled = settled
+
+    def run(self, txn: Any) -> T:  # noqa: ANN401  # a `Transaction` of `interface.py`, on top of this
+        """Make the change, and answer it. May be called more than once; raises what it refuses."""
+        body = self._body
+        assert body is not None, "a write without a body overrides run"
+        return body(txn)
+
+    def settle(self, result: T) -> None:
+        """What `run` answered is durable.
+
+        Called once, before the next group starts, on the thread that ran the group.
+        """
+        if self._settled is not None:
+            self._settled(result)
 
 
 @final
@@ -66,8 +79,8 @@ class Outcome(Generic[T]):
 def settle(writes: Sequence[Write[Any]], outcomes: Sequence[Outcome[Any]]) -> None:
     """A group is durable: tell the writes that were made, in order."""
     for write, outcome in zip(writes, outcomes, strict=True):
-        if write.settled is not None and outcome.error is None:
-            write.settled(outcome.result)
+        if outcome.error is None:
+            write.settle(outcome.result)
 
 
 def succeeded(outcomes: Sequence[Outcome[Any]]) -> int:

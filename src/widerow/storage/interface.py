@@ -135,6 +135,12 @@ class Store(ABC):
         `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about).
         """
 
+    sync_ns: int = 0
+    """How long the latest sync took, in nanoseconds, for the thread that waited for it.
+
+    Whoever makes groups learns from it what sharing one is worth. 0 where nothing is synced.
+    """
+
     reopenings: int = 0
     """How often the store opened itself again after it ran out of room (rule 8).
 

@@ -1,10 +1,12 @@
 """What a group has written and not yet committed, as its bodies see it.
 
-Three layers, each read through the one above it:
+Two layers, the first read through the second:
 
     published view          synced, shared with every reader
-    group's write set       what the finished bodies of this group changed
-    body's write set        what the running body changed; dropped if it raises
+    group's write set       what the bodies of this group changed, the running one too
+
+A body that raises is taken back out of the write set. It is left by few, and written by all: so a
+transaction remembers what it replaced, and nothing of what it added, which stands at the end.
 
 A write set is a dictionary of puts and deletes over a list of removed ranges. The dictionary wins:
 `delete_range` drops what it covers from the dictionary, so whatever is there was written later.
@@ -15,7 +17,7 @@ only when something scans.
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
-from typing import Final, TypeVar
+from typing import Final, TypeVar, final
 
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
@@ -110,14 +112,24 @@ class WriteSet:
             ordered.sort()
         return ordered[bisect_left(ordered, start) : bisect_left(ordered, stop)]
 
-    def absorb(self, later: "WriteSet") -> None:
-        """Apply `later` on top of this one."""
-        if later.starts:
-            for start, stop in zip(later.starts, later.stops, strict=True):
-                self.remove_range(start, stop)
+    def copy(self) -> "WriteSet":
+        """Another one that says the same. Linear in what was written."""
+        made = WriteSet()
+        made.entries = self.entries.copy()
+        made.starts, made.stops = self.starts, self.stops
+        return made
+
+    def become(self, other: "WriteSet") -> None:
+        """Say from now on what `other` says, which is given up."""
+        self.entries, self.starts, self.stops = other.entries, other.starts, other.stops
+        self._ordered = _NO_KEYS
+
+    def shrink(self, count: int) -> None:
+        """Take out the entries behind the first `count`, which were added last."""
         entries = self.entries
-        for key, value in later.entries.items():
-            entries[key] = value
+        while len(entries) > count:
+            entries.popitem()
+        self._ordered = _NO_KEYS
 
 
 class Overlay:
@@ -224,30 +236,35 @@ def _drain(own: list[bytes], entries: dict[bytes, bytes | None]) -> Iterator[tup
             yield key, value
 
 
+@final
 class PendingTransaction:
-    """The transaction of one body: reads `base`, keeps its writes in `written`.
+    """The transaction of one body: reads `base` through `written`, and writes into that.
 
     Every key must lie in one of `shards`; any other raises `ValueError`, as does every use after
-    the body returned.
+    the body returned. One at a time on a write set.
     """
 
-    __slots__ = ("_base", "_shards", "written")
+    __slots__ = ("_base", "_before", "_mark", "_replaced", "_shards", "_written")
 
-    def __init__(self, base: Reader, shards: tuple[bytes, ...]) -> None:
-        """A transaction over `base` that has written nothing."""
-        self.written = WriteSet()
+    def __init__(self, base: Reader, written: WriteSet, shards: tuple[bytes, ...]) -> None:
+        """A transaction behind those that have written `written` so far."""
         self._base = base
+        self._written = written
         self._shards = shards
+        self._mark = len(written.entries)  # what is added stands behind
+        # Few bodies write what one before them wrote, or remove ranges.
+        self._replaced: dict[bytes, bytes | None] | None = None
+        self._before: WriteSet | None = None  # as it was, once a range is removed
 
     @property
     def _reader(self) -> Overlay:
-        """Made where it is asked for: most bodies read one key, and write it, and read it again."""
-        return Overlay(self._base, self.written)
+        """Made where it is asked for: most bodies read one key, and write it."""
+        return Overlay(self._base, self._written)
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key` as this body left it, or None."""
         self._check(key)
-        written = self.written
+        written = self._written
         if key in written.entries:
             return written.entries[key]
         if not written.starts:
@@ -270,17 +287,41 @@ class PendingTransaction:
     def put(self, key: bytes, value: bytes) -> None:
         """Set `key` to `value`."""
         self._check(key)
-        self.written.entries[key] = value
+        self._write(key, value)
 
     def delete(self, key: bytes) -> None:
         """Remove `key`; absent keys are fine."""
         self._check(key)
-        self.written.entries[key] = None
+        self._write(key, None)
 
     def delete_range(self, start: bytes, stop: bytes) -> None:
         """Remove start ≤ key < stop. Both bounds lie in one shard, or `stop` at its end."""
         self._check_range(start, stop)
-        self.written.remove_range(start, stop)
+        if self._before is None:
+            before = self._written.copy()
+            self._take_back_entries(before)
+            self._before = before
+        self._written.remove_range(start, stop)
+
+    def _write(self, key: bytes, value: bytes | None) -> None:
+        entries = self._written.entries
+        if key in entries and self._before is None:
+            if self._replaced is None:
+                self._replaced = {}
+            self._replaced.setdefault(key, entries[key])
+        entries[key] = value
+
+    def take_back(self) -> None:
+        """Leave the write set as it was before this transaction."""
+        if self._before is not None:
+            self._written.become(self._before)
+        else:
+            self._take_back_entries(self._written)
+
+    def _take_back_entries(self, written: WriteSet) -> None:
+        if self._replaced is not None:
+            written.entries.update(self._replaced)
+        written.shrink(self._mark)
 
     def finish(self) -> None:
         """End the transaction: every later call raises `ValueError`."""
@@ -323,22 +364,14 @@ def run_bodies(view: Reader, writes: Sequence[Write[T]]) -> tuple[WriteSet, list
     """
     changes = WriteSet()
     outcomes: list[Outcome[T]] = []
-    over_view = Overlay(view, changes)
     for write in writes:
         safepoint()
-        # The first body that writes is spared a layer.
-        transaction = PendingTransaction(over_view if changes else view, write.shards)
+        transaction = PendingTransaction(view, changes, write.shards)
         try:
-            result = write.body(transaction)
+            outcomes.append(Outcome(write.run(transaction), None))
         except Exception as error:  # noqa: BLE001  # whatever a body raises is its own outcome
+            transaction.take_back()
             outcomes.append(Outcome(None, error))
-        else:
-            outcomes.append(Outcome(result, None))
-            if changes:
-                changes.absorb(transaction.written)
-            elif transaction.written:
-                changes = transaction.written
-                over_view = Overlay(view, changes)
         finally:
             transaction.finish()
     return changes, outcomes

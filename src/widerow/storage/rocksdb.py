@@ -195,7 +195,9 @@ class RocksDBStore(Store):
         try:
             if not self._write(engine, changes):
                 return StoreBusy("the engine is behind with compaction; nothing was written")
+            started = time.monotonic_ns()
             self._steps.sync(engine)
+            self.sync_ns = time.monotonic_ns() - started
             self._counts["syncs"] += 1
             self._witness.note(engine)
             self._published = self._publish(engine)

@@ -298,7 +298,7 @@ class World:
                 write.shards,
                 self._noted(pending, write),
                 alone=write.alone,
-                settled=write.settled,
+                settled=write.settle,
             )
             for write in plan.writes
         )
@@ -318,7 +318,7 @@ class World:
 
         def body(transaction: Transaction) -> Any:  # noqa: ANN401  # whatever the body returns
             pending.begun_ms = self._now_ms()
-            return write.body(transaction)
+            return write.run(transaction)
 
         return body
 

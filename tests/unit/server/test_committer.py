@@ -19,12 +19,14 @@ from widerow.errors import (
 )
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import (
+    ALONE_SYNC_NS_MAX,
     GROUP_BYTES_MAX,
     GROUP_WRITES_MAX,
     LOOP_GROUP_BYTES_MAX,
     LOOP_GROUP_WRITES_MAX,
     LOOP_WAIT_NS_MAX,
 )
+from widerow.server import committer
 from widerow.server.committer import Committer
 from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
@@ -476,7 +478,7 @@ def test_who_commits_alone_hears_of_refusals(world: World) -> None:
     assert world.failures == [world.gate.failure]
 
 
-def test_nobody_commits_alone_beside_another_group(world: World) -> None:
+def test_nobody_commits_alone_beside_a_group_that_takes_long(world: World) -> None:
     """Plans that come meanwhile go to the queue, and share the next sync."""
     world.hold()
     assert world.committer.commit_alone(put(b"a")) is None
@@ -486,6 +488,42 @@ def test_nobody_commits_alone_beside_another_group(world: World) -> None:
     world.release(2)
     assert [world.next()[1] for _ in range(3)] == [None] * 3
     assert world.gate.groups == [1, 2]
+
+
+def test_who_commits_alone_waits_for_the_group_under_way(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(committer, "ALONE_PATIENCE_SECONDS", 5)
+    ends: SimpleQueue[End | None] = SimpleQueue()
+    world.hold()
+    threading.Thread(
+        target=lambda: ends.put(world.committer.commit_alone(put(b"alone"))), daemon=True
+    ).start()
+    assert not world.gate.arrived.acquire(timeout=0.05)  # one group at a time
+    world.release(2)
+    assert ends.get(timeout=5) == (b"alone", None)
+    assert world.gate.groups == [1, 1]
+
+
+def test_where_syncs_are_slow_plans_share_them(world: World) -> None:
+    """One slow sync is no habit; what is quick again is noticed sooner than what is slow."""
+
+    def alone(sync_ns: int) -> bool:
+        world.gate.sync_ns = sync_ns
+        return world.committer.commit_alone(put(b"a")) is not None
+
+    world.release(1000)
+    assert alone(ALONE_SYNC_NS_MAX // 2)
+    assert alone(4 * ALONE_SYNC_NS_MAX)
+    assert alone(ALONE_SYNC_NS_MAX // 2)
+    told = [alone(10 * ALONE_SYNC_NS_MAX) for _ in range(10)]
+    assert told[0]
+    assert not told[-1]
+    for _ in range(6):
+        world.gate.sync_ns = ALONE_SYNC_NS_MAX // 2
+        world.submit(put(b"b"))
+        world.next()
+    assert alone(0)
 
 
 def test_the_writer_waits_for_who_commits_alone_and_so_does_the_end(world: World) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -410,6 +410,29 @@ def test_a_lengthy_write_is_committed_where_it_was_planned(
     assert len(submitted) == busy
     answer = later(desk, signed("ListTable"), blocking=False)
     assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+
+
+def test_lengthy_writes_have_a_thread_of_their_own(desk: Desk, table_body: bytes) -> None:
+    """A second one would only take the interpreter's lock from the first; reads have others."""
+    names: list[str] = []
+
+    def noted(call: Callable[..., Any]) -> Callable[..., Any]:
+        def named(*arguments: object) -> Any:  # noqa: ANN401  # what the operation answers
+            names.append(threading.current_thread().name)
+            return call(*arguments)
+
+        return named
+
+    for action in ("CreateTable", "ListTable"):
+        desk.serve(action, call=noted(OPERATIONS[action].call), lengthy=lambda _: True)
+    assert later(desk, signed("CreateTable", table_body), blocking=False).status == 200
+    assert later(desk, signed("ListTable"), blocking=False).status == 200
+    assert later(desk, signed("CreateTable", table_body), blocking=True).status == 409
+    assert [name.rpartition("_")[0] for name in names] == [
+        "widerow-batch",
+        "widerow-request",
+        "widerow-request",
+    ]
 
 
 def test_a_lengthy_write_that_is_refused_is_answered(desk: Desk, table_body: bytes) -> None:

@@ -99,16 +99,65 @@ def test_removing_a_range_drops_earlier_puts_and_keeps_later_ones() -> None:
     assert changes.size_in_bytes() == len(b"kb2kakc")
 
 
-def test_absorbing_applies_ranges_before_entries() -> None:
-    earlier, later = WriteSet(), WriteSet()
-    earlier.entries.update({b"ka": b"1", b"kb": b"1", b"kc": b"1"})
-    later.remove_range(b"ka", b"kc")
-    later.entries[b"kb"] = b"2"
-    earlier.absorb(later)
-    assert earlier.entries == {b"kc": b"1", b"kb": b"2"}
-    assert earlier.covers(b"ka")
-    assert bool(earlier)
+def test_a_set_is_true_once_something_is_written() -> None:
     assert not WriteSet()
+    entered, removed = WriteSet(), WriteSet()
+    entered.entries[b"ka"] = None
+    removed.remove_range(b"ka", b"kb")
+    assert entered
+    assert removed
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    changes = WriteSet()
+    changes.entries[b"ka"] = b"1"
+    changes.remove_range(b"kb", b"kc")
+    copy = changes.copy()
+    changes.entries[b"ka"] = b"2"
+    changes.remove_range(b"kc", b"kd")
+    assert (copy.entries, copy.starts, copy.stops) == ({b"ka": b"1"}, [b"kb"], [b"kc"])
+    assert copy.keys_between(b"k", b"l") == [b"ka"]
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(["put", "delete", "range", "scan"]), letters, letters), max_size=6
+)
+
+
+def perform(transaction: PendingTransaction, done: list[tuple[str, bytes, bytes]]) -> None:
+    for what, first, last in done:
+        if what == "put":
+            transaction.put(first, last)
+        elif what == "delete":
+            transaction.delete(first)
+        elif what == "range":
+            transaction.delete_range(first, last)
+        else:
+            list(transaction.scan(b"k", b"l"))
+
+
+@given(kept=st.lists(steps, max_size=3), failed=steps, after=steps)
+def test_what_failed_was_never_there(
+    kept: list[list[tuple[str, bytes, bytes]]],
+    failed: list[tuple[str, bytes, bytes]],
+    after: list[tuple[str, bytes, bytes]],
+) -> None:
+    """Rule 6: a body that raises has written nothing, and the next one sees nothing of it."""
+    base = Base({b"ka": b"base", b"kb": b"base", b"kc": b"base"})
+    changes, expected = WriteSet(), WriteSet()
+    for done in kept:
+        perform(PendingTransaction(base, changes, (b"k",)), done)
+        perform(PendingTransaction(base, expected, (b"k",)), done)
+    taken_back = PendingTransaction(base, changes, (b"k",))
+    perform(taken_back, failed)
+    taken_back.take_back()
+    for written in (changes, expected):
+        last = PendingTransaction(base, written, (b"k",))
+        perform(last, after)
+    assert list(changes.entries.items()) == list(expected.entries.items())
+    assert (changes.starts, changes.stops) == (expected.starts, expected.stops)
+    found, wanted = Overlay(base, changes), Overlay(base, expected)
+    assert list(found.scan(b"k", b"l")) == list(wanted.scan(b"k", b"l"))
 
 
 def test_base_is_asked_once_and_only_for_what_is_unknown() -> None:
@@ -144,16 +193,17 @@ def test_scans_are_lazy(*, reverse: bool) -> None:
 
 def test_shard_end_is_found_behind_trailing_ff() -> None:
     # The bound of `delete_range` may be the shard's prefix incremented.
-    transaction = PendingTransaction(Base({}), (b"a\xff", b"\xff\xff"))
+    written = WriteSet()
+    transaction = PendingTransaction(Base({}), written, (b"a\xff", b"\xff\xff"))
     transaction.delete_range(b"a\xff\x01", b"b")
-    assert transaction.written.stops == [b"b"]
+    assert written.stops == [b"b"]
     for start, stop in ((b"a\xff", b"b\x00"), (b"\xff\xff", b"b"), (b"a\xff", b"a")):
         with pytest.raises(ValueError, match="outside the shards"):
             transaction.scan(start, stop)
     assert list(transaction.scan(b"\xff\xff\x00", b"\xff\xff\xff")) == []
 
 
-def test_first_writer_of_a_group_spares_the_others_no_truth() -> None:
+def test_bodies_see_those_before_them_and_nothing_of_what_failed() -> None:
     base = Base({b"ka": b"0"})
 
     def reads(transaction: Transaction) -> bytes | None:

@@ -70,8 +70,8 @@ class Partitions:
         self._catalogs: tuple[PartitionedTables, ...] = ()
         self._store = store
         self._clock = clock
-        self._notes = Notes(NOTES_MAX)
-        self.note_load = self._notes.add  # asked for every row, so not by way of this class
+        self.notes = Notes(NOTES_MAX)
+        self.note_load = self.notes.add  # asked for every row, so not by way of this class
         self._loads: dict[int, TableLoad] = {}
         self._reports: dict[int, list[Report]] = {}
         self._told: dict[tuple[int, Reason, bytes], float] = {}
@@ -111,7 +111,7 @@ class Partitions:
 
     def absorb(self, count: int = NOTES_MAX) -> bool:
         """Take in at most `count` notes; whether more wait. One to two µs for each key."""
-        notes, loads = self._notes, self._loads
+        notes, loads = self.notes, self._loads
         for table_id, key, reads, writes, rows, size in notes.taken(min(count, len(notes))):
             load = loads.get(table_id)
             if load is None:
@@ -252,16 +252,14 @@ class Partitions:
 
     def _change(self, table: Partitioned, changes: list[Split | Merge]) -> Write[Any]:
         write = self._home(table).divide(table, partial(_changed, changes))
-        publish = write.settled
-        assert publish is not None
 
         def settled(changed: Partitioned) -> None:
-            publish(changed)
+            write.settle(changed)
             for change in changes:
                 self.changes[change.reason] += 1
                 self.events.append(Event(changed, change))
 
-        return Write(write.shards, write.body, alone=write.alone, settled=settled)
+        return Write(write.shards, write.run, alone=write.alone, settled=settled)
 
     def _forget(self) -> None:
         """Take dropped tables out of memory, and idle ones if they are many and written down."""

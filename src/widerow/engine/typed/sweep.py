@@ -99,11 +99,11 @@ class TypedSweep:
 
         def note_gone(txn: Transaction) -> None:
             if removed:
-                forget.body(txn)
+                forget.run(txn)
 
         def forgotten(_: None) -> None:
-            if removed and forget.settled is not None:
-                forget.settled(None)
+            if removed:
+                forget.settle(None)
                 self._positions.pop(-leftover.id, None)
                 self.reclaimed.tables_dropped += 1
 

@@ -1,7 +1,7 @@
 """BatchWriteRow (semantics §4.8)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
@@ -31,7 +31,11 @@ from widerow.wire.tablestore.plainbuffer import decode_row_change
 
 __all__ = ["call", "decode", "encode", "is_lengthy"]
 
-_MODIFICATIONS = {modification.value: modification for modification in Modification}
+_MODIFICATIONS: Final = {modification.value: modification for modification in Modification}
+# The same and others by their numbers, for where these are known to be in bounds.
+_MODIFICATION: Final = (Modification.PUT, *Modification)  # from 1 on
+_EXPECTATION: Final = tuple([EXPECTATIONS[number] for number in range(3)])
+_RETURNS: Final = tuple([RETURN_TYPES[number] for number in range(3)])
 
 
 def decode(body: bytes) -> BatchWrite:
@@ -45,8 +49,7 @@ def decode(body: bytes) -> BatchWrite:
     request = BatchWrite(
         tuple([_short_table(body, name, entries) for name, entries in short.tables]), short.atomic
     )
-    sizes = [end - start for _, entries in short.tables for start, end, _, _, _ in entries]
-    _check_size(sum(sizes), request)
+    _check_size(len(body), request)
     return request
 
 
@@ -57,10 +60,9 @@ def _short_table(body: bytes, name: str, entries: list[ShortEntry]) -> TableWrit
 def _short_row(body: bytes, table: str, entry: ShortEntry) -> RowChange:
     safepoint()
     start, end, number, expectation, returned = entry
-    modification = _MODIFICATIONS[number]
+    modification = _MODIFICATION[number]
     key, cells = decode_row_change(body, modification, start, end)
-    expected, returns = EXPECTATIONS[expectation], RETURN_TYPES[returned]
-    return RowChange(table, modification, key, cells, expected, returns)
+    return RowChange(table, modification, key, cells, _EXPECTATION[expectation], _RETURNS[returned])
 
 
 @decoder(BatchWriteRowRequest)
@@ -99,7 +101,7 @@ def _row(table: str, sent: RowInBatchWriteRowRequest) -> RowChange:
 def _check_size(encoded: int, request: BatchWrite) -> None:
     """Refuse more data than the limit: bytes of names and values, as clients count them.
 
-    `encoded` rows are larger than the data in them, so most batches need no second look.
+    What is `encoded` is larger than the data in it, so most batches need no second look.
     """
     if encoded <= BATCH_WRITE_BYTES_MAX:
         return
