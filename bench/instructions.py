@@ -2,10 +2,11 @@
 
     PYTHONPATH=build/compiled:. python -m bench.instructions [--json] [--keep FOLDER] [CASE ...]
 
-Cases are get and put. Connections are handed the bytes of signed requests, a turn of the loop at a
-time, and their answers go nowhere; everything between is the server's. Valgrind's callgrind counts
-what runs, so the figure is the same at every hour and on every machine with the same libraries,
-and a change of one in a thousand shows. It says nothing about caches, nor about the kernel.
+Cases are get, put, and batch, of which a row is counted. Connections are handed the bytes of signed
+requests, a turn of the loop at a time, and their answers go nowhere; everything between is the
+server's. Valgrind's callgrind counts what runs, so the figure is the same at every hour and on
+every machine with the same libraries, and a change of one in a thousand shows. It says nothing
+about caches, nor about the kernel.
 
 `--keep` leaves callgrind's files, for `callgrind_annotate --inclusive=yes` or KCachegrind.
 """
@@ -22,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from bench import rows
 from rich.console import Console
@@ -45,12 +46,34 @@ from widerow.storage.opener import open_store
 __all__ = ["CASES", "Turns", "counted", "main", "total_of"]
 
 ROWS: Final = 4000
-REQUESTS: Final = 640
-CASES: Final[dict[str, tuple[Callable[[int], bytes], int]]] = {
-    "get": (rows.get, 32),
-    "put": (rows.put, 128),
+ASKED_ROWS: Final = 640  # about: what is asked for while it is counted
+
+
+class Case(NamedTuple):
+    """What is sent: by `make`, from a row's number on, on so many connections at once."""
+
+    make: Callable[[int], bytes]
+    connections: int
+    rows: int = 1  # of one request
+
+    def requests(self) -> list[bytes]:
+        """Those that are counted."""
+        return [
+            self.make(7 * number * self.rows % ROWS)
+            for number in range(-(-ASKED_ROWS // self.rows))
+        ]
+
+
+def _batch(number: int) -> bytes:
+    numbers = range(number, number + rows.BATCH_WRITE_ROWS)
+    return rows.batch_write([each % ROWS for each in numbers])
+
+
+CASES: Final[dict[str, Case]] = {
+    "get": Case(rows.get, 32),
+    "put": Case(rows.put, 128),
+    "batch": Case(_batch, 2, rows.BATCH_WRITE_ROWS),
 }
-"""What is sent, and on how many connections at once."""
 
 
 class Turns:
@@ -87,7 +110,7 @@ class _Sink(asyncio.Transport):
 def _handler(
     engine: Engine, committer: Committer, metrics: Metrics, admission: Admission, turns: Turns
 ) -> Dispatcher:
-    handler = Dispatcher(
+    return Dispatcher(
         engine,
         Gathering(committer, turns.call_soon),
         Probes(engine, committer, admission, metrics),
@@ -96,18 +119,18 @@ def _handler(
         SystemEntropy(),
         metrics,
     )
-    handler.use_loop(cast("asyncio.AbstractEventLoop", turns), always=False)
-    return handler
 
 
 def _work(case: str) -> None:
     """In the process that is looked at: fill a table, then ask, with counting on."""
-    make, width = CASES[case]
+    width = CASES[case].connections
     with tempfile.TemporaryDirectory() as folder, open_store(f"rocksdb:{folder}/store") as store:
         clock, metrics, admission, turns = SystemClock(), Metrics(), Admission(), Turns()
         committer = Committer(store, clock, metrics)
         engine = Engine(store, clock, SystemEntropy())
         handler = _handler(engine, committer, metrics, admission, turns)
+        if CASES[case].rows == 1:  # what is lengthy would run on a thread, and is not counted there
+            handler.use_loop(cast("asyncio.AbstractEventLoop", turns), always=False)
         shared = Shared(handler, admission, clock, Patience())
         shared.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         sinks = [_Sink() for _ in range(width)]
@@ -126,7 +149,7 @@ def _work(case: str) -> None:
 
         ask([rows.table()])
         ask([rows.put(number) for number in range(ROWS)])
-        requests = [make(7 * number % ROWS) for number in range(REQUESTS)]
+        requests = CASES[case].requests()
         ask(requests[: 4 * width])
         if b" 200 OK" not in sinks[0].last:
             raise SystemExit(f"refused: {sinks[0].last!r}")
@@ -152,7 +175,7 @@ def _tool(name: str) -> str:
 
 
 def counted(case: str, keep: Path | None = None) -> float:
-    """Instructions of one request of `case`. Raises `SystemExit` where valgrind is missing."""
+    """Instructions of a row of `case`. Raises `SystemExit` where valgrind is missing."""
     with tempfile.TemporaryDirectory() as folder:
         profile = (keep or Path(folder)) / f"callgrind.{case}"
         command = [
@@ -167,7 +190,8 @@ def counted(case: str, keep: Path | None = None) -> float:
         done = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603  # ours
         if done.returncode:
             raise SystemExit(f"what is counted failed: {done.stderr[-500:]}")
-        return total_of(profile.read_text(encoding="utf-8")) / REQUESTS
+        asked = len(CASES[case].requests()) * CASES[case].rows
+        return total_of(profile.read_text(encoding="utf-8")) / asked
 
 
 def total_of(profile: str) -> int:
@@ -186,7 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Count the machine instructions of a request inside the server's process.",
         epilog="example: PYTHONPATH=build/compiled:. python -m bench.instructions get",
     )
-    parser.add_argument("cases", nargs="*", metavar="CASE", help="get, put; default: both")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="get, put, batch; default: all")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave callgrind's files here")
     parser.add_argument("--work", choices=list(CASES), help=argparse.SUPPRESS)
@@ -202,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         print(json.dumps(found))
         return 0
-    table = Table("request", "instructions")
+    table = Table("request", "instructions for a row")
     table.columns[1].justify = "right"
     for case, number in found.items():
         table.add_row(case, f"{number:,}")

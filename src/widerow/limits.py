@@ -118,6 +118,7 @@ LINGER_SECONDS_MAX: Final = 5  # the same in time
 REFUSALS_MAX: Final = 256  # connections above their bound that are told so before they end
 LENGTHY_THREADS_MAX: Final = 2  # more would only take turns with each other and the loop
 BATCH_THREADS: Final = 1  # a second one only takes the interpreter's lock from the first
+BUSY_TURNS: Final = 8  # of the loop while one page is read; pages alone make one or two
 LENGTHY_BODY_BYTES: Final = 32 * 1024  # above, a digest takes 50 us and decoding a batch 1 ms
 LENGTHY_RANGE_ROWS: Final = 200  # a page above takes a millisecond to join and hash
 STAGE_REQUESTS_MAX: Final = 64  # run stage by stage together; their answers wait for the last

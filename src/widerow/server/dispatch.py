@@ -36,6 +36,7 @@ from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, W
 from widerow.limits import (
     BATCH_THREADS,
     BLOCKING_THREADS_MAX,
+    BUSY_TURNS,
     LENGTHY_BODY_BYTES,
     LENGTHY_THREADS_MAX,
     STAGE_REQUESTS_MAX,
@@ -46,6 +47,7 @@ from widerow.model.answers import RowRead
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, text
+from widerow.server.system import processors
 from widerow.server.turn import LOOP_TURN
 from widerow.server.waiting import Done, End
 from widerow.storage.bulk import LONG_WORK
@@ -239,6 +241,7 @@ class Dispatcher:
         self._threads: ThreadPoolExecutor | None = None
         self._batch_thread: ThreadPoolExecutor | None = None
         self._always = False
+        self._crowded = False
         self._turn_of_work: AbstractContextManager[object] = LONG_WORK
 
     def use_loop(self, loop: AbstractEventLoop, *, always: bool) -> None:
@@ -252,6 +255,7 @@ class Dispatcher:
         """
         self._loop = loop
         self._always = always
+        self._crowded = processors() <= LENGTHY_THREADS_MAX
         if always:
             self._turn_of_work = nullcontext()  # nobody waits for a store with the turn in hand
             self._threads = ThreadPoolExecutor(BLOCKING_THREADS_MAX, "widerow-request")
@@ -448,10 +452,15 @@ class Dispatcher:
         assert call.opened is not None
         with self._turn_of_work:
             LOOP_TURN.give_way()
+            turns = LOOP_TURN.begun
             asked = route.decode(task.asked)
             task.asked = None
             result = route.call(self._engine, call.opened.instance, asked)
             body = b"" if route.writes else route.encode(result)
+            if self._crowded and LOOP_TURN.begun - turns > BUSY_TURNS and not route.writes:
+                # Others are served meanwhile, and no processor is left for them if the next one
+                # computes while this answer is hashed.
+                return _signed(route, call, result, body, answer_date(self._clock.now_us()))
         if route.writes:
             end = None if self._always else self._committer.commit_alone(result)
             if end is None:

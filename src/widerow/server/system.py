@@ -1,10 +1,11 @@
-"""The real clock and the real entropy. Nothing else in widerow asks the system for either."""
+"""The real clock, entropy and processors. Nothing else in widerow asks the system for them."""
 
+import os
 import secrets
 from time import monotonic_ns, thread_time_ns, time_ns
 from typing import Final
 
-__all__ = ["SystemClock", "SystemEntropy"]
+__all__ = ["SystemClock", "SystemEntropy", "processors"]
 
 # Compiled, a name of the module's own is found without looking it up.
 _monotonic_ns: Final = monotonic_ns
@@ -34,3 +35,11 @@ class SystemEntropy:
     def token_bytes(self, size: int) -> bytes:
         """`size` bytes that nobody can guess."""
         return secrets.token_bytes(size)
+
+
+def processors() -> int:
+    """How many processors this process may run on; all of the machine's where nothing tells."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # outside Linux
+        return os.cpu_count() or 1

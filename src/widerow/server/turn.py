@@ -23,7 +23,7 @@ _AFTERWARDS_SECONDS: Final = 0.00002  # for the one whose turn it was to get the
 class LoopTurn:
     """What one thread does between reading requests and having answered them."""
 
-    __slots__ = ("_lock", "_loop", "_precedence", "_slice_end", "_taken")
+    __slots__ = ("_lock", "_loop", "_precedence", "_slice_end", "_taken", "begun")
 
     def __init__(self, precedence: Precedence) -> None:
         """It is nobody's turn."""
@@ -32,11 +32,13 @@ class LoopTurn:
         self._taken = False
         self._loop = 0
         self._slice_end = 0
+        self.begun = 0  # so many turns
 
     def begin(self) -> None:
         """Let others pause. Never waits; nothing happens if it has begun already."""
         if not self._taken and self._lock.acquire(blocking=False):
             self._taken = self._precedence.wanted = True
+            self.begun += 1
             self._loop = threading.get_ident()
 
     def end(self) -> None:

@@ -11,7 +11,7 @@ def test_a_case_is_asked_between_the_switches(
     states: list[str] = []
     monkeypatch.setattr(instructions, "_switch", states.append)
     monkeypatch.setattr(instructions, "ROWS", 200)
-    monkeypatch.setattr(instructions, "REQUESTS", 200)
+    monkeypatch.setattr(instructions, "ASKED_ROWS", 200)
     assert instructions.main(["--work", case]) == 0
     assert states == ["on", "off"]
     assert capsys.readouterr().out == ""
@@ -34,4 +34,4 @@ def test_a_missing_tool_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_unknown_cases_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         instructions.main(["range"])
-    assert "no such case: range; there are get, put" in capsys.readouterr().err
+    assert "no such case: range; there are get, put, batch" in capsys.readouterr().err

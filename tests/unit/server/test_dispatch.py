@@ -15,7 +15,12 @@ from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
-from widerow.limits import LENGTHY_BODY_BYTES, STAGE_REQUESTS_MAX, STAGED_ROW_BYTES_MAX
+from widerow.limits import (
+    BUSY_TURNS,
+    LENGTHY_BODY_BYTES,
+    STAGE_REQUESTS_MAX,
+    STAGED_ROW_BYTES_MAX,
+)
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
 from widerow.server.committer import Committer
@@ -410,6 +415,30 @@ def test_a_lengthy_write_is_committed_where_it_was_planned(
     assert len(submitted) == busy
     answer = later(desk, signed("ListTable"), blocking=False)
     assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+
+
+@pytest.mark.parametrize("crowded", [True, False])
+@pytest.mark.parametrize("turns", [BUSY_TURNS, BUSY_TURNS + 1])
+def test_where_others_are_served_a_long_answer_is_hashed_before_the_next_is_read(
+    desk: Desk, *, crowded: bool, turns: int
+) -> None:
+    """Else two threads compute, and on two processors there is none left for the loop."""
+    hashed_in_turn: list[bool] = []
+
+    def call(*_: object) -> tuple[str, ...]:
+        desk.dispatcher._crowded = crowded
+        for _turn in range(turns):
+            LOOP_TURN.begin()
+            LOOP_TURN.end()
+        return ()
+
+    def consumed(_: object) -> tuple[int, int]:
+        hashed_in_turn.append(LONG_WORK.locked())
+        return 0, 0
+
+    desk.serve("ListTable", call=call, lengthy=lambda _: True, consumed=consumed)
+    assert later(desk, signed("ListTable"), blocking=False).status == 200
+    assert hashed_in_turn == [crowded and turns > BUSY_TURNS]
 
 
 def test_lengthy_writes_have_a_thread_of_their_own(desk: Desk, table_body: bytes) -> None:

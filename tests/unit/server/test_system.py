@@ -1,8 +1,11 @@
-"""The real clock and entropy do what their protocols promise."""
+"""The real clock, entropy and processors do what their protocols promise."""
 
+import os
 from typing import TYPE_CHECKING
 
-from widerow.server.system import SystemClock, SystemEntropy
+import pytest
+
+from widerow.server.system import SystemClock, SystemEntropy, processors
 
 if TYPE_CHECKING:
     from widerow.clock import Clock, Entropy
@@ -24,3 +27,14 @@ def test_entropy_has_the_size_asked_for_and_does_not_repeat() -> None:
     drawn = {entropy.token_bytes(16) for _ in range(100)}
     assert len(drawn) == 100
     assert {len(each) for each in drawn} == {16}
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process")
+def test_a_process_counts_the_processors_that_it_may_use() -> None:
+    allowed = os.sched_getaffinity(0)
+    assert processors() == len(allowed)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert processors() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)

@@ -50,6 +50,7 @@ def test_the_thread_of_the_turn_does_not_wait_for_itself() -> None:
     turn.end()
     turn.end()
     assert not turn._lock.locked()
+    assert turn.begun == 1
 
 
 def test_another_server_of_the_process_does_not_end_it() -> None:
