@@ -53,7 +53,6 @@ class RowBody(Write[RowWritten]):
         self.change = change
         self.values = values
         self.shard = shard
-
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
 
