@@ -32,10 +32,13 @@ Table = dict[Key, dict[str, tuple[int, Value]]]
 _SLOTS: Final = 120  # rows of a client: few enough to be overwritten often and read quickly
 _PER_PARTITION: Final = 4
 _COUNTERS: Final = 12  # of these rows, the first ones, counters
-_WIDE_PAGES: Final = 260  # three such columns are stored in segments
+# A wide row's columns, three of which are stored in segments; those of a bulk, which is a batch of
+# so many bytes that it is decoded and committed on a thread of its own.
+_PAGES: Final = {"wide": 260, "bulk": 80}
+_BATCHES: Final = ("batch", "bulk")
 _KINDS: Final = (
     *(("put",) * 8 + ("update",) * 5 + ("delete",) * 4),
-    *(("increment",) * 3 + ("batch",) * 3 + ("read",) * 3 + ("wide",)),
+    *(("increment",) * 3 + ("batch",) * 3 + ("bulk",) * 2 + ("read",) * 3 + ("wide",)),
 )
 _HEADER_BYTES: Final = 4  # before the rows of a buffer
 _BATCH_ROWS: Final = 12
@@ -232,7 +235,7 @@ class _Client:
         sequence = ledger.next()
         changes = self._changes(kind)
         ledger.intend(sequence, changes)
-        action, body = _request(ledger.client, sequence, changes, wide=kind == "wide")
+        action, body = _request(ledger.client, sequence, changes, _PAGES.get(kind))
         try:
             answer = wire.ask(Sender().request(action, body))
         except OSError:
@@ -247,10 +250,10 @@ class _Client:
         name, chance = self._ledger.client, self._chance
         if kind == "increment":
             return [Change(kind, _key(name, chance.randrange(_COUNTERS)), (COUNTER,))]
-        slots = chance.sample(range(_COUNTERS, _SLOTS), _BATCH_ROWS if kind == "batch" else 1)
+        slots = chance.sample(range(_COUNTERS, _SLOTS), _BATCH_ROWS if kind in _BATCHES else 1)
         changes = []
         for slot in slots:
-            each = chance.choice(("put", "update", "delete")) if kind == "batch" else kind
+            each = chance.choice(("put", "update", "delete")) if kind in _BATCHES else kind
             columns = {"put": ("a", "b"), "wide": ("a", "b", "c"), "update": ("b",)}.get(each, ())
             changes.append(Change("put" if each == "wide" else each, _key(name, slot), columns))
         return changes
@@ -308,9 +311,11 @@ def _shown(name: str) -> dict[str, tuple[int, Value]]:
 
 
 def _request(
-    client: str, sequence: int, changes: Sequence[Change], *, wide: bool
+    client: str, sequence: int, changes: Sequence[Change], pages: int | None = None
 ) -> tuple[str, bytes]:
-    pages = _WIDE_PAGES if wide else 1 + sequence % 8
+    """The action and the body; columns of `pages`, or as the sequence number has it."""
+    if pages is None:
+        pages = 1 + sequence % 8
     if len(changes) > 1:
         rows = [
             m.RowInBatchWriteRowRequest(
@@ -391,10 +396,10 @@ def probe(endpoint: str) -> int:
     """Write a row that no ledger knows, and delete it; the status of the answer to the former."""
     change = Change("put", ("probe", 0), ("a",))
     with Wire(endpoint) as wire:
-        status = wire.ask(Sender().request(*_request("probe", 1, [change], wide=False))).status
+        status = wire.ask(Sender().request(*_request("probe", 1, [change]))).status
         if status == 200:
             change = Change("delete", change.key)
-            wire.ask(Sender().request(*_request("probe", 2, [change], wide=False)))
+            wire.ask(Sender().request(*_request("probe", 2, [change])))
     return status
 
 
