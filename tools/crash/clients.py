@@ -38,8 +38,9 @@ _PAGES: Final = {"wide": 260, "bulk": 80}
 _BATCHES: Final = ("batch", "bulk")
 _KINDS: Final = (
     *(("put",) * 8 + ("update",) * 5 + ("delete",) * 4),
-    *(("increment",) * 3 + ("batch",) * 3 + ("bulk",) * 2 + ("read",) * 3 + ("wide",)),
+    *(("increment",) * 3 + ("batch",) * 3 + ("read",) * 3 + ("wide",)),
 )
+_KINDS_UNTIL_CUT: Final = (*_KINDS, "bulk", "bulk")  # a counted run is to leave a small store
 _HEADER_BYTES: Final = 4  # before the rows of a buffer
 _BATCH_ROWS: Final = 12
 _TABLES: Final = "t"
@@ -206,8 +207,9 @@ class _Client:
         try:
             with Wire(endpoint) as wire:
                 count, going = 0, True
+                kinds = _KINDS_UNTIL_CUT if limit is None else _KINDS
                 while going and not mark.stopping.is_set() and count != limit:
-                    kind = self._chance.choice(_KINDS)
+                    kind = self._chance.choice(kinds)
                     going = self._read(wire) if kind == "read" else self._change(wire, mark, kind)
                     count += 1
         except OSError:
