@@ -245,6 +245,10 @@ def test_reads_choose_versions(dated: tuple[OTSClient, int]) -> None:
     assert values(ots, max_version=2, time_range=(now - 3, now)) == [-1, -2]
     assert values(ots, max_version=None, time_range=now - 2) == [-2]
     assert values(ots, max_version=None, time_range=now + 1) == []
+    _, row, _ = ots.get_row("t", PK, max_version=None, time_range=now + 1)
+    assert (row.primary_key, row.attribute_columns) == (PK, [])  # no columns_to_get (§5.2)
+    _, row, _ = ots.get_row("t", PK, columns_to_get=["c"], max_version=None, time_range=now + 1)
+    assert row is None
 
 
 def test_reads_must_say_which_versions(dated: tuple[OTSClient, int]) -> None:
