@@ -27,6 +27,7 @@ KEY_VALUE_BYTES_MAX: Final = 1024  # STRING and BINARY primary key values (§1.1
 VALUE_BYTES_MAX: Final = 2 * 1024 * 1024  # one attribute value (§1.3)
 CELLS_PER_CHANGE_MAX: Final = 1024  # attribute cells in one row change (§17)
 VERSION_MAX: Final = INT64_MAX // 1000 - 1  # milliseconds (§1.5)
+VERSION_BYTES: Final = 8  # what a version that a request names counts in a batch (§4.8, §9)
 
 # --- requests --------------------------------------------------------------------------------
 READ_COLUMNS_MAX: Final = 1024  # columns_to_get (§5.2; the documents say 128, the tests 1024)
