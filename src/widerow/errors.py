@@ -75,7 +75,7 @@ class Rule(AnyRule):
     KEY_VERSION = "Remove the timestamp: primary key cells have no version."
 
     # Table definitions (semantics §2.1)
-    KEY_COLUMN_COUNT = "Declare between one and four primary key columns."
+    KEY_COLUMN_COUNT = "A primary key has between one and four columns."
     KEY_COLUMN_TYPE = "Primary key columns are INTEGER, STRING or BINARY."
     KEY_COLUMN_DUPLICATE = "Give every primary key column a name of its own."
     AUTO_INCREMENT_TYPE = "Declare the auto-increment column as INTEGER."

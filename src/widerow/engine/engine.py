@@ -325,7 +325,7 @@ class Engine:
             raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
         for get in request.tables:
             check_table_name(get.table)
-            check_selection(get.selection, self._names)
+            check_selection(get.selection, self._names, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
             for key in get.keys:
                 check_point_key(key, write=False)
         snapshot = self.store.snapshot()
@@ -508,9 +508,12 @@ def _position(value: KeyInput) -> bytes:
 
 
 def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowError:
+    """The key's values, or the error that concerns the row alone (semantics §3)."""
     try:
         return concrete(check_key(table, key))
-    except WiderowError as error:
+    except InvalidRequest as error:
+        if error.rule is Rule.KEY_COLUMN_COUNT:
+            raise  # it concerns the batch as a whole
         return error
 
 

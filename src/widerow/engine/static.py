@@ -146,8 +146,16 @@ def check_range_key(key: PrimaryKey) -> None:
     _check_key_length(key)
 
 
-def check_selection(selection: Selection, names: ColumnNames = STRICT) -> None:
-    """The columns a read names, itself and in its filter."""
+def check_selection(
+    selection: Selection,
+    names: ColumnNames = STRICT,
+    missing: Rule = Rule.VERSION_CONDITION_MISSING,
+) -> None:
+    """The columns a read names, itself and in its filter; then that it says which versions.
+
+    Raises `InvalidRequest`: READ_COLUMN_COUNT, COLUMN_NAME, and `missing` where the read names
+    neither versions nor times (semantics §5.1).
+    """
     if selection.everything:
         return
     if len(selection.columns) > READ_COLUMNS_MAX:
@@ -162,6 +170,8 @@ def check_selection(selection: Selection, names: ColumnNames = STRICT) -> None:
             names.check(name)
         elif name == "":
             raise InvalidRequest(Rule.COLUMN_NAME, name=name)
+    if selection.max_versions == 0:
+        raise InvalidRequest(missing)
 
 
 def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:

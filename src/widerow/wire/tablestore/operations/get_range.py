@@ -29,7 +29,7 @@ def decode(sent: GetRangeRequest) -> GetRange:
     caching are left aside, as the protocol lets a server do.
     """
     check_no_transaction(sent)
-    cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
+    cells = selection(sent)
     table = text(sent.table_name)
     return GetRange(table, _range(sent, table), cells, decode_token(sent.token))
 

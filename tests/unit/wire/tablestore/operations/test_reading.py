@@ -7,14 +7,18 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import AnyRule, InvalidRequest, Rule, Unsupported
+from widerow.engine.engine import Engine
+from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
 from widerow.model.requests import GetRow
 from widerow.model.row import PrimaryKey
 from widerow.model.selection import Direction, Resume, Selection, TimeRange
-from widerow.model.values import KeyMarker
+from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import encode_key_section
+from widerow.storage.opener import open_store
+from widerow.testing.changes import create
+from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row, reading
 from widerow.wire.tablestore.operations.tokens import encode_token
@@ -25,6 +29,12 @@ LOW = bytes.fromhex("7500000001030402000000706b0501000000090a3a097b")
 HIGH = bytes.fromhex("7500000001030402000000706b05010000000a0a3309c6")
 FILTER = bytes.fromhex("0801121408031201611a0900050000000000000020002801")
 PAGINATION = bytes.fromhex("080312040800100a")
+CROWDED = messages.Filter(  # 33 nodes
+    type=2,
+    filter=messages.CompositeColumnValueFilter(
+        combinator=3, sub_filters=[messages.Filter.FromString(FILTER)] * 32
+    ).SerializeToString(),
+).SerializeToString()
 TIMES = messages.TimeRange
 
 
@@ -160,10 +170,93 @@ def test_an_empty_time_range_says_nothing() -> None:
         assert selection.time_range is None
 
 
+@pytest.fixture
+def engine() -> Engine:
+    """An engine with the table `T` of one primary key column."""
+    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+    opened.run(opened.create_table("i", create("T", {"pk": KeyType.INTEGER})))
+    return opened
+
+
+def broken(engine: Engine, fields: dict[str, object], keys: bytes = KEY) -> list[AnyRule]:
+    """The rule that each of the three actions breaks when the engine is asked.
+
+    `keys`: the primary key of the row, and the bounds of the range.
+    """
+    bounds = {"inclusive_start_primary_key": keys, "exclusive_end_primary_key": keys}
+    rules = []
+    for action, body in (
+        (get_row, row(primary_key=keys, **fields)),
+        (batch_get_row, table(primary_key=[keys], **fields)),
+        (get_range, page(**{**(bounds if keys is not KEY else {}), **fields})),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            action.call(engine, "i", action.decode(body))
+        rules.append(caught.value.rule)
+    return rules
+
+
 @pytest.mark.parametrize("times", [None, TIMES()])
-def test_versions_or_times_are_needed(times: messages.TimeRange | None) -> None:
+@pytest.mark.parametrize("name", ["T", "absent"])
+def test_versions_or_times_are_needed(
+    engine: Engine, times: messages.TimeRange | None, name: str
+) -> None:
+    # semantics §5.1; before the table is looked up (§3)
+    rules = broken(engine, {"table_name": name, "max_versions": None, "time_range": times})
     single, batch = Rule.VERSION_CONDITION_MISSING, Rule.VERSION_CONDITION_MISSING_IN_BATCH
-    assert refused(max_versions=None, time_range=times) == [single, batch, single]
+    assert rules == [single, batch, single]
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"columns_to_get": ["#"]}, Rule.COLUMN_NAME),
+        ({"start_column": "#"}, Rule.COLUMN_NAME),
+        ({"filter": FILTER.replace(b"\x12\x01a", b"\x12\x01#")}, Rule.COLUMN_NAME),
+        ({"filter": CROWDED}, Rule.FILTER_COUNT),
+        ({"columns_to_get": [f"c{n}" for n in range(1025)]}, Rule.READ_COLUMN_COUNT),
+        ({"table_name": "#", "columns_to_get": ["#"]}, Rule.TABLE_NAME),
+    ],
+)
+def test_names_and_counts_come_before_missing_versions(
+    engine: Engine, fields: dict[str, object], rule: Rule
+) -> None:
+    # semantics §20: names, counts and lengths first, then the range of versions
+    assert broken(engine, {"max_versions": None, **fields}) == [rule] * 3
+
+
+def key_of(count: int) -> bytes:
+    """A primary key of so many columns."""
+    columns = [("pk" if not n else f"pk{n}", n) for n in range(count)]
+    return encode_primary_key(*encode_key_section(columns))
+
+
+def test_no_primary_key_has_five_columns(engine: Engine) -> None:
+    # semantics §3, §5.5: of a BatchGetRow it fails the whole request
+    assert broken(engine, {}, key_of(5)) == [Rule.KEY_COLUMN_COUNT] * 3
+
+
+def test_a_missing_table_comes_before_the_number_of_key_columns(engine: Engine) -> None:
+    five = key_of(5)
+    bounds = {"inclusive_start_primary_key": five, "exclusive_end_primary_key": five}
+    for action, body in (
+        (get_row, row(table_name="absent", primary_key=five)),
+        (get_range, page(table_name="absent", **bounds)),
+    ):
+        with pytest.raises(NotFound):
+            action.call(engine, "i", action.decode(body))
+    batch = batch_get_row.decode(table(table_name="absent", primary_key=[five]))
+    ((outcome,),) = batch_get_row.call(engine, "i", batch).outcomes
+    assert isinstance(outcome.error, NotFound)
+
+
+def test_another_number_of_key_columns_concerns_its_row(engine: Engine) -> None:
+    # semantics §3: per row in BatchGetRow
+    batch = batch_get_row.decode(table(primary_key=[key_of(4), KEY]))
+    ((wrong, right),) = batch_get_row.call(engine, "i", batch).outcomes
+    assert isinstance(wrong.error, InvalidRequest)
+    assert wrong.error.rule is Rule.KEY_SIZE
+    assert right.read is not None
 
 
 @pytest.mark.parametrize("versions", [0, -1])
@@ -198,7 +291,13 @@ def test_a_specific_time_excludes_max_versions() -> None:
 @pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
 def test_wrong_table_names_come_before_wrong_versions(name: str) -> None:
     # semantics §1.4
-    assert refused(table_name=name, max_versions=None) == [Rule.TABLE_NAME] * 3
+    assert refused(table_name=name, max_versions=-1) == [Rule.TABLE_NAME] * 3
+
+
+@pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
+def test_wrong_table_names_come_before_missing_versions(engine: Engine, name: str) -> None:
+    # semantics §1.4
+    assert broken(engine, {"table_name": name, "max_versions": None}) == [Rule.TABLE_NAME] * 3
 
 
 # --- columns and filters (semantics §5.2, §5.3) ----------------------------------------------
@@ -315,7 +414,7 @@ def test_a_read_of_whole_rows_is_told_by_its_length(name: str, value: str, versi
     for other in OTHER_FIELDS:
         sent = messages.GetRowRequest.FromString(row(**fields, **other))
         asked = get_row.decode(row(**fields, **other))
-        assert asked.selection == reading.selection(sent, Rule.VERSION_CONDITION_MISSING)
+        assert asked.selection == reading.selection(sent)
         assert asked.resume == (Resume("c", 1) if "token" in other else None)
     with pytest.raises(InvalidRequest) as caught:
         get_row.decode(row(**fields, transaction_id=""))
