@@ -59,7 +59,11 @@ class Rule(AnyRule):
 
     # Names (semantics §1.4)
     TABLE_NAME = "Table names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
-    COLUMN_NAME = "Column names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
+    COLUMN_NAME = (
+        "Primary key and defined columns, and with --column-names strict all columns, are named "
+        "with 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
+    )
+    ATTRIBUTE_NAME = "Attribute columns are named with 1 to 255 bytes that do not begin with #."
     COLUMN_NAME_MISSING = "Give every attribute column a name."
     COLUMN_SHADOWS_KEY = "Rename the attribute: a primary key column already has this name."
 

@@ -94,20 +94,21 @@ class Engine:
         entropy: Entropy,
         *,
         tables_per_instance: int = TABLES_PER_INSTANCE_MAX,
-        lenient_column_names: bool = False,
+        strict_column_names: bool = False,
         thresholds: Thresholds | None = None,
         enforce_throughput: bool = False,
     ) -> None:
         """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours.
 
-        `thresholds`: what partitions may be. `enforce_throughput`: refuse what is above the
+        `strict_column_names`: attribute columns are named as primary key columns are (semantics
+        §1.4). `thresholds`: what partitions may be. `enforce_throughput`: refuse what is above the
         reserve.
         """
         self.store = store
         self._clock = clock
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
-        self._names = ColumnNames(lenient=lenient_column_names)
+        self._names = ColumnNames(strict=strict_column_names)
         self.catalog = Catalog(store)
         self.partitions = Partitions(self.catalog, store, clock, thresholds)
         self.sweep = Sweep(self.catalog, store, clock, self.partitions)

@@ -114,7 +114,7 @@ class Server:
                 self._engine_clock,
                 self._entropy,
                 tables_per_instance=self.settings.max_tables_per_instance,
-                lenient_column_names=self.settings.column_names == "lenient",
+                strict_column_names=self.settings.column_names == "strict",
                 thresholds=self.settings.thresholds,
                 enforce_throughput=self.settings.enforce_throughput,
             )

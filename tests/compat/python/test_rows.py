@@ -21,6 +21,7 @@ from tablestore import (
 )
 
 from widerow.server.system import SystemClock
+from widerow.testing.server import WiderowServer
 
 Key = list[tuple[str, object]]
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
@@ -331,6 +332,30 @@ def test_column_names_outside_the_rule_are_refused(table: OTSClient, name: str) 
             action()
         assert refusal(caught) == expected
     assert cells(table) is None
+
+
+@pytest.mark.parametrize("name", ["postal code", "price-2", "Header 1"])
+def test_column_names_of_the_vendors_programs_are_taken(table: OTSClient, name: str) -> None:
+    # semantics §1.4
+    table.put_row("t", Row(PK, [(name, 1)]), IGNORE)
+    update(table, PUT=[("fine", 2)])
+    assert cells(table, columns_to_get=[name]) == {name: 1}
+    assert cells(table) == {name: 1, "fine": 2}
+
+
+def test_column_names_may_be_strict() -> None:
+    # docs/operating/configure.md
+    with WiderowServer(settings={"column_names": "strict"}) as server:
+        ots = server.client()
+        create(ots, SCHEMA)
+        with pytest.raises(OTSServiceError) as caught:
+            ots.put_row("t", Row(PK, [("postal code", 1)]), IGNORE)
+        assert refusal(caught) == (
+            400,
+            "OTSParameterInvalid",
+            "Invalid column name: 'postal code'.",
+        )
+        assert cells(ots) is None
 
 
 def test_values_and_cells_have_bounds(plain: OTSClient) -> None:

@@ -21,6 +21,7 @@ from widerow.model.requests import (
 )
 from widerow.model.row import ReturnContent, ReturnType
 from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
+from widerow.model.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.answers import decode_row, plain
@@ -391,20 +392,44 @@ def test_defined_columns_come_and_go(engine: Engine, store: Store) -> None:
         engine.add_defined_columns("i", "nowhere", more)
 
 
-def test_lenient_column_names(store: Store, clock: FakeClock) -> None:
+def test_attribute_columns_are_named_as_the_service_names_them(
+    store: Store, clock: FakeClock
+) -> None:
     # semantics §1.4: what the Java SDK's tests found the service to accept and to reject
-    strict = Engine(store, clock, FakeEntropy())
-    strict.run(strict.create_table("i", create("t", {"k": KeyType.STRING})))
-    lenient = Engine(store, clock, FakeEntropy(), lenient_column_names=True)
-    for name in ("公司", "a b", ".", ":", "'", '"', "$", "&", "*", "(", "/", "\\", "\n", "3-x"):
+    lenient = Engine(store, clock, FakeEntropy())
+    lenient.run(lenient.create_table("i", create("t", {"k": KeyType.STRING})))
+    strict = Engine(store, clock, FakeEntropy(), strict_column_names=True)
+    for name in (
+        *("公司", "a b", ".", ":", "'", '"', "$", "&", "*", "(", "/", "\\", "\n", "3-x"),
+        *("postal code", "price-2", "Header 1"),
+    ):
         change = put("t", {"k": "a"}, {name: 1})
-        with pytest.raises(InvalidRequest):
-            strict.write_row("i", change)
+        read = get("t", {"k": "a"}, Selection(frozenset({name})))
+        for ask in (lambda: strict.write_row("i", change), lambda: strict.get_row("i", read)):  # noqa: B023  # called at once
+            with pytest.raises(InvalidRequest) as refused:
+                ask()
+            assert refused.value.rule is Rule.COLUMN_NAME
         lenient.run(lenient.write_row("i", change))
-        row = decode_row(lenient.get_row("i", get("t", {"k": "a"})).row)
+        row = decode_row(lenient.get_row("i", read).row)
         assert row is not None
         assert list(row[1]) == [name]
     for name in ("#", "#abc", "#公司", "# ", "", "a" * 256, "公" * 86):
         with pytest.raises(InvalidRequest) as refused:
             lenient.write_row("i", put("t", {"k": "a"}, {name: 1}))
+        assert refused.value.rule is Rule.ATTRIBUTE_NAME
+
+
+@pytest.mark.parametrize("name", ["公司", "a b", "price-2", "3x"])
+def test_declared_columns_are_named_by_the_documented_rule(engine: Engine, name: str) -> None:
+    # semantics §1.4: for primary key columns the strict rule
+    defined = replace(
+        create("t", SCHEMA), defined_columns=(DefinedColumn(name, ColumnType.STRING),)
+    )
+    for request in (create("t", {name: KeyType.STRING}), defined):
+        with pytest.raises(InvalidRequest) as refused:
+            engine.create_table("i", request)
         assert refused.value.rule is Rule.COLUMN_NAME
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    with pytest.raises(InvalidRequest) as refused:
+        engine.write_row("i", put("t", {"k": "a", name: 1}, {"x": 1}))
+    assert refused.value.rule is Rule.COLUMN_NAME

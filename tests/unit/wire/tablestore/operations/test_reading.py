@@ -210,9 +210,9 @@ def test_versions_or_times_are_needed(
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ({"columns_to_get": ["#"]}, Rule.COLUMN_NAME),
-        ({"start_column": "#"}, Rule.COLUMN_NAME),
-        ({"filter": FILTER.replace(b"\x12\x01a", b"\x12\x01#")}, Rule.COLUMN_NAME),
+        ({"columns_to_get": ["#"]}, Rule.ATTRIBUTE_NAME),
+        ({"start_column": "#"}, Rule.ATTRIBUTE_NAME),
+        ({"filter": FILTER.replace(b"\x12\x01a", b"\x12\x01#")}, Rule.ATTRIBUTE_NAME),
         ({"filter": CROWDED}, Rule.FILTER_COUNT),
         ({"columns_to_get": [f"c{n}" for n in range(1025)]}, Rule.READ_COLUMN_COUNT),
         ({"table_name": "#", "columns_to_get": ["#"]}, Rule.TABLE_NAME),
