@@ -67,6 +67,9 @@ class Rule(AnyRule):
     COLUMN_NAME_MISSING = "Give every attribute column a name."
     COLUMN_SHADOWS_KEY = "Rename the attribute: a primary key column already has this name."
 
+    # Search indexes (search §1.1)
+    SEARCH_TABLE_NOT_FOUND = "Create the table first, or check its name and the instance."
+
     # Primary keys (semantics §3)
     KEY_SIZE = "Give one value for every primary key column of the table, in its order."
     KEY_NAME = "Name the primary key columns as the table does, in the same order."

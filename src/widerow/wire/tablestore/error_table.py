@@ -91,6 +91,9 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "an attribute named like a primary key column",
     ),
     # Primary keys (semantics §3)
+    Rule.SEARCH_TABLE_NOT_FOUND: _invalid(
+        "table [{table}] does not exist", "an action of search indexes on an unknown table"
+    ),
     Rule.KEY_SIZE: Foreign(
         "OTSInvalidPK",
         400,

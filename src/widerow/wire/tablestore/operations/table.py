@@ -22,7 +22,9 @@ from widerow.wire.tablestore.operations import (
     describe_table,
     get_range,
     get_row,
+    list_search_index,
     list_table,
+    list_timeseries_table,
     put_row,
     update_row,
     update_table,
@@ -110,6 +112,8 @@ _ALL: Final = (
         consumed=batch_units,
         lengthy=batch_write_row.is_lengthy,
     ),
+    _served("ListSearchIndex", "read", list_search_index),
+    _served("ListTimeseriesTable", "read", list_timeseries_table),
 )
 
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({entry.name: entry for entry in _ALL})
@@ -131,11 +135,11 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
             "search indexes": (
-                "CreateSearchIndex UpdateSearchIndex ListSearchIndex DescribeSearchIndex "
+                "CreateSearchIndex UpdateSearchIndex DescribeSearchIndex "
                 "DeleteSearchIndex Search ComputeSplits ParallelScan"
             ),
             "timeseries": (
-                "CreateTimeseriesTable ListTimeseriesTable DeleteTimeseriesTable "
+                "CreateTimeseriesTable DeleteTimeseriesTable "
                 "DescribeTimeseriesTable UpdateTimeseriesTable PutTimeseriesData "
                 "GetTimeseriesData QueryTimeseriesMeta UpdateTimeseriesMeta DeleteTimeseriesMeta "
                 "CreateTimeseriesAnalyticalStore DeleteTimeseriesAnalyticalStore "
