@@ -86,6 +86,7 @@ HOT_MODULES = (
     "wire/tablestore/operations/writing",
     "wire/tablestore/plain_row",
     "wire/tablestore/plainbuffer",
+    "wire/tablestore/row_matrix",
 )
 COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "install"}
 

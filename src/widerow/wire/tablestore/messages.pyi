@@ -829,6 +829,8 @@ class GetRangeResponse(Message):
     rows: bytes
     next_start_primary_key: bytes
     next_token: bytes
+    data_block_type: int
+    compress_type: int
     def __init__(
         self,
         *,
@@ -836,6 +838,8 @@ class GetRangeResponse(Message):
         rows: bytes | None = ...,
         next_start_primary_key: bytes | None = ...,
         next_token: bytes | None = ...,
+        data_block_type: int | None = ...,
+        compress_type: int | None = ...,
     ) -> None: ...
 
 class IndexInfo(Message):

@@ -11,7 +11,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import GetRow
+from widerow.model.requests import GetRange, GetRow
 from widerow.model.row import PrimaryKey
 from widerow.model.selection import Direction, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType
@@ -60,13 +60,20 @@ def page(**fields: object) -> bytes:
     return encoded(messages.GetRangeRequest, sent)
 
 
+def ranged(body: bytes) -> GetRange:
+    """The range that a GetRange asks for, in rows."""
+    request = get_range.decode(body)
+    assert isinstance(request, GetRange)
+    return request
+
+
 def selected(**fields: object) -> list[Selection]:
     """The selection of each of the three actions for the same fields."""
     batch = batch_get_row.decode(table(**fields))
     return [
         get_row.decode(row(**fields)).selection,
         batch.tables[0].selection,
-        get_range.decode(page(**fields)).selection,
+        ranged(page(**fields)).selection,
     ]
 
 
@@ -104,7 +111,7 @@ def test_get_range_of_the_vector() -> None:
         "0a015410002801300a3a177500000001030402000000706b0501000000090a3a097b"
         "42177500000001030402000000706b05010000000a0a3309c6"
     )
-    request = get_range.decode(body)
+    request = ranged(body)
     assert request.table == "T"
     assert request.range.start.columns == (("pk", KeyMarker.INF_MIN),)
     assert request.range.end.columns == (("pk", KeyMarker.INF_MAX),)
@@ -128,7 +135,7 @@ def test_batch_get_row_keeps_tables_and_keys_in_order() -> None:
 
 
 def test_get_range_backward_without_a_limit() -> None:
-    request = get_range.decode(page(direction=1))
+    request = ranged(page(direction=1))
     assert request.range.direction is Direction.BACKWARD
     assert request.range.limit is None
 
@@ -462,7 +469,7 @@ def test_tokens_say_where_a_wide_row_goes_on() -> None:
     resume = Resume("c17", 3)
     token = encode_token(resume)
     assert get_row.decode(row(token=token)).resume == resume
-    assert get_range.decode(page(token=token)).resume == resume
+    assert ranged(page(token=token)).resume == resume
     batch = batch_get_row.decode(table(primary_key=[KEY, KEY], token=[b"", token]))
     assert batch.tables[0].resumes == (None, resume)
 
@@ -519,9 +526,49 @@ def test_partial_primary_keys() -> None:
 def test_hints_change_nothing() -> None:
     # The protocol lets a server answer in its own encoding whatever the hints say.
     plain = get_range.decode(page())
-    hinted = page(data_block_type_hint=1, compress_type_hint=0, cache_blocks=False)
+    hinted = page(data_block_type_hint=0, compress_type_hint=0, cache_blocks=False)
     assert get_range.decode(hinted) == plain
     assert get_row.decode(row(cache_blocks=False)) == get_row.decode(row())
+
+
+# --- row matrices (wire §2.6) ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"columns_to_get": ["b", "a", "b", "pk"]},
+        {"columns_to_get": ["pk", "a", "b"], "filter": FILTER, "start_column": "a"},
+        {
+            "columns_to_get": ["a", "b"],
+            "max_versions": None,
+            "time_range": TIMES(specific_time=5),
+        },
+    ],
+)
+def test_a_row_matrix_is_asked_for(fields: dict[str, object]) -> None:
+    asked = get_range.decode(page(**fields, data_block_type_hint=1))
+    plain = ranged(page(**fields))
+    assert asked == get_range.MatrixRange(plain, ("pk",), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},  # no columns to name
+        {"columns_to_get": ["a"], "max_versions": 2},
+        {
+            "columns_to_get": ["a"],
+            "max_versions": None,
+            "time_range": TIMES(start_time=1, end_time=3),
+        },
+        {"columns_to_get": ["a"], "token": encode_token(Resume("c", 1))},
+        {"columns_to_get": ["a"], "data_block_type_hint": 2},
+    ],
+)
+def test_what_a_row_matrix_cannot_say_is_answered_in_rows(fields: dict[str, object]) -> None:
+    hinted = get_range.decode(page(**{"data_block_type_hint": 1, **fields}))
+    assert hinted == get_range.decode(page(**{**fields, "data_block_type_hint": None}))
 
 
 # --- bodies that are no requests -------------------------------------------------------------
