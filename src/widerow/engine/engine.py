@@ -201,16 +201,23 @@ class Engine:
         return self._table(instance, table)
 
     def compute_split_points(self, instance: str, request: ComputeSplitPoints) -> SplitPoints:
-        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6)."""
+        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6).
+
+        Without a write in between, the same question has the same points for an answer.
+        """
         if request.split_bytes <= 0:
             raise InvalidRequest(Rule.SPLIT_SIZE)
         if request.limit is not None and request.limit <= 0:
             raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
         table = self._table(instance, request.table)
-        sizes = self.partitions.load_of(table).sizes
-        snapshot = self.store.snapshot()
+        load, written = self.partitions.load_of(table), self.partitions.write_units(table)
+        asked = request.split_bytes, request.limit
         numbered = table.id, self.catalog.partition_key(table).end
-        points = find_split_points(snapshot, numbered, sizes, request.split_bytes, request.limit)
+
+        def find() -> tuple[bytes, ...]:
+            return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
+
+        points = load.answered.of(written, asked, find)
         return SplitPoints(table, points, find_locations(table, points))
 
     def describe_partitions(
