@@ -105,9 +105,8 @@ def _whole(text: str, kind: FieldType, _: str) -> TypedValue:
 
 def _floating(text: str, kind: FieldType, _: str) -> TypedValue:
     try:
-        return float(
-            "" if "_" in text else text
-        )  # Python reads 1_000 as a number; the vendor does not
+        # Python reads 1_000 as a number, the vendor does not: the empty text is refused as well.
+        return float("" if "_" in text else text)
     except ValueError as error:
         raise ArgumentFault(f"{text}, not a valid {kind.kind.value.lower()}.") from error
 

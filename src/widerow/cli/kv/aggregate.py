@@ -79,8 +79,8 @@ def _aggregate(session: Session, given: Arguments) -> str:
     selection = select(session, table, given)
     sums = _columns(table.definition, given.get("-sum"))
     averages = _columns(table.definition, given.get("-avg"))
-    with counting(session, "rows read") as told:
-        count = _read(selection.rows(), (*sums, *averages), told)
+    with counting(session, "rows read") as report:
+        count = _read(selection.rows(), (*sums, *averages), report)
     parts: list[str] = []
     if given.has("-count"):
         parts.append(f"Row count: {count}")
@@ -92,7 +92,7 @@ def _aggregate(session: Session, given: Arguments) -> str:
     return "\n".join(parts)
 
 
-def _read(rows: Iterable[Row], columns: Sequence[_Column], told: Callable[[int], None]) -> int:
+def _read(rows: Iterable[Row], columns: Sequence[_Column], report: Callable[[int], None]) -> int:
     """Add the rows to the columns; returns the number of rows."""
     count = 0
     for row in rows:
@@ -100,7 +100,7 @@ def _read(rows: Iterable[Row], columns: Sequence[_Column], told: Callable[[int],
         for column in columns:
             column.add(row)
         if count % _COUNTER_STEP == 0:
-            told(count)
+            report(count)
     return count
 
 

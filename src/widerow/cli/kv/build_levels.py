@@ -154,7 +154,7 @@ class _NestedLevel(FieldLevel):
         field = Field(self.name or "element", self.type(), comment=self.description)
         return document_text(field_document(field))
 
-    def finish(self, session: Session) -> None:  # noqa: ARG002  # `give` is told instead
+    def finish(self, session: Session) -> None:  # noqa: ARG002  # `give` takes the result
         """Hand the field to the level around this one."""
         self.give(Field(self.name, self.type(), comment=self.description))
 

@@ -58,6 +58,11 @@ class Arguments:
         """Every value of a repeated flag, in order."""
         return [value for name, value in self.pairs if name == flag]
 
+    def refuse_both(self, first: str, second: str) -> None:
+        """Raise `ArgumentFault` if both flags were given: they exclude each other."""
+        if self.has(first) and self.has(second):
+            raise ArgumentFault(f"{first} and {second} cannot be used together")
+
     def number(self, flag: str) -> int | None:
         """The value of a flag as a number of 1 to 18 digits; None if the flag was not given.
 

@@ -236,8 +236,8 @@ def _check_add_index(session: Session, plan: TablePlan) -> None:
 
 def _add_index(session: Session, plan: TablePlan) -> None:
     assert plan.index is not None
-    with counting(session, "rows indexed") as told:
-        session.store.create_index(plan.table, plan.index, progress=told)
+    with counting(session, "rows indexed") as report:
+        session.store.create_index(plan.table, plan.index, progress=report)
 
 
 def _check_remove_index(session: Session, plan: TablePlan) -> None:

@@ -25,7 +25,6 @@ __all__ = [
     "PLAN_REMOVE_INDEX",
     "PLAN_REMOVE_TABLE",
     "PLAN_WAIT",
-    "check_one_plan",
 ]
 
 # The flags of every command that makes a plan (cli §4). -force changes nothing for plans on
@@ -48,7 +47,7 @@ _ON_INDEX: Final = (
 PLAN_CHOICE: Final = (Flag("-id", "number"), Flag("-last"))
 
 
-def _command(  # what the commands of this group differ in
+def _command(
     name: str,
     shortest: int,
     description: str,
@@ -57,14 +56,8 @@ def _command(  # what the commands of this group differ in
     *,
     check: Callable[[Session, Arguments], None] | None = None,
 ) -> Command:
-    """A command of this group: the vendor words an unknown argument differently here."""
+    """A command of this group, where the vendor calls an unknown argument invalid."""
     return Command(name, shortest, description, run, flags, check=check, unknown="Invalid argument")
-
-
-def check_one_plan(given: Arguments) -> None:
-    """Refuse -id together with -last."""
-    if given.has("-id") and given.has("-last"):
-        raise ArgumentFault("-id and -last cannot be used together")
 
 
 def _requires_choice(command: str) -> Callable[[Session, Arguments], None]:
@@ -73,7 +66,7 @@ def _requires_choice(command: str) -> Callable[[Session, Arguments], None]:
     def check(_: Session, given: Arguments) -> None:
         if not given.has("-id") and not given.has("-last"):
             raise missing("-id|-last", command)
-        check_one_plan(given)
+        given.refuse_both("-id", "-last")
 
     return check
 
@@ -153,7 +146,7 @@ def _cancel(session: Session, given: Arguments) -> str:
 
 
 def _wait(session: Session, given: Arguments) -> str:
-    given.number("-seconds")  # refuses what is not a number; there is never anything to wait for
+    given.number("-seconds")  # raises for a value that is no number; no plan is running to wait for
     return ended(chosen(session, given))
 
 

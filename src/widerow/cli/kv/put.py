@@ -37,8 +37,7 @@ class _Condition:
 
 def _check(_: Session, given: Arguments) -> None:
     for first, second in _EXCLUSIVE:
-        if given.has(first) and given.has(second):
-            raise ArgumentFault(f"{first} and {second} cannot be used together")
+        given.refuse_both(first, second)
     if given.has("-exact") and not given.has("-json") and not given.has("-file"):
         raise ArgumentFault("-exact can only be used with -json or -file")
 
@@ -123,11 +122,11 @@ def _put_file(
     make, word = _file_operation(condition)
     count = 0
     try:
-        with Path(name).open(encoding="utf-8") as lines, counting(session, "rows") as told:
+        with Path(name).open(encoding="utf-8") as lines, counting(session, "rows") as report:
             operations = (make(table, row) for row in _rows(table, lines, exact=exact))
             while batch := list(islice(operations, _BATCH)):
                 count += sum(result.success for result in session.store.write_many(batch))
-                told(count)
+                report(count)
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableFault(f"Failed to load file: {name}") from error
     return f"{word} {count} {'row' if count == 1 else 'rows'} to {table.name}"

@@ -108,7 +108,7 @@ class ArrayLevel(ValueLevel):
         """The elements so far."""
         return dumps([value_to_json(value, self._element) for value in self._values], pretty=True)
 
-    def finish(self, session: Session) -> None:  # noqa: ARG002  # `done` is told instead
+    def finish(self, session: Session) -> None:  # noqa: ARG002  # `done` takes the result
         """Hand the elements to `done`."""
         self._done(self._values)
 

@@ -19,8 +19,7 @@ _BATCH: Final = 1000  # the rows that are deleted at a time; those of one shard 
 
 def _check_get(_: Session, given: Arguments) -> None:
     check_fields("table", given)
-    if given.has("-report-size") and given.has("-file"):
-        raise ArgumentFault("-report-size and -file cannot be used together")
+    given.refuse_both("-report-size", "-file")
 
 
 def _get(session: Session, given: Arguments) -> str:
@@ -157,13 +156,13 @@ def _one_by_one(session: Session, selection: Selection) -> int:
     """Delete rows of several shards, in batches: one transaction cannot cover them all."""
     rows = selection.rows()
     count = 0
-    with counting(session, "rows deleted") as counted_so_far:
+    with counting(session, "rows deleted") as report:
         while batch := list(islice(rows, _BATCH)):
             operations = [
                 Operation.delete(session.store.table(row.table.qualified), row.key) for row in batch
             ]
             count += sum(result.success for result in session.store.write_many(operations))
-            counted_so_far(count)
+            report(count)
     return count
 
 

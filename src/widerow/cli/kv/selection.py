@@ -39,7 +39,7 @@ class Selection:
     """The rows of a table whose keys begin with the columns of `key`.
 
     `field_range` bounds the column after those. With `index` the key is a key of that index, and
-    the rows come in its order. Rows of the tables `ancestors` and `children` come along.
+    the rows come in its order. Rows of the tables `ancestors` and `children` are included.
     """
 
     table: Table
@@ -58,7 +58,7 @@ class Selection:
 
     @property
     def one_shard(self) -> bool:
-        """Whether all rows of the table have the same shard key."""
+        """Whether the key names the whole shard key, so that all rows are in one shard."""
         named = {folded(name) for name in self.key}
         return all(folded(name) in named for name in self.definition.shard_key)
 
@@ -97,7 +97,7 @@ class _KeyField:
         return self.start is not None or self.end is not None
 
     def take(self, flag: str, value: str) -> None:
-        """Set what `flag` says of the field; a flag that is given again counts."""
+        """Set what `flag` says of the field; if a flag is given twice, its last value counts."""
         if flag == "-value":
             self.value = value
         elif flag == "-null-value":
@@ -110,14 +110,11 @@ class _KeyField:
 
 def check_fields(command: str, given: Arguments) -> None:
     """Refuse flags of the selection that cannot be used together, and a -field without value."""
-    if given.has("-json") and given.has("-field"):
-        raise ArgumentFault("-json and -field cannot be used together")
+    given.refuse_both("-json", "-field")
     if given.has("-null-value") and not given.has("-index"):
         raise ArgumentFault("-null-value can only be used with -index: keys have no NULL")
-    if given.has("-json") and given.has("-index"):
-        raise ArgumentFault("-json and -index cannot be used together")
-    if given.has("-ancestor") and given.has("-index"):
-        raise ArgumentFault("-ancestor and -index cannot be used together")
+    given.refuse_both("-json", "-index")
+    given.refuse_both("-ancestor", "-index")
     for each in _fields(command, given):
         given_values = (each.value is not None) + each.null + each.ranged
         if given_values == 0:

@@ -5,7 +5,7 @@ from typing import Final
 
 from widerow.cli.kv.command import Arguments, Command, Flag, missing
 from widerow.cli.kv.plan_run import chosen, held_plans
-from widerow.cli.kv.plans import PLAN_CHOICE, check_one_plan
+from widerow.cli.kv.plans import PLAN_CHOICE
 from widerow.cli.kv.session import Session
 from widerow.cli.kv.values import table_of
 from widerow.model.typed.names import DEFAULT_NAMESPACE, folded, same_name
@@ -126,7 +126,7 @@ SHOW_INDEXES: Final = Command(
 
 
 def _check_plans(_: Session, given: Arguments) -> None:
-    check_one_plan(given)
+    given.refuse_both("-id", "-last")
 
 
 def _plans(session: Session, given: Arguments) -> str:

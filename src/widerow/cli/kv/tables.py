@@ -9,7 +9,7 @@ from typing import Final
 from widerow.cli.kv.build_levels import CreateLevel, EvolveLevel
 from widerow.cli.kv.build_mode import CREATE_COMMANDS, EVOLVE_COMMANDS
 from widerow.cli.kv.command import Arguments, Command, Flag, missing
-from widerow.cli.kv.faults import ArgumentFault, CommandFault
+from widerow.cli.kv.faults import CommandFault
 from widerow.cli.kv.session import Mode, Session, Staged, counting
 from widerow.cli.kv.values import counted
 from widerow.model.typed.builder import TableBuilder
@@ -23,8 +23,7 @@ __all__ = ["EXECUTE", "TABLE_CLEAR", "TABLE_CREATE", "TABLE_EVOLVE", "TABLE_LIST
 def _check_clear(_: Session, given: Arguments) -> None:
     if not given.pairs:
         raise missing("-name|-all", "clear")
-    if given.has("-name") and given.has("-all"):
-        raise ArgumentFault("-name and -all cannot be used together")
+    given.refuse_both("-name", "-all")
 
 
 def _clear(session: Session, given: Arguments) -> str:
@@ -125,8 +124,7 @@ def _list(session: Session, given: Arguments) -> str:
 
 def _wanted(session: Session, given: Arguments) -> Mapping[str, Staged]:
     """The definitions that -create and -evolve select, in the order of their names."""
-    if given.has("-create") and given.has("-evolve"):
-        raise ArgumentFault("-create and -evolve cannot be used together")
+    given.refuse_both("-create", "-evolve")
     return {
         name: staged
         for name, staged in sorted(session.staged.items())
@@ -154,8 +152,8 @@ def _execute(session: Session, given: Arguments) -> None:
         raise CommandFault("Empty statement")
     from widerow.nosql.ddl import run  # noqa: PLC0415  # the grammar is slow to load
 
-    with counting(session, "rows indexed") as told:
-        result = run(session.store, statement, namespace=session.namespace, progress=told)
+    with counting(session, "rows indexed") as report:
+        result = run(session.store, statement, namespace=session.namespace, progress=report)
     session.show(result.text.splitlines())
 
 
