@@ -73,7 +73,6 @@ from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.safepoint import safepoint
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
@@ -121,9 +120,7 @@ class Engine:
         """Commit a plan by itself and return its answer once it is durable."""
         outcomes: list[Outcome[object]] = []
         for group in plan.groups():
-            settled = self.store.transact_group(group)
-            settle(group, settled)
-            outcomes += settled
+            outcomes += self.store.transact_group(group)
         return plan.finish(outcomes)
 
     def housekeeping(self) -> Plan[None] | None:
