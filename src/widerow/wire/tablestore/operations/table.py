@@ -98,8 +98,8 @@ _ALL: Final = (
         consumed=batch_units,
         lengthy=batch_write_row.is_lengthy,
     ),
-    _served("ListSearchIndex", "read", list_search_index),
-    _served("ListTimeseriesTable", "read", list_timeseries_table),
+    _served("ListSearchIndex", _READ, list_search_index),
+    _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
 
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({entry.name: entry for entry in _ALL})
