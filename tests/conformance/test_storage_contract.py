@@ -115,6 +115,23 @@ def get_many_answers_in_the_order_asked(store: Store) -> None:
     assert store.snapshot().get_many([]) == []
 
 
+def get_many_reads_the_view_and_not_what_came_later(store: Store) -> None:
+    put_all(store, {key(1): b"1", key(2): b"2"})
+    view, asked = store.snapshot(), [key(3), key(2), key(1), key(2)]
+    assert view.get_many([]) == []
+    assert view.get_many(asked) == [None, b"2", b"1", b"2"]
+
+    def body(transaction: Transaction) -> None:
+        transaction.delete(key(1))
+        transaction.put(key(2), b"new")
+        transaction.put(key(3), b"new")
+        assert view.get_many(asked) == [None, b"2", b"1", b"2"]
+
+    store.transact((SHARD,), body)
+    assert view.get_many(asked) == [None, b"2", b"1", b"2"]
+    assert store.snapshot().get_many(asked) == [b"new", b"new", None, b"new"]
+
+
 def values_of_four_megabytes_come_back_whole(store: Store) -> None:
     large = bytes(range(256)) * (4 * 1024 * 4)
     put_all(store, {key(1): large, key(2): large[::-1]})
@@ -590,6 +607,7 @@ CHECKS: Final[Sequence[Callable[[Store], None]]] = (
     long_scans_return_every_key_once,
     empty_values_are_not_absent_values,
     get_many_answers_in_the_order_asked,
+    get_many_reads_the_view_and_not_what_came_later,
     values_of_four_megabytes_come_back_whole,
     scans_hold_little_however_much_they_pass,
     bodies_see_their_own_writes,
