@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from widerow.cli.flags import listed
 from widerow.cli.partitions import fetch
+from widerow.cli.places import require_store
 from widerow.cli.progress import progress_bar
 from widerow.engine.catalog import Catalog
 from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
@@ -53,8 +54,7 @@ def advise_keys(given: Mapping[str, Any]) -> None:
 def _advise_stored(given: Mapping[str, Any]) -> None:
     """Judge the key of a table by the rows in a store that no server has open."""
     directory = Path(given["path"])
-    if not directory.is_dir():  # opening would make one
-        raise SampleInvalid(f"there is no store at {directory}")
+    require_store(directory)
     with open_store(str(directory)) as store:
         table = Catalog(store).find(given["instance"], given["table"])
         source = TableSource(store, table)

@@ -177,11 +177,11 @@ def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
 
 
 def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) -> Json:
-    from widerow.engine.engine import Engine  # noqa: PLC0415  # only to read a store
+    from widerow.cli.places import require_store  # noqa: PLC0415  # only to read a store
+    from widerow.engine.engine import Engine  # noqa: PLC0415  # same
     from widerow.storage.opener import open_store  # noqa: PLC0415  # same
 
-    if not (directory / "CURRENT").is_file():
-        raise PartitionsUnknown(f"there is no store at {directory}")
+    require_store(directory)
     try:
         store = open_store(f"rocksdb:{directory}")
     except StoreLocked as error:
