@@ -123,7 +123,12 @@ class FileSource:
     @property
     def place(self) -> str:
         """Rows in Parquet, lines in text."""
-        return "row" if self.path.suffix.lower() == ".parquet" else "line"
+        return "row" if self.columnar else "line"
+
+    @property
+    def columnar(self) -> bool:
+        """Whether some columns can be read without reading the others."""
+        return self.path.suffix.lower() == ".parquet"
 
     @property
     def typed(self) -> bool:

@@ -13,6 +13,7 @@ from widerow.transfer.columns import kinds_of, survey
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import CELLS, Reading, cells_of
 from widerow.transfer.load import Load, Loaded, Loader, Step
+from widerow.transfer.repeats import find_repeats
 from widerow.transfer.table import TableFacts, create_table, describe
 
 __all__ = ["Import", "import_file"]
@@ -75,8 +76,9 @@ def import_file(
         _check_versions(table, first, versions_ms, now_ms, journal.path)
         rejects = Rejects(wish.rejected, wish.load.max_rejected, resumed=journal.resumed)
         reading = Reading(table.key, journal.run["types"], versions_ms, texts=not source.typed)
-        done = Loader(endpoint, table.name, wish.load, journal, rejects).run(
-            wish.path, reading, told
+        repeats = find_repeats(source, table.key, looked)
+        done = Loader(endpoint, table.name, wish.load, journal, rejects, repeats).run(
+            source, reading, told
         )
         journal.forget()
     return done

@@ -20,7 +20,7 @@ from widerow.transfer.files import sync_directory
 
 __all__ = ["Journal", "Rejects"]
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2  # 1 numbered parts that had rows which later rows replace
 _SYNC_NOTES: Final = 64  # notes between two syncs; what a power cut loses of them is sent again
 
 Part = tuple[int, int]
