@@ -179,6 +179,24 @@ def test_bad_rows_are_put_aside_with_their_lines(
     assert not (tmp_path / "rows.csv.progress").exists()
 
 
+def test_a_file_in_latin_1_is_named_as_such_and_read_where_that_is_said(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    """docs/operating/transfer.md, "Encoding"."""
+    file = tmp_path / "r.csv"
+    file.write_bytes("k,Name\n1,Weber\n2,Müller\n3,Jäger\n".encode("latin-1"))
+    words = ("import", "t", "--input", file, "--create", "--key", "k")
+    result = widerow(*words, expect=1)
+    assert "2 rows were rejected" in result.stdout
+    assert (
+        "the first: line 3: not UTF-8 at byte 3 of the line (0xFC, offset 18 of the file); in "
+        "Latin-1 it is 'ü': if that is right, give --encoding latin-1"
+    ) in result.stdout
+    widerow(*words, "--encoding", "latin-1")
+    rows = list(scan(client, known_table(client, "t")))
+    assert [row.cells[0].value for row in rows] == ["Weber", "Müller", "Jäger"]
+
+
 def test_too_many_bad_rows_end_the_run_and_it_goes_on_later(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:

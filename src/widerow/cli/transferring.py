@@ -11,7 +11,6 @@ import typer
 
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
-from widerow.keydesign.sample import FileSource
 from widerow.transfer import archive
 from widerow.transfer.client import Client, Endpoint, TransferFailed
 from widerow.transfer.columns import parse_kinds
@@ -57,8 +56,9 @@ def import_rows(table: str, given: Mapping[str, Any]) -> int:
         create=given["create"],
         key=listed(given["key"]),
         load=Load(**{name: given[name] for name in names}),
+        encoding=given["encoding"],
     )
-    source = FileSource(wish.path)
+    source = wish.source
     total = source.total
     try:
         with row_bar(f"importing {wish.path.name}", total) as bar:
@@ -78,6 +78,7 @@ def import_rows(table: str, given: Mapping[str, Any]) -> int:
     words += f"; {done.seconds:.1f} s, {document['rows_per_second']:,} rows/s"
     if done.rejected:
         words += f"\n{done.rejected:,} rows were rejected; see {wish.rejected}"
+        words += f"\nthe first: {source.place} {done.first_rejected}"
         document["rejected_file"] = str(wish.rejected)
     _say(given, document, words)
     if done.replaced:

@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.keydesign.sample import FileSource, Progress, Record
+from widerow.keydesign.sample import UTF_8, FileSource, Progress, Record
 from widerow.server.system import SystemClock
 from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint, TransferFailed
 from widerow.transfer.columns import kinds_of, survey
@@ -24,7 +24,10 @@ _LOOKED_AT_ROWS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What to import, and how. `key`: the key columns of a table that `create` makes."""
+    """What to import, and how. `key`: the key columns of a table that `create` makes.
+
+    `encoding`: of a text file (`FileSource`).
+    """
 
     path: Path
     table: str
@@ -32,6 +35,12 @@ class Import:
     create: bool = False
     key: Sequence[str] = ()
     load: Load = field(default_factory=Load)
+    encoding: str = UTF_8
+
+    @property
+    def source(self) -> FileSource:
+        """The file as it is read."""
+        return FileSource(self.path, self.encoding)
 
     @property
     def journal(self) -> Path:
@@ -52,7 +61,7 @@ def import_file(
     `looked` is told how much was read before the first row is sent. Raises: `TransferFailed`,
     `SampleInvalid`.
     """
-    source = FileSource(wish.path)
+    source = wish.source
     _check(wish.load)
     with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
         table = _table(client, source, wish, looked)
@@ -63,6 +72,7 @@ def import_file(
     run = {
         "size": stat.st_size,
         "modified_ns": stat.st_mtime_ns,
+        "encoding": wish.encoding,
         "instance": endpoint.instance,
         "table": table.name,
         "created": table.created,

@@ -60,6 +60,7 @@ class Load:
 class Loaded:
     """What a run did. `resumed_rows` were stored by runs before it.
 
+    `first_rejected`: place and reason of the first row of the file that was put aside.
     `replaced` rows were not sent, as a later row of the file has their key; `repeats` says which.
     """
 
@@ -69,6 +70,7 @@ class Loaded:
     seconds: float
     repeats: Repeats
     replaced: int
+    first_rejected: str
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON takes it."""
@@ -159,6 +161,7 @@ class Loader:
             seconds=time.monotonic() - began,
             repeats=self._repeats,
             replaced=self._repeats.count - sent - aside,
+            first_rejected=self._rejects.first,
         )
 
     def _step(self) -> Step:
