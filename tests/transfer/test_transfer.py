@@ -243,12 +243,13 @@ def test_tables_that_make_keys_are_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("import", "none", "--input", "{file}"), "there is no table none"),
+        (("import", "none", "--input", "{file}"), "there is no table none in the instance shop at"),
         (("import", "t", "--input", "{file}", "--create"), "--key A,B"),
         (("import", "t", "--input", "{file}", "--create", "--key", "z"), "no column z"),
         (("import", "t", "--input", "{file}", "--types", "k:date"), "the types are"),
         (("import", "t", "--input", "{file}", "--create", "--key", "x"), "x is double"),
-        (("export", "none", "--output", "{file}.jsonl"), "there is no table none"),
+        (("export", "none", "--output", "{file}.jsonl"), "there is no table none in the instance"),
+        (("archive", "none", "--before", "2020-01-01"), "there is no table none in the instance"),
         (("archive", "none", "--before", "yesterday"), "write 2025-01-01"),
     ],
 )
@@ -362,6 +363,12 @@ def test_a_row_that_the_server_refuses_lets_the_one_before_it_count(
     assert (told["rows"], told["rejected"], told["replaced"]) == (1, 1, 0)
     (row,) = scan(client, known_table(client, "t"))
     assert row.cells[0].value == "old"
+
+
+def test_a_table_that_is_deleted_meanwhile_is_named(client: Client) -> None:
+    change = Change(PUT, pieces(a_row("a", 1, []))[0])
+    with pytest.raises(Refused, match=r"OTSObjectNotExist: .* \(table gone of the instance shop\)"):
+        send(client, "gone", [change])
 
 
 def test_a_wrong_secret_is_not_tried_twice(widerow: Widerow) -> None:

@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from widerow.cli.flags import listed
 from widerow.cli.partitions import fetch
-from widerow.cli.places import require_store
+from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
 from widerow.engine.catalog import Catalog
+from widerow.errors import NotFound
 from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
@@ -57,7 +58,10 @@ def _advise_stored(given: Mapping[str, Any]) -> None:
     directory = Path(given["path"])
     require_store(directory)
     with open_store(str(directory)) as store:
-        table = Catalog(store).find(given["instance"], given["table"])
+        try:
+            table = Catalog(store).find(given["instance"], given["table"])
+        except NotFound as error:
+            raise no_table(given["table"], given["instance"], directory) from error
         source = TableSource(store, table)
         columns = listed(given["columns"]) or source.columns
         for column in columns:

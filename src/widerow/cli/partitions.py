@@ -88,7 +88,8 @@ def fetch(table: str, flags: Mapping[str, Any]) -> Json:
     """
     places = _places(table, flags["instance"])
     if flags["path"] is not None:
-        return _read(Path(flags["path"]), places, history=flags["history"])
+        directory = Path(flags["path"])
+        return _read(directory, table, flags["instance"], history=flags["history"])
     (owner, name), *others = places
     try:
         return _ask(name, {**flags, "instance": owner})
@@ -176,8 +177,8 @@ def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
 # --- a store that nobody has open --------------------------------------------------------------
 
 
-def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) -> Json:
-    from widerow.cli.places import require_store  # noqa: PLC0415  # only to read a store
+def _read(directory: Path, table: str, instance: str, *, history: bool) -> Json:
+    from widerow.cli.places import no_table, require_store  # noqa: PLC0415  # only to read a store
     from widerow.engine.engine import Engine  # noqa: PLC0415  # same
     from widerow.storage.opener import open_store  # noqa: PLC0415  # same
 
@@ -188,7 +189,10 @@ def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) 
         raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
     with store:
         engine = Engine(store, SystemClock(), SystemEntropy())
-        place = _found(engine, places)
+        try:
+            place = _found(engine, _places(table, instance))
+        except NotFound as error:
+            raise no_table(table, instance, directory) from error
         while engine.partitions.learn_sizes():
             pass
         return engine.describe_partitions(*place, history=history)

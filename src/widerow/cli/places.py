@@ -1,4 +1,4 @@
-"""Directories that people name: a store that must be there, a parent that must be there.
+"""What people name and what must be there: a store, a parent directory, a table.
 
 Opening a store makes its directory. A command that works on what is there looks here first, so that
 a mistyped name is said to be one and leaves nothing behind.
@@ -11,7 +11,7 @@ from widerow.errors import StorageFailure, StoreDamaged
 from widerow.server.settings import SettingsInvalid
 from widerow.storage.directory import holds_store
 
-__all__ = ["require_parent", "require_store"]
+__all__ = ["no_table", "require_parent", "require_store"]
 
 
 def require_store(directory: Path, *, new: str = "widerow serve makes a new one") -> None:
@@ -45,6 +45,14 @@ def require_parent(directory: Path) -> None:
             f"cannot create {directory}: there is no directory {parent}; correct the name, or make "
             f"that directory first"
         )
+
+
+def no_table(name: str, instance: str, directory: Path) -> SettingsInvalid:
+    """The error for a table that a store does not have; it names table, instance and store."""
+    return SettingsInvalid(
+        f"there is no table {name} in the instance {instance} of the store at {directory}; check "
+        "the name and --instance (case matters)"
+    )
 
 
 def _no_store(directory: Path, found: str, new: str) -> SettingsInvalid:

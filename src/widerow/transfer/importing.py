@@ -110,7 +110,8 @@ def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -
     table = describe(client, wish.table)
     if table is None and not wish.create:
         raise TransferFailed(
-            f"there is no table {wish.table} in this instance; --create makes it of the file"
+            f"{client.no_table(wish.table)}; check the name and --instance (case matters), or make "
+            "it of the file with --create"
         )
     if table is None:
         found = survey(source, wish.key, wish.kinds, looked)
