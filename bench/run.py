@@ -2,10 +2,11 @@
 
     python -m bench.run [--quick] [--full] [--only NAME ...] [--json FILE] [--report]
 
-Groups can be chosen by name (`--only read write`). Without `--json` the results go to
-`bench/results.json`; `--report` writes `bench/RESULTS.md` and `bench/charts/` from them. Run it
-from the repository's top. Everything listens on 127.0.0.1; stores lie in a temporary directory, on
-the disk of `--path` if that is given.
+Groups can be chosen by name (`--only read write`). The goals are printed. Files are written only
+where they are asked for: `--json FILE` the results; `--report` `bench/RESULTS.md`, `bench/charts/`
+and the results they are made of, in `bench/results.json` without `--json`. Run it from the
+repository's top. Everything listens on 127.0.0.1; stores lie in a temporary directory, on the disk
+of `--path` if that is given.
 """
 
 import argparse
@@ -229,7 +230,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="under a minute, without peers")
     parser.add_argument("--full", action="store_true", help="grow to ten million rows (20 minutes)")
     parser.add_argument("--only", nargs="+", choices=GROUPS, metavar="GROUP", help=" ".join(GROUPS))
-    parser.add_argument("--json", type=Path, metavar="FILE", help="where the results go")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there")
     parser.add_argument("--report", action="store_true", help="write RESULTS.md and the charts")
     parser.add_argument("--from", dest="source", type=Path, metavar="FILE", help="report on this")
     parser.add_argument("--path", type=Path, help="a directory on the disk to measure")
@@ -272,8 +273,24 @@ def write_report(document: dict[str, Any], folder: Path) -> Iterator[Path]:
         yield path
 
 
+def write_asked(
+    document: dict[str, Any], target: Path | None, folder: Path, *, report: bool
+) -> Iterator[Path]:
+    """Write what the command line asks for and nothing else; gives what was written.
+
+    A report has the results that it is made of beside it, unless they go to `target`.
+    """
+    if report and not target:
+        target = folder / "results.json"
+    if target:
+        target.write_text(json.dumps(document, indent=1) + "\n")
+        yield target
+    if report:
+        yield from write_report(document, folder)
+
+
 def main() -> None:
-    """Read the command line, measure, write."""
+    """Read the command line, measure, print the goals, write what was asked for."""
     chosen = options()
     console = Console()
     if chosen.source:
@@ -283,13 +300,11 @@ def main() -> None:
             console.print("[yellow]wrk is not installed: the load is made by bench/builtin.py[/]")
         document = execute(chosen, console)
         document["command"] = " ".join(("python -m bench.run", *sys.argv[1:]))
-        target = chosen.json or HERE / "results.json"
-        target.write_text(json.dumps(document, indent=1) + "\n")
-        console.print(f"results: {target}")
     console.print(Markdown("\n".join(goals_table(judge(document["results"])))))
-    if chosen.report:
-        for path in write_report(document, HERE):
-            console.print(f"written: {path}")
+    for path in write_asked(document, chosen.json, HERE, report=chosen.report):
+        console.print(f"written: {path}")
+    if not (chosen.json or chosen.report):
+        console.print("nothing was written; --json FILE keeps the results, --report the tables")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,13 @@ def test_an_example_is_well_formed(kind: str, text: str) -> None:
         assert set(re.findall(r"^\$?\s*make ([a-z]+)", text, re.MULTILINE)) <= TARGETS
 
 
+def test_the_commands_of_the_readme_can_be_typed_as_they_stand() -> None:
+    """No word in angle brackets that a reader has to replace."""
+    blocks = [found["text"] for found in BLOCK.finditer(TREE["README.md"].text)]
+    assert "make serve\n" in blocks
+    assert not [text for text in blocks if re.search(r"<[a-z][a-z ]*>", text)]
+
+
 @pytest.mark.parametrize("path", [path for path in TREE if path.endswith(".md")])
 def test_a_document_names_commands_that_exist(path: str) -> None:
     assert set(re.findall(r"`make ([a-z]+)`", TREE[path].text)) <= TARGETS

@@ -1,7 +1,8 @@
 """Export and import: what comes back is what was there (docs/formats/export.md)."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from widerow.testing import WiderowServer
 from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed, Unreachable
 from widerow.transfer.export import known_table
 from widerow.transfer.importing import Import, import_file
+from widerow.transfer.journal import Journal
 from widerow.transfer.load import Loader
 from widerow.transfer.rows import Row, VersionedValue, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
@@ -177,6 +179,24 @@ def test_bad_rows_are_put_aside_with_their_lines(
     assert not (tmp_path / "rows.csv.progress").exists()
 
 
+def test_a_file_in_latin_1_is_named_as_such_and_read_where_that_is_said(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    """docs/operating/transfer.md, "Encoding"."""
+    file = tmp_path / "r.csv"
+    file.write_bytes("k,Name\n1,Weber\n2,Müller\n3,Jäger\n".encode("latin-1"))
+    words = ("import", "t", "--input", file, "--create", "--key", "k")
+    result = widerow(*words, expect=1)
+    assert "2 rows were rejected" in result.stdout
+    assert (
+        "the first: line 3: not UTF-8 at byte 3 of the line (0xFC, offset 18 of the file); in "
+        "Latin-1 it is 'ü': if that is right, give --encoding latin-1"
+    ) in result.stdout
+    widerow(*words, "--encoding", "latin-1")
+    rows = list(scan(client, known_table(client, "t")))
+    assert [row.cells[0].value for row in rows] == ["Weber", "Müller", "Jäger"]
+
+
 def test_too_many_bad_rows_end_the_run_and_it_goes_on_later(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
@@ -223,12 +243,13 @@ def test_tables_that_make_keys_are_refused(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("import", "none", "--input", "{file}"), "there is no table none"),
+        (("import", "none", "--input", "{file}"), "there is no table none in the instance shop at"),
         (("import", "t", "--input", "{file}", "--create"), "--key A,B"),
         (("import", "t", "--input", "{file}", "--create", "--key", "z"), "no column z"),
         (("import", "t", "--input", "{file}", "--types", "k:date"), "the types are"),
         (("import", "t", "--input", "{file}", "--create", "--key", "x"), "x is double"),
-        (("export", "none", "--output", "{file}.jsonl"), "there is no table none"),
+        (("export", "none", "--output", "{file}.jsonl"), "there is no table none in the instance"),
+        (("archive", "none", "--before", "2020-01-01"), "there is no table none in the instance"),
         (("archive", "none", "--before", "yesterday"), "write 2025-01-01"),
     ],
 )
@@ -259,15 +280,95 @@ def test_versions_older_than_the_table_takes_are_refused_at_once(
         widerow("import", "young", "--input", tmp_path / "r.jsonl")
 
 
-def test_an_import_in_order_lets_the_last_of_equal_keys_win(
+@pytest.mark.parametrize("how", [(), ("--in-order",), ("--window", "7"), ("--workers", "1")])
+def test_of_rows_with_equal_keys_the_last_wins_in_file_order(
+    widerow: Widerow, client: Client, tmp_path: Path, how: Sequence[str]
+) -> None:
+    """docs/operating/transfer.md, "The same key twice": however the rows are sent."""
+    # The other columns of a row that is replaced do not stay either.
+    lines = "".join(f"{number % 10},{number},{number}\n" for number in range(990))
+    last = "".join(f"{number % 10},{number},\n" for number in range(990, 1000))
+    (tmp_path / "r.csv").write_text(f"k,n,old\n{lines}{last}")
+    words = ("--create", "--key", "k", "--types", "n:integer", "--json", *how)
+    result = widerow("import", "t", "--input", tmp_path / "r.csv", *words)
+    told = json.loads(result.stdout)
+    assert (told["rows"], told["replaced"]) == (10, 990)
+    assert re.fullmatch(
+        r"widerow: warning: 990 rows were replaced by a later row with the same key "
+        r"\(first: line 2, by line [0-9]+2\); of such rows the last in the file counts\n",
+        result.stderr,
+    )
+    rows = list(scan(client, known_table(client, "t")))
+    assert [[cell.value for cell in row.cells] for row in rows] == [[n] for n in range(990, 1000)]
+
+
+def test_keys_that_are_written_differently_are_one_key(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
-    lines = "".join(f"{number % 10},{number}\n" for number in range(1000))
-    (tmp_path / "r.csv").write_text(f"k,n\n{lines}")
-    words = ("--create", "--key", "k", "--in-order")
-    widerow("import", "t", "--input", tmp_path / "r.csv", *words)
+    create_table(client, "t", (KeyColumn("k", KeyType.INTEGER),), 1, DAY_MS)
+    (tmp_path / "r.csv").write_text("k,n\n7,1\n+07,2\n")
+    result = widerow("import", "t", "--input", tmp_path / "r.csv")
+    assert "1 row was replaced by a later row with the same key (first: line 2, by line 3)" in (
+        result.stderr
+    )
+    (row,) = scan(client, known_table(client, "t"))
+    assert row.cells[0].value == 2
+
+
+def test_a_part_that_is_sent_again_does_not_bring_an_older_row_back(
+    widerow: Widerow, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A killed import whose notes have gaps: parts before others that are stored are sent again."""
+    file = tmp_path / "r.csv"
+    file.write_text("k,n\n" + "".join(f"{number % 50},{number}\n" for number in range(1000)))
+    words = ("import", "t", "--input", file, "--create", "--key", "k", "--window", "10", "--json")
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "forget", _interrupted)
+        widerow(*words, expect=130)
+    notes = tmp_path / "r.csv.progress"
+    run, *others = notes.read_text().splitlines(keepends=True)
+    notes.write_text(run + "".join(others[-2:]))
+    told = json.loads(widerow(*words).stdout)
+    assert told["replaced"] == 950
     rows = list(scan(client, known_table(client, "t")))
-    assert [row.cells[0].value for row in rows] == list(range(990, 1000))
+    assert [row.cells[0].value for row in rows] == list(range(950, 1000))
+
+
+def _interrupted(_: Journal) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("bad", ["many", "9" * 19 + "9"])
+def test_where_the_last_row_of_a_key_is_put_aside_the_one_before_it_counts(
+    widerow: Widerow, client: Client, tmp_path: Path, bad: str
+) -> None:
+    """As if every row had been sent in the order of the file."""
+    file = tmp_path / "r.csv"
+    file.write_text(f"k,n\na,1\na,2\nb,1\na,{bad}\na,{bad}\nb,2\nc,{bad}\n")
+    words = ("import", "t", "--input", file, "--create", "--key", "k", "--types", "n:integer")
+    told = json.loads(widerow(*words, "--json", expect=1).stdout)
+    assert (told["rows"], told["rejected"], told["replaced"]) == (2, 3, 2)
+    rows = list(scan(client, known_table(client, "t")))
+    assert [(row.key[0][1], row.cells[0].value) for row in rows] == [("a", 2), ("b", 2)]
+
+
+def test_a_row_that_the_server_refuses_lets_the_one_before_it_count(
+    widerow: Widerow, client: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "r.jsonl"
+    large = "x" * (2 * 1024 * 1024 + 1)  # a value has 2 MB at most (semantics §1.1)
+    file.write_text(f'{{"k": 1, "a": "old"}}\n{{"k": 1, "a": "{large}"}}\n')
+    words = ("import", "t", "--input", file, "--create", "--key", "k", "--json")
+    told = json.loads(widerow(*words, expect=1).stdout)
+    assert (told["rows"], told["rejected"], told["replaced"]) == (1, 1, 0)
+    (row,) = scan(client, known_table(client, "t"))
+    assert row.cells[0].value == "old"
+
+
+def test_a_table_that_is_deleted_meanwhile_is_named(client: Client) -> None:
+    change = Change(PUT, pieces(a_row("a", 1, []))[0])
+    with pytest.raises(Refused, match=r"OTSObjectNotExist: .* \(table gone of the instance shop\)"):
+        send(client, "gone", [change])
 
 
 def test_a_wrong_secret_is_not_tried_twice(widerow: Widerow) -> None:

@@ -9,13 +9,15 @@ from typing import Any, Final
 
 from widerow.cli.flags import listed
 from widerow.cli.partitions import fetch
+from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
 from widerow.engine.catalog import Catalog
+from widerow.errors import NotFound
 from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.live import LiveFinding, judge_live
-from widerow.keydesign.sample import FileSource, SampleInvalid, Source
+from widerow.keydesign.sample import UTF_8, FileSource, SampleInvalid, Source
 from widerow.keydesign.sketch import Estimate
 from widerow.keydesign.spread import RANGES
 from widerow.keydesign.table_source import WRITTEN, TableSource
@@ -42,7 +44,8 @@ def advise_keys(given: Mapping[str, Any]) -> None:
     if (given["input"] is None) == (given["table"] is None):
         raise SampleInvalid("give a file with --input or a table with --table, one of them")
     if given["input"] is not None:
-        _advise(FileSource(Path(given["input"])), listed(given["columns"]), given)
+        source = FileSource(Path(given["input"]), given["encoding"])
+        _advise(source, listed(given["columns"]), given)
     elif given["path"] is not None:
         _advise_stored(given)
     else:
@@ -53,10 +56,12 @@ def advise_keys(given: Mapping[str, Any]) -> None:
 def _advise_stored(given: Mapping[str, Any]) -> None:
     """Judge the key of a table by the rows in a store that no server has open."""
     directory = Path(given["path"])
-    if not directory.is_dir():  # opening would make one
-        raise SampleInvalid(f"there is no store at {directory}")
+    require_store(directory)
     with open_store(str(directory)) as store:
-        table = Catalog(store).find(given["instance"], given["table"])
+        try:
+            table = Catalog(store).find(given["instance"], given["table"])
+        except NotFound as error:
+            raise no_table(given["table"], given["instance"], directory) from error
         source = TableSource(store, table)
         columns = listed(given["columns"]) or source.columns
         for column in columns:
@@ -105,7 +110,7 @@ def _advise(source: Source, columns: Sequence[str], given: Mapping[str, Any]) ->
         document = {"source": source.name, **advice.document()}
         sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
         return
-    _print(advice, given["input"])
+    _print(advice, given["input"], given["encoding"])
 
 
 def _size(words: str) -> int:
@@ -115,7 +120,7 @@ def _size(words: str) -> int:
     return int(float(found["number"]) * _UNITS[found["unit"].removesuffix("B")])
 
 
-def _print(advice: Advice, file: str | None) -> None:
+def _print(advice: Advice, file: str | None, encoding: str) -> None:
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.table import Table  # noqa: PLC0415  # same
     from rich.text import Text  # noqa: PLC0415  # same
@@ -132,6 +137,7 @@ def _print(advice: Advice, file: str | None) -> None:
         usable = each.verdict in {Verdict.GOOD, Verdict.FAIR}
         if file and usable and each.candidate.kind is not CandidateKind.COLUMN:
             command = each.candidate.command(file, advice.digits)
+            command += "" if encoding == UTF_8 else f" --encoding {encoding}"
             console.print(Text(f"Try {command} --dry-run"), soft_wrap=True)
 
 

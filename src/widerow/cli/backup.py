@@ -13,11 +13,12 @@ from typing import Any, Final
 
 from widerow import __version__
 from widerow.cli.doctor import find
+from widerow.cli.places import require_parent, require_store
 from widerow.server.control import ASK, connect, new_checkpoint, remove_checkpoints
 from widerow.server.settings import Settings, SettingsInvalid, resolve
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.backup import Backup, BackupFailed, read_backup, restore_files, write_backup
-from widerow.storage.directory import free_bytes, make_directory, sync_directory
+from widerow.storage.directory import free_bytes, sync_directory
 from widerow.storage.opener import open_store, store_directory
 
 __all__ = ["backup_store", "restore_store"]
@@ -35,8 +36,7 @@ def backup_store(flags: Mapping[str, Any], target: Path, *, as_json: bool) -> in
     """
     settings = _settings(flags)
     directory = _directory(settings)
-    if not (directory / "CURRENT").is_file():
-        raise SettingsInvalid(f"there is no store at {directory}")
+    require_store(directory)
     if target.resolve().is_relative_to(directory.resolve()):
         raise BackupFailed(f"{target} lies inside the store; name a directory elsewhere")
     if target.exists() or target.is_symlink():
@@ -64,15 +64,18 @@ def restore_store(flags: Mapping[str, Any], source: Path, *, check: bool, as_jso
     """Make the store that the settings name, which must not exist, from the backup in `source`.
 
     Every byte is compared with the manifest and every record is verified before the store gets its
-    name. `check`: do all that, and throw the store away again. 0, or 1 on findings.
+    name. `check`: do all that, and throw the store away again. 0, or 1 on findings. No directory is
+    made but the store's own: where its parent is missing, its name is taken for mistyped.
 
     Raises: `WiderowError`.
     """
     directory = _directory(_settings(flags))
     if not check and (directory.exists() or directory.is_symlink()):
         raise BackupFailed(f"{directory} exists; stop its server and move it away first")
+    if not source.exists():
+        raise BackupFailed(f"there is no backup at {source}: no such directory; correct the name")
     backup = read_backup(source)
-    make_directory(directory.parent)
+    require_parent(directory)
     free = free_bytes(directory.parent)
     if free < backup.size + _ROOM_SPARE_BYTES:
         raise BackupFailed(

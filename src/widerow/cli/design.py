@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import JSON, Flag, with_flags
+from widerow.cli.flags import ENCODING, JSON, Flag, with_flags
 
 __all__ = ["SIMULATE_EXAMPLES", "advise_app", "keys_app", "simulate"]
 
@@ -61,6 +61,7 @@ _ALPHABET: Final = Flag(
 )
 _BUILD: Final = (
     _INPUT,
+    ENCODING,
     _COLUMNS,
     _CONNECTOR,
     _PAD,
@@ -138,6 +139,7 @@ def _hash(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has th
     _OF,
     _LINE_FEED,
     Flag("input", str, "Rows with a key to take apart, instead of keys as words.", "FILE", None),
+    ENCODING,
     Flag("name", str, "The column of that file that holds the key.", "COLUMN", None),
     Flag("output", str, "File to write; else CSV on stdout.", "FILE", None),
     JSON,
@@ -172,6 +174,7 @@ def _advise() -> None:
 @advise_app.command("keys", epilog=_ADVISE_EXAMPLES)
 @with_flags(
     _FILE,
+    ENCODING,
     *_TABLE,
     Flag(
         "columns",
@@ -213,6 +216,7 @@ SIMULATE_EXAMPLES: Final = """Examples:
 @with_flags(
     Flag("nodes", int, "Nodes that serve the partitions.", "NUMBER"),
     _FILE,
+    ENCODING,
     Flag("column", str, "The column of the file that is the partition key.", "A", None),
     *_TABLE,
     _TIME,

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from widerow.cli.places import require_store
 from widerow.engine.check import Finding, check_store
 from widerow.engine.digest import store_digest
 from widerow.errors import StoreDamaged
@@ -69,8 +70,7 @@ def _existing(url: str) -> Path:
     if url == "memory:":
         raise SettingsInvalid("a store in memory ends with its server; there is nothing to check")
     directory = store_directory(url)
-    if not directory.is_dir():
-        raise SettingsInvalid(f"there is no store at {directory}")
+    require_store(directory)
     return directory
 
 

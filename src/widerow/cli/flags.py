@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-__all__ = ["JSON", "Flag", "listed", "with_flags"]
+__all__ = ["ENCODING", "JSON", "Flag", "listed", "with_flags"]
 
 _Command = Callable[..., None]
 
@@ -50,6 +50,11 @@ class Flag(NamedTuple):
 
 
 JSON: Final = Flag("as_json", bool, "One JSON document on stdout.", None, default=False)
+
+
+ENCODING: Final = Flag(
+    "encoding", str, "Encoding of a text file: utf-8, latin-1, cp1252, gb18030.", "NAME", "utf-8"
+)
 
 
 def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:

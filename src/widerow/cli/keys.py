@@ -33,7 +33,7 @@ def build_keys(given: Mapping[str, Any], *, hashed: str | None) -> None:
 
     Raises: `WiderowError` for a design, a file or a row that does not do.
     """
-    source = FileSource(Path(given["input"]))
+    source = FileSource(Path(given["input"]), given["encoding"])
     columns = listed(given["columns"])
     types = kinds(source, columns, listed(given["text"]))
     pads = _pads(given["pad"], columns)
@@ -76,7 +76,7 @@ def parse_keys(keys: Sequence[str], given: Mapping[str, Any]) -> None:
         return
     if keys or not given["name"]:
         raise KeyDesignInvalid("with --input give --name, the column of the key, and no keys")
-    source = FileSource(Path(given["input"]))
+    source = FileSource(Path(given["input"]), given["encoding"])
     with progress_bar(f"parsing {source.name}", source.total) as progress:
         records = parse_column(source, design, given["name"], progress)
         _write(records, given["output"], as_json=given["as_json"])

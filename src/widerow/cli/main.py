@@ -71,7 +71,7 @@ _COMPAT_EXAMPLES: Final = """Examples:
 """
 _KV_EXAMPLES: Final = """Examples:
 
-`widerow kv --path ./products` — a conversation; `help` lists the commands
+`widerow kv --path ./products --create` — a conversation, in a new store; `help` lists the commands
 
 `widerow kv --path ./products show tables` — one command
 
@@ -244,6 +244,9 @@ def kv(
             show_default=False,
         ),
     ] = None,
+    create: Annotated[
+        bool, typer.Option("--create", help="Make the store if it is not there.")
+    ] = False,
     endpoint: Annotated[
         str | None,
         typer.Option(
@@ -256,7 +259,7 @@ def kv(
     """Work on typed tables (Oracle NoSQL's model) with the commands of its admin shell."""
     from widerow.cli.kv.start import run_shell  # noqa: PLC0415  # only this command
 
-    raise typer.Exit(run_shell(path, endpoint, words or ()))
+    raise typer.Exit(run_shell(path, endpoint, words or (), create=create))
 
 
 app.command("import", epilog=IMPORT_EXAMPLES)(import_)

@@ -23,9 +23,18 @@ from widerow.errors import NotFound, StoreLocked, WiderowError
 from widerow.server.system import SystemClock, SystemEntropy
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from widerow.engine.engine import Engine
 
-__all__ = ["PARTITIONS_EXAMPLES", "NotThere", "PartitionsUnknown", "fetch", "partitions"]
+__all__ = [
+    "PARTITIONS_EXAMPLES",
+    "NotThere",
+    "PartitionsUnknown",
+    "fetch",
+    "partitions",
+    "print_partitions",
+]
 
 Json = dict[str, Any]
 
@@ -43,6 +52,8 @@ _NAMESPACE: Final = "sysdefault"  # of typed tables whose name does not say one
 _TIMEOUT_SECONDS: Final = 30.0
 _MISSING: Final = "OTSObjectNotExist"
 _BAR: Final = 20  # characters for all of the load
+_KEY_SHOWN: Final = 20  # characters of a key that a table with bars has room for at least
+_MEASURED: Final = 10_000  # characters: wider than any terminal
 
 
 class PartitionsUnknown(WiderowError):
@@ -77,7 +88,7 @@ def partitions(
     if flags["as_json"] or flags["history"]:
         sys.stdout.write(json.dumps(found) + "\n")
     else:
-        _print(found)
+        print_partitions(found)
 
 
 def fetch(table: str, flags: Mapping[str, Any]) -> Json:
@@ -177,18 +188,22 @@ def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
 
 
 def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) -> Json:
-    from widerow.engine.engine import Engine  # noqa: PLC0415  # only to read a store
+    from widerow.cli.places import no_table, require_store  # noqa: PLC0415  # only to read a store
+    from widerow.engine.engine import Engine  # noqa: PLC0415  # same
     from widerow.storage.opener import open_store  # noqa: PLC0415  # same
 
-    if not (directory / "CURRENT").is_file():
-        raise PartitionsUnknown(f"there is no store at {directory}")
+    require_store(directory)
     try:
         store = open_store(f"rocksdb:{directory}")
     except StoreLocked as error:
         raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
     with store:
         engine = Engine(store, SystemClock(), SystemEntropy())
-        place = _found(engine, places)
+        try:
+            place = _found(engine, places)
+        except NotFound as error:
+            owner, name = places[0]
+            raise no_table(name, owner, directory) from error
         while engine.partitions.learn_sizes():
             pass
         return engine.describe_partitions(*place, history=history)
@@ -210,33 +225,24 @@ def _found(engine: "Engine", places: Sequence[tuple[str, str]]) -> tuple[str, st
 # --- showing -----------------------------------------------------------------------------------
 
 
-def _print(found: Json) -> None:
+def print_partitions(found: Json) -> None:
+    """Show what `fetch` found on stdout.
+
+    Where the terminal has no room for them, the bars are left out and the hottest keys stand below
+    the table: 80 columns are enough, and nothing is cut.
+    """
     from rich.console import Console  # noqa: PLC0415  # only to show something
-    from rich.table import Table  # noqa: PLC0415  # same
     from rich.text import Text  # noqa: PLC0415  # same
 
-    rows = found["partitions"]
-    shown = Table(
-        title=Text(f"{found['name']}: {len(rows)} partition{'s' if len(rows) > 1 else ''}")
-    )
-    shown.add_column(f"{found['key']['name']} from")
-    for heading in ("rows", "size", "read/s", "write/s"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    shown.add_column("load", no_wrap=True)
-    shown.add_column("hottest key", no_wrap=True)
-    for row in rows:
-        hottest = row["top_keys"][:1]
-        shown.add_row(
-            Text(_bound(row["start"])),
-            f"{row['rows']:,}",
-            _size(row["bytes"]),
-            f"{row['read_units_per_second']:,.1f}",
-            f"{row['write_units_per_second']:,.1f}",
-            _bar(row["share"]),
-            f"{hottest[0]['share']:.0%} {hottest[0]['hash']}" if hottest else "",
-        )
     console = Console()
-    console.print(shown)
+    room = console.options.update(max_width=_MEASURED)
+    keys = [_bound(row["start"]) for row in found["partitions"]]
+    cut = [key[:_KEY_SHOWN] for key in keys]
+    wide = console.measure(_table(found, cut, wide=True), options=room).maximum <= console.width
+    console.print(_table(found, keys, wide=wide))
+    for row, key in zip(found["partitions"], keys, strict=True):
+        if not wide and row["top_keys"]:
+            console.print(Text(f"hottest key from {key[:_KEY_SHOWN]}: {_hottest(row)}"))
     for kind in ("read", "write"):
         reserved, consumed = found["reserved"][kind], found["consumed"][kind]
         more = found["additional"][kind]
@@ -248,6 +254,51 @@ def _print(found: Json) -> None:
             f"{report['reason']}: {report['words']}; {report['remedy']}. Key {report['key_hash']}"
         )
         console.print(Text(words, style="yellow"))
+
+
+def _table(found: Json, keys: Sequence[str], *, wide: bool) -> "Table":
+    """The partitions, whose first keys are shown as `keys`; `wide` with bars and hottest keys."""
+    from rich.table import Table  # noqa: PLC0415  # only to show something
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    rows = found["partitions"]
+    shown = Table(
+        title=Text(f"{found['name']}: {len(rows)} partition{'s' if len(rows) > 1 else ''}")
+    )
+    shown.add_column(Text(f"{found['key']['name']} from", overflow="fold"), overflow="fold")
+    for heading in ("rows", "size", "read/s", "write/s"):
+        shown.add_column(heading, justify="right", no_wrap=True)
+    shown.add_column("load", no_wrap=True)
+    if wide:
+        shown.add_column("hottest key", no_wrap=True)
+    for row, key in zip(rows, keys, strict=True):
+        cells = [
+            _count(row["rows"]),
+            _size(row["bytes"]),
+            _rate(row["read_units_per_second"]),
+            _rate(row["write_units_per_second"]),
+            _bar(row["share"]) if wide else f"{row['share']:4.0%}",
+            *([_hottest(row)] if wide else []),
+        ]
+        shown.add_row(Text(key, overflow="fold"), *cells)
+    return shown
+
+
+def _hottest(row: Json) -> str:
+    hottest = row["top_keys"][:1]
+    return f"{hottest[0]['share']:.0%} {hottest[0]['hash']}" if hottest else ""
+
+
+def _count(number: int) -> str:
+    """A number of at most seven digits, or of millions and more with their letter."""
+    for least, unit, letter in ((10**12, 10**12, "T"), (10**9, 10**9, "G"), (10**7, 10**6, "M")):
+        if number >= least:
+            return f"{number / unit:,.1f}{letter}"
+    return f"{number:,}"
+
+
+def _rate(number: float) -> str:
+    return f"{number:,.1f}" if number < 10**4 else f"{number / 1000:,.0f}k"
 
 
 def _bound(value: int | str | dict[str, Any] | None) -> str:

@@ -58,7 +58,7 @@ def simulate_load(given: Mapping[str, Any]) -> None:
 def _sampled(given: Mapping[str, Any]) -> _Subject:
     if given["column"] is None:
         raise ScriptInvalid("name the column that is the partition key with --column")
-    source = FileSource(Path(given["input"]))
+    source = FileSource(Path(given["input"]), given["encoding"])
     tempo = Tempo(
         given["units_per_second"],
         given["minutes"] * _MINUTE,

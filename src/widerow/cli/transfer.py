@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import JSON, Flag, with_flags
+from widerow.cli.flags import ENCODING, JSON, Flag, with_flags
 
 __all__ = [
     "ARCHIVE_EXAMPLES",
@@ -86,6 +86,7 @@ def export(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as 
 
 @with_flags(
     Flag("input", str, "Rows to load: .csv .tsv .jsonl or .parquet.", "FILE"),
+    ENCODING,
     Flag(
         "types",
         str,

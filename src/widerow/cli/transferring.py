@@ -11,13 +11,12 @@ import typer
 
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
-from widerow.keydesign.sample import FileSource
 from widerow.transfer import archive
 from widerow.transfer.client import Client, Endpoint, TransferFailed
 from widerow.transfer.columns import parse_kinds
 from widerow.transfer.export import export_table, find_table
 from widerow.transfer.importing import Import, import_file
-from widerow.transfer.load import Load
+from widerow.transfer.load import Load, Loaded
 
 __all__ = ["archive_rows", "export_rows", "import_rows"]
 
@@ -57,8 +56,10 @@ def import_rows(table: str, given: Mapping[str, Any]) -> int:
         create=given["create"],
         key=listed(given["key"]),
         load=Load(**{name: given[name] for name in names}),
+        encoding=given["encoding"],
     )
-    total = FileSource(wish.path).total
+    source = wish.source
+    total = source.total
     try:
         with row_bar(f"importing {wish.path.name}", total) as bar:
             done = import_file(
@@ -77,9 +78,23 @@ def import_rows(table: str, given: Mapping[str, Any]) -> int:
     words += f"; {done.seconds:.1f} s, {document['rows_per_second']:,} rows/s"
     if done.rejected:
         words += f"\n{done.rejected:,} rows were rejected; see {wish.rejected}"
+        words += f"\nthe first: {source.place} {done.first_rejected}"
         document["rejected_file"] = str(wish.rejected)
     _say(given, document, words)
+    if done.replaced:
+        _warn_of_repeats(source.place, done)
     return 1 if done.rejected else 0
+
+
+def _warn_of_repeats(place: str, done: Loaded) -> None:
+    words = f"widerow: warning: {_rows(done.replaced)} replaced by a later row with the same key"
+    if done.repeats.first:
+        words += " (first: {0} {1}, by {0} {2})".format(place, *done.repeats.first)
+    sys.stderr.write(f"{words}; of such rows the last in the file counts\n")
+
+
+def _rows(count: int) -> str:
+    return "1 row was" if count == 1 else f"{count:,} rows were"
 
 
 def archive_rows(table: str, given: Mapping[str, Any]) -> int:

@@ -20,6 +20,7 @@ from widerow.keydesign.spread import RANGES, appended_share, hot_range_share
 __all__ = [
     "APPENDED",
     "BAD_SHARE",
+    "GOOD_DISTINCT",
     "ROWS_MIN",
     "Advice",
     "Finding",
@@ -35,6 +36,14 @@ ROWS_MIN: Final = 1_000
 GIGABYTE: Final = 10**9
 BAD_SHARE: Final = 1 / 8  # of all load on one partition: eight servers are the most that help
 _FAIR_SHARE: Final = 1 / 16
+GOOD_DISTINCT: Final = 3 * RANGES
+"""Values that a good key has at least.
+
+No split divides a value, so partitions get whole ones. With three values for each of 32 partitions,
+divided as evenly as can be, the fullest partition has at most a third more than the mean; with
+fewer it has up to twice the mean, and with fewer than 32 some partitions have nothing.
+"""
+
 APPENDED: Final = 0.3  # three times what is even
 
 
@@ -230,6 +239,22 @@ def _words(key: object) -> str:
 Rule = tuple[Verdict, Callable[[Measures, Question], bool], Callable[[Measures, Question], str]]
 
 
+def _few(found: Measures) -> str:
+    """Why a number of values is too small, however even their shares are."""
+    values = found.distinct.value
+    rows = found.rows / max(1, values)
+    limit = (
+        f"the table never works on more than {values:,.0f} partitions, whatever the number of nodes"
+        if values < RANGES
+        else f"{RANGES} partitions get unequal shares"
+    )
+    return (
+        f"few: {values:,.0f} values, one for every {rows:,.0f} rows; no split divides a value, so "
+        f"{limit}, and each value grows as the table does; a good key has {GOOD_DISTINCT} values "
+        "or more: splice it with another column if the table is to grow"
+    )
+
+
 def _even(found: Measures) -> str:
     return (
         f"{found.distinct.value:,.0f} values, the busiest with {percent(found.top_share.value)} of "
@@ -278,6 +303,11 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     (
         Verdict.FAIR,
+        lambda found, _: found.distinct.value < GOOD_DISTINCT,
+        lambda found, _: _few(found),
+    ),
+    (
+        Verdict.FAIR,
         lambda found, _: found.hot_range_share > _FAIR_SHARE,
         lambda found, _: _even(found),
     ),
@@ -286,7 +316,8 @@ RULES: Final[tuple[Rule, ...]] = (
 """What is said of a candidate, in order: the first rule that holds decides, and gives the reason.
 
 From the founding page: data and accesses are spread evenly, one value does not outgrow the advice,
-pressure is not on a small range of neighbouring keys.
+pressure is not on a small range of neighbouring keys. However even the shares of a few values are,
+they bound how many partitions can work.
 """
 
 

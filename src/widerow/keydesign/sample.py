@@ -5,6 +5,7 @@ it is said with its line (in Parquet: its row). Every column of a CSV file is te
 has looked at its first rows; the other formats know their types.
 """
 
+import codecs
 import csv
 import difflib
 import json
@@ -23,6 +24,7 @@ from widerow.limits import INT64_MAX, INT64_MIN
 
 __all__ = [
     "KIND_ROWS",
+    "UTF_8",
     "Access",
     "FileSource",
     "Progress",
@@ -42,10 +44,14 @@ Progress = Callable[[int], None]
 Rejected = Callable[[int, str, object], None]
 """Told of a row that cannot be read: its line, why, and what of it there is."""
 
+UTF_8: Final = "utf-8"
+"""The encoding of text files, unless another is named."""
+
 KIND_ROWS: Final = 10_000  # rows that decide whether a column of a CSV file holds integers
 _PROGRESS_ROWS: Final = 2_000
 _BATCH_ROWS: Final = 8_192  # of Parquet
 _FIELD_BYTES_MAX: Final = 256 * 1024 * 1024  # an exported row of 100,000 columns is one field
+_ASCII: Final = bytes((*b"\t\n\r", *range(32, 127)))
 _INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
 # Epoch times say their unit by their size: seconds, milliseconds, microseconds, nanoseconds.
 _EPOCH_UNITS: Final = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
@@ -103,9 +109,14 @@ class Access(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileSource:
-    """A file with rows; its suffix says how they are written."""
+    """A file with rows; its suffix says how they are written.
+
+    `encoding`: of its texts, by its name in Python. Those in which bytes below 128 mean what they
+    mean in ASCII can be read (UTF-8, Latin-1, the Windows code pages, GB18030). Parquet has one.
+    """
 
     path: Path
+    encoding: str = UTF_8
 
     @property
     def name(self) -> str:
@@ -123,7 +134,12 @@ class FileSource:
     @property
     def place(self) -> str:
         """Rows in Parquet, lines in text."""
-        return "row" if self.path.suffix.lower() == ".parquet" else "line"
+        return "row" if self.columnar else "line"
+
+    @property
+    def columnar(self) -> bool:
+        """Whether some columns can be read without reading the others."""
+        return self.path.suffix.lower() == ".parquet"
 
     @property
     def typed(self) -> bool:
@@ -141,6 +157,7 @@ class FileSource:
         With `rejected`, rows that are broken by themselves are told to it and left out.
         Raises: `SampleInvalid`.
         """
+        _check_encoding(self)
         reader = _READERS.get(self.path.suffix.lower())
         if reader is None:
             known = ", ".join(_READERS)
@@ -149,7 +166,7 @@ class FileSource:
             raise SampleInvalid(f"there is no file {self.path}")
         if not os.access(self.path, os.R_OK):
             raise SampleInvalid(f"{self.path} may not be read")
-        return reader(self.path, columns, progress, rejected)
+        return reader(self, columns, progress, rejected)
 
 
 def kinds(source: Source, columns: Sequence[str], texts: Sequence[str] = ()) -> dict[str, PartKind]:
@@ -267,31 +284,69 @@ def _text(column: str, value: object) -> str:
 # --- the formats ----------------------------------------------------------------------------------
 
 
+def _check_encoding(source: FileSource) -> None:
+    """Refuse an encoding that nobody knows, or whose lines cannot be told apart by their bytes."""
+    name = source.encoding
+    if source.columnar and name != UTF_8:
+        raise SampleInvalid(f"{source.name}: Parquet says how it is encoded; leave out --encoding")
+    try:
+        like_ascii = _ASCII.decode(name) == _ASCII.decode("ascii")
+    except LookupError as error:
+        raise SampleInvalid(
+            f"--encoding {name}: no encoding is known by this name; write utf-8, latin-1 or cp1252"
+        ) from error
+    except ValueError:
+        like_ascii = False
+    if not like_ascii:
+        raise SampleInvalid(
+            f"--encoding {name}: such a file cannot be read line by line; convert it to UTF-8, for "
+            f"example with iconv -f {name} -t UTF-8"
+        )
+
+
+def _undecodable(data: bytes, at: int, offset: int, encoding: str) -> str:
+    """What is wrong with a line that has byte `at`, at `offset` of the file, and what to do."""
+    utf_8 = codecs.lookup(encoding).name == UTF_8
+    shown = "UTF-8" if utf_8 else encoding
+    where = f"not {shown} at byte {at} of the line (0x{data[at]:02X}, offset {offset} of the file)"
+    if not utf_8:
+        return f"{where}; give --encoding the encoding of the file, or convert the file to UTF-8"
+    if offset == 0 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return f"{where}; the file is UTF-16: convert it, for example with iconv -f UTF-16 -t UTF-8"
+    # Latin-1 has controls there, which no text has, where Windows-1252 has quotes and dashes.
+    guess, title = ("cp1252", "Windows-1252") if 0x80 <= data[at] < 0xA0 else ("latin-1", "Latin-1")
+    letter = data[at : at + 1].decode(guess, "replace")
+    return (
+        f"{where}; in {title} it is {letter!r}: if that is right, give --encoding {guess}, else "
+        "convert the file to UTF-8, for example with iconv"
+    )
+
+
 def _lines(
-    path: Path, progress: Progress | None, broken: Rejected | None
+    source: FileSource, progress: Progress | None, broken: Rejected | None
 ) -> Iterator[tuple[int, int, str]]:
     """Number, bytes and text of each line, without a byte order mark.
 
-    With `broken`, a line that is not UTF-8 is told to it first and comes as well as it can be read.
+    With `broken`, a line in another encoding is told to it first and comes as well as it can be
+    read.
     """
-    behind = 0
-    with path.open("rb") as file:
+    encoding, behind = source.encoding, 0
+    with source.path.open("rb") as file:
         for number, data in enumerate(file, 1):
-            if number == 1:
-                data = data.removeprefix(b"\xef\xbb\xbf")  # noqa: PLW2901  # of the first line only
+            if number == 1 and data.startswith(codecs.BOM_UTF8):
+                behind = len(codecs.BOM_UTF8)
+                data = data.removeprefix(codecs.BOM_UTF8)  # noqa: PLW2901  # of the first line only
             behind += len(data)
             if progress and number % _PROGRESS_ROWS == 0:
                 progress(behind)
             try:
-                yield number, len(data), data.decode()
+                yield number, len(data), data.decode(encoding)
             except UnicodeDecodeError as error:
-                words = (
-                    f"not UTF-8 at byte {error.start}; "
-                    "convert the file, for example with iconv -t UTF-8"
-                )
+                at = error.start
+                words = _undecodable(data, at, behind - len(data) + at, encoding)
                 if broken is None:
-                    raise SampleInvalid(f"{path.name}, line {number}: {words}") from error
-                text = data.decode(errors="replace")
+                    raise SampleInvalid(f"{source.name}, line {number}: {words}") from error
+                text = data.decode(encoding, errors="replace")
                 broken(number, words, text)
                 yield number, len(data), text
     if progress:
@@ -301,10 +356,10 @@ def _lines(
 class _Physical:
     """The lines of a CSV file as the reader of rows takes them: their bytes, and what was wrong."""
 
-    def __init__(self, path: Path, progress: Progress | None, *, lenient: bool) -> None:
+    def __init__(self, source: FileSource, progress: Progress | None, *, lenient: bool) -> None:
         self.size = 0
         self.wrong = ""
-        self._lines = _lines(path, progress, self._note if lenient else None)
+        self._lines = _lines(source, progress, self._note if lenient else None)
 
     def __iter__(self) -> Iterator[str]:
         for _, size, text in self._lines:
@@ -322,18 +377,18 @@ class _Physical:
 
 
 def _read_csv(
-    path: Path,
+    source: FileSource,
     columns: Sequence[str] | None,
     progress: Progress | None,
     rejected: Rejected | None,
 ) -> Iterator[Record]:
     csv.field_size_limit(_FIELD_BYTES_MAX)
-    lines = _Physical(path, progress, lenient=rejected is not None)
+    path = source.path
+    lines = _Physical(source, progress, lenient=rejected is not None)
     reader = csv.reader(lines, delimiter=_delimiter(path), strict=True)
-    header = _csv_header(path, reader, columns)
+    header = _csv_header(path, reader, lines, columns)
     if header is None:
         raise SampleInvalid(f"{path.name} is empty; its first line names the columns")
-    lines.taken()
     while True:
         line, fields, words = reader.line_num + 1, [], ""
         try:
@@ -356,12 +411,14 @@ def _read_csv(
 
 
 def _csv_header(
-    path: Path, reader: Iterator[list[str]], columns: Sequence[str] | None
+    path: Path, reader: Iterator[list[str]], lines: _Physical, columns: Sequence[str] | None
 ) -> list[str] | None:
     try:
         header = next(reader, None)
     except csv.Error as error:
         raise SampleInvalid(f"{path.name}, line 1: {error}") from error
+    if wrong := lines.taken()[1]:  # no row can be read without the names of its columns
+        raise SampleInvalid(f"{path.name}, line 1: {wrong}")
     if header is not None:
         _check_columns(path.name, header, columns)
     return header
@@ -386,7 +443,7 @@ def _check_columns(name: str, header: Sequence[str], columns: Sequence[str] | No
 
 
 def _read_json(
-    path: Path,
+    source: FileSource,
     columns: Sequence[str] | None,
     progress: Progress | None,
     rejected: Rejected | None,
@@ -399,7 +456,8 @@ def _read_json(
         assert rejected is not None
         rejected(number, words, text)
 
-    for number, size, text in _lines(path, progress, broken if rejected else None):
+    path = source.path
+    for number, size, text in _lines(source, progress, broken if rejected else None):
         if number == wrong or not text.strip():
             continue
         fields = _json_object(text)
@@ -428,7 +486,7 @@ def _missing(where: str, fields: Iterable[str], column: str) -> None:
 
 
 def _read_parquet(
-    path: Path,
+    source: FileSource,
     columns: Sequence[str] | None,
     progress: Progress | None,
     _rejected: Rejected | None,
@@ -437,6 +495,7 @@ def _read_parquet(
         from pyarrow import ArrowInvalid, parquet  # noqa: PLC0415  # an extra
     except ImportError as error:
         raise SampleInvalid("Parquet needs an extra: pip install 'widerow[parquet]'") from error
+    path = source.path
     try:
         file = parquet.ParquetFile(path)
     except ArrowInvalid as error:
@@ -464,7 +523,9 @@ def _bytes_of_a_row(metadata: Any) -> int:  # noqa: ANN401  # the library has no
 _READERS: Final[
     Mapping[
         str,
-        Callable[[Path, Sequence[str] | None, Progress | None, Rejected | None], Iterator[Record]],
+        Callable[
+            [FileSource, Sequence[str] | None, Progress | None, Rejected | None], Iterator[Record]
+        ],
     ]
 ] = {
     ".csv": _read_csv,

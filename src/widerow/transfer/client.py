@@ -69,12 +69,16 @@ class Stopped(TransferFailed):
 
 
 class Refused(TransferFailed):
-    """The server's answer is an error that repeating does not help. `code` is the vendor's."""
+    """The server's answer is an error that repeating does not help.
+
+    `code` and `message` are the vendor's.
+    """
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         """An error as it came."""
         super().__init__(f"{code}: {message}" + (f" ({hint})" if hint else ""))
         self.code = code
+        self.message = message
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,15 @@ class Client:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+    @property
+    def instance(self) -> str:
+        """The instance whose tables are worked on."""
+        return self._endpoint.instance
+
+    def no_table(self, name: str) -> str:
+        """The words for a table that is not there: its name, the instance, the endpoint."""
+        return f"there is no table {name} in the instance {self.instance} at {self._endpoint.url}"
 
     def call(self, action: str, message: Any, answer: type[_Message]) -> _Message:  # noqa: ANN401  # messages have no common type
         """Send `message` and return the answer, repeated with growing pauses while errors pass.

@@ -78,7 +78,9 @@ def known_table(client: Client, name: str) -> TableFacts:
     """The facts of a table that must be there. Raises: `TransferFailed`."""
     table = describe(client, name)
     if table is None:
-        raise TransferFailed(f"there is no table {name} in this instance")
+        raise TransferFailed(
+            f"{client.no_table(name)}; check the name and --instance (case matters)"
+        )
     return table
 
 

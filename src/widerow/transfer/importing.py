@@ -6,13 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.keydesign.sample import FileSource, Progress, Record
+from widerow.keydesign.sample import UTF_8, FileSource, Progress, Record
 from widerow.server.system import SystemClock
 from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint, TransferFailed
 from widerow.transfer.columns import kinds_of, survey
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import CELLS, Reading, cells_of
 from widerow.transfer.load import Load, Loaded, Loader, Step
+from widerow.transfer.repeats import find_repeats
 from widerow.transfer.table import TableFacts, create_table, describe
 
 __all__ = ["Import", "import_file"]
@@ -23,7 +24,10 @@ _LOOKED_AT_ROWS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What to import, and how. `key`: the key columns of a table that `create` makes."""
+    """What to import, and how. `key`: the key columns of a table that `create` makes.
+
+    `encoding`: of a text file (`FileSource`).
+    """
 
     path: Path
     table: str
@@ -31,6 +35,12 @@ class Import:
     create: bool = False
     key: Sequence[str] = ()
     load: Load = field(default_factory=Load)
+    encoding: str = UTF_8
+
+    @property
+    def source(self) -> FileSource:
+        """The file as it is read."""
+        return FileSource(self.path, self.encoding)
 
     @property
     def journal(self) -> Path:
@@ -51,7 +61,7 @@ def import_file(
     `looked` is told how much was read before the first row is sent. Raises: `TransferFailed`,
     `SampleInvalid`.
     """
-    source = FileSource(wish.path)
+    source = wish.source
     _check(wish.load)
     with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
         table = _table(client, source, wish, looked)
@@ -62,6 +72,7 @@ def import_file(
     run = {
         "size": stat.st_size,
         "modified_ns": stat.st_mtime_ns,
+        "encoding": wish.encoding,
         "instance": endpoint.instance,
         "table": table.name,
         "created": table.created,
@@ -75,8 +86,9 @@ def import_file(
         _check_versions(table, first, versions_ms, now_ms, journal.path)
         rejects = Rejects(wish.rejected, wish.load.max_rejected, resumed=journal.resumed)
         reading = Reading(table.key, journal.run["types"], versions_ms, texts=not source.typed)
-        done = Loader(endpoint, table.name, wish.load, journal, rejects).run(
-            wish.path, reading, told
+        repeats = find_repeats(source, table.key, looked)
+        done = Loader(endpoint, table.name, wish.load, journal, rejects, repeats).run(
+            source, reading, told
         )
         journal.forget()
     return done
@@ -98,7 +110,8 @@ def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -
     table = describe(client, wish.table)
     if table is None and not wish.create:
         raise TransferFailed(
-            f"there is no table {wish.table} in this instance; --create makes it of the file"
+            f"{client.no_table(wish.table)}; check the name and --instance (case matters), or make "
+            "it of the file with --create"
         )
     if table is None:
         found = survey(source, wish.key, wish.kinds, looked)

@@ -20,7 +20,7 @@ from widerow.transfer.files import sync_directory
 
 __all__ = ["Journal", "Rejects"]
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2  # 1 numbered parts that had rows which later rows replace
 _SYNC_NOTES: Final = 64  # notes between two syncs; what a power cut loses of them is sent again
 
 Part = tuple[int, int]
@@ -145,10 +145,16 @@ class Rejects:
         self.path = path
         self._most = most
         self.places: set[int] = set()
+        self._first: tuple[int, str] | None = None
         if not resumed:
             path.unlink(missing_ok=True)
         elif path.exists():
             self._reopen()
+
+    @property
+    def first(self) -> str:
+        """Place and reason of the row that stands first in the file; empty without rows."""
+        return ": ".join(map(str, self._first or ()))
 
     def add(self, place: int, reason: str, row: object) -> None:
         """Put a row aside. Raises: `TransferFailed` if that is one too many."""
@@ -160,6 +166,7 @@ class Rejects:
                 f"{self.path}; mend the file, or raise --max-rejected and run the command again"
             )
         self.places.add(place)
+        self._first = min(self._first or (place, reason), (place, reason))
         document = {"line": place, "reason": reason, "row": row}
         with self.path.open("ab") as file:
             # In ASCII: what is wrong may be that a text cannot be encoded.
@@ -170,4 +177,6 @@ class Rejects:
         whole = data[: data.rfind(b"\n") + 1]
         if len(whole) < len(data):
             os.truncate(self.path, len(whole))
-        self.places = {json.loads(line)["line"] for line in whole.splitlines()}
+        rows = [json.loads(line) for line in whole.splitlines()]
+        self.places = {row["line"] for row in rows}
+        self._first = min(((row["line"], row["reason"]) for row in rows), default=None)

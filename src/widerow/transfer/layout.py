@@ -28,6 +28,7 @@ __all__ = [
     "json_cells",
     "json_value",
     "parquet_cell",
+    "read_key",
     "read_record",
 ]
 
@@ -60,13 +61,20 @@ class Reading(NamedTuple):
 
 def read_record(fields: Mapping[str, Any], reading: Reading) -> Row:
     """The row that a record is. Raises: `ValueError`, which says what is wrong with it."""
-    key = tuple((column.name, _key_value(fields, column)) for column in reading.key)
+    key = read_key(fields, reading.key)
     if CELLS in fields:
         extra = fields.keys() - {CELLS} - {name for name, _ in key}
         if extra:
             raise ValueError(f"{', '.join(sorted(extra))}: neither in the key nor in {CELLS}")
         return Row(key, tuple(cells_of(fields[CELLS])))
     return Row(key, tuple(_plain_cells(fields, reading)))
+
+
+def read_key(
+    fields: Mapping[str, Any], columns: Iterable[KeyColumn]
+) -> tuple[tuple[str, KeyValue], ...]:
+    """The key of the row that a record is. Raises: `ValueError` for a value that does not do."""
+    return tuple((column.name, _key_value(fields, column)) for column in columns)
 
 
 def _key_value(fields: Mapping[str, Any], column: KeyColumn) -> KeyValue:

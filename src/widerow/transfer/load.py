@@ -6,21 +6,25 @@ A file is often in the order of its keys, and rows with neighbouring keys all go
 So a window is sent in another order than it was read: row i stands at the fractional part of i·φ,
 which puts rows next to each other that are far from each other in the file, evenly. The order
 follows from the file alone, so a run that goes on after a kill cuts the same batches.
+
+No two of the rows that are sent have the same key (repeats.py), so their order decides nothing.
+Where the last row of a key is put aside, the row before it with that key counts, as if every row
+had been sent in the order of the file; those few are sent when all else is stored.
 """
 
 import queue
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, Final, NamedTuple
 
 from widerow.keydesign.sample import FileSource, Record
 from widerow.limits import BATCH_WRITE_ROWS_MAX
-from widerow.transfer.client import Client, Endpoint, TransferFailed
+from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import Reading, read_record
+from widerow.transfer.repeats import Repeats, last_rows
 from widerow.transfer.rows import PIECE_BYTES, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
 
@@ -54,12 +58,19 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a run did. `resumed_rows` were stored by runs before it."""
+    """What a run did. `resumed_rows` were stored by runs before it.
+
+    `first_rejected`: place and reason of the first row of the file that was put aside.
+    `replaced` rows were not sent, as a later row of the file has their key; `repeats` says which.
+    """
 
     rows: int
     resumed_rows: int
     rejected: int
     seconds: float
+    repeats: Repeats
+    replaced: int
+    first_rejected: str
 
     def document(self) -> dict[str, Any]:
         """All of it as JSON takes it."""
@@ -67,6 +78,7 @@ class Loaded:
             "rows": self.rows,
             "resumed_rows": self.resumed_rows,
             "rejected": self.rejected,
+            "replaced": self.replaced,
             "seconds": round(self.seconds, 3),
             "rows_per_second": round(self.rows / self.seconds) if self.seconds else 0,
         }
@@ -93,9 +105,16 @@ class Loader:
     """One run: reads on the caller's thread, sends on others."""
 
     def __init__(
-        self, endpoint: Endpoint, table: str, how: Load, journal: Journal, rejects: Rejects
+        self,
+        endpoint: Endpoint,
+        table: str,
+        how: Load,
+        journal: Journal,
+        rejects: Rejects,
+        repeats: Repeats,
     ) -> None:
-        """Nothing is sent before `run`."""
+        """Nothing is sent before `run`. Rows in `repeats` are not sent at all."""
+        self._repeats = repeats
         self._endpoint = endpoint
         self._table = table
         self._how = how
@@ -108,7 +127,7 @@ class Loader:
         self._behind = 0
         self._given = 0
 
-    def run(self, path: Path, reading: Reading, told: Callable[[Step], None]) -> Loaded:
+    def run(self, source: FileSource, reading: Reading, told: Callable[[Step], None]) -> Loaded:
         """Import the file; return when every row is stored or put aside.
 
         Raises: `TransferFailed`; the journal then says what was finished.
@@ -120,7 +139,7 @@ class Loader:
         for thread in threads:
             thread.start()
         try:
-            for batch in self._batches(FileSource(path), reading):
+            for batch in self._batches(source, reading):
                 self._pace(batch, began)
                 self._give(batches, batch)
                 told(self._step())
@@ -133,11 +152,16 @@ class Loader:
             self._join(threads, batches, told)
         if self._failed:
             raise self._failed[0]
+        sent = self._send_replaced(source, reading)
+        aside = sum(place in self._repeats for place in self._rejects.places)
         return Loaded(
-            self._journal.rows - before,
-            before,
-            len(self._rejects.places),
-            time.monotonic() - began,
+            rows=self._journal.rows - before + sent,
+            resumed_rows=before,
+            rejected=len(self._rejects.places),
+            seconds=time.monotonic() - began,
+            repeats=self._repeats,
+            replaced=self._repeats.count - sent - aside,
+            first_rejected=self._rejects.first,
         )
 
     def _step(self) -> Step:
@@ -164,6 +188,8 @@ class Loader:
         records: list[Record] = []
         size = 0
         for record in source.records(progress=self._read, rejected=self._reject):
+            if record.place in self._repeats:
+                continue
             records.append(record)
             size += record.size
             if len(records) == self._how.window or size >= _WINDOW_BYTES:
@@ -178,6 +204,28 @@ class Loader:
                 yield _Sending(record, pieces(read_record(record.fields, reading)))
             except ValueError as error:
                 self._reject(record.place, str(error), record.fields)
+
+    def _send_replaced(self, source: FileSource, reading: Reading) -> int:
+        """Store the rows that count because the last row of their key was put aside.
+
+        They are in no note: a run that goes on after a kill sends them again, which changes
+        nothing. How many were stored.
+        """
+        sent: set[int] = set()
+        with Client(self._endpoint, stop=self._stop) as client:
+            while self._repeats.count and self._rejects.places:
+                rows = last_rows(source, reading.key, self._rejects.places)
+                rows = [record for record in rows if record.place not in sent]
+                if not rows:
+                    break  # those that were put aside now have let no other row count
+                for batch in _cut(self._encoded(rows, reading)):
+                    refused = self._put(client, batch)
+                    sent |= {
+                        row.record.place
+                        for number, row in enumerate(batch)
+                        if number not in refused
+                    }
+        return len(sent)
 
     def _hold(self, window: int) -> None:
         with self._lock:
@@ -238,19 +286,24 @@ class Loader:
             self._stop.set()
 
     def _store(self, client: Client, batch: _Batch) -> None:
-        """Store a batch, put aside what is refused, and note it."""
-        refused = send(client, self._table, [Change(PUT, row.pieces[0]) for row in batch.rows])
-        for number, row in enumerate(batch.rows):
+        """Store a batch and note it."""
+        refused = self._put(client, batch.rows)
+        with self._lock:
+            self._journal.note(batch.part, len(batch.rows) - len(refused))
+            self._release(batch.part[0])
+
+    def _put(self, client: Client, rows: Sequence[_Sending]) -> dict[int, Refused]:
+        """Store rows and put aside what is refused; which those were, by their positions."""
+        refused = send(client, self._table, [Change(PUT, row.pieces[0]) for row in rows])
+        for number, row in enumerate(rows):
             for piece in row.pieces[1:]:
                 if number not in refused:
                     found = send(client, self._table, [Change(UPDATE, piece)])
                     refused |= dict.fromkeys([number], found[0]) if found else {}
         for number, error in refused.items():
-            record = batch.rows[number].record
+            record = rows[number].record
             self._reject(record.place, str(error), record.fields)
-        with self._lock:
-            self._journal.note(batch.part, len(batch.rows) - len(refused))
-            self._release(batch.part[0])
+        return refused
 
 
 def _drain(batches: "queue.Queue[_Batch | None]", workers: int) -> None:

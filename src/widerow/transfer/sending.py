@@ -68,8 +68,10 @@ def _send(
         for number, told in zip(pending, errors, strict=True):
             if told is None:
                 continue
-            if told.code in _FATAL:
-                raise told
+            if told.code in _FATAL:  # a row's error has no hint that would name the table
+                raise Refused(
+                    told.code, told.message, f"table {table} of the instance {client.instance}"
+                )
             (passing if told.code in PASSING else refused)[number] = told
         if len(passing) < len(pending):
             began, attempt = client.now_ns(), 0  # a slow table is no table that does not answer

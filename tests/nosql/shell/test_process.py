@@ -33,7 +33,9 @@ def kv(*arguments: str, cwd: Path, typed: str = "") -> subprocess.CompletedProce
 
 
 def test_a_script_makes_a_store_that_later_commands_find(tmp_path: Path) -> None:
-    made = kv("--path", "data", "load", "-file", str(SCRIPTS / "products.kv"), cwd=tmp_path)
+    made = kv(
+        "--path", "data", "--create", "load", "-file", str(SCRIPTS / "products.kv"), cwd=tmp_path
+    )
     assert made.stderr == "widerow kv: made a new store in data\n"
     assert made.stdout == (
         "Table myProducts built.\n"
@@ -42,6 +44,28 @@ def test_a_script_makes_a_store_that_later_commands_find(tmp_path: Path) -> None
     assert made.returncode == 0
     shown = kv("--path", "data", "show", "tables", cwd=tmp_path)
     assert (shown.stdout, shown.stderr) == ("Tables in all namespaces: \n\tmyProducts\n\t\n", "")
+
+
+@pytest.mark.parametrize("there", ["nothing", "an empty directory", "other files"])
+def test_a_mistyped_directory_does_not_become_a_store(tmp_path: Path, there: str) -> None:
+    """docs/guide/nosql.md: a new store is made only where `--create` asks for one."""
+    if there != "nothing":
+        (tmp_path / "dta").mkdir()
+    if there == "other files":
+        (tmp_path / "dta" / "letter.txt").write_text("dear all")
+    before = sorted(tmp_path.rglob("*"))
+    done = kv("--path", "dta", "show", "tables", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("widerow kv: there is no store at dta (")
+    assert "--create" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_create_makes_a_store_but_not_the_directories_above_it(tmp_path: Path) -> None:
+    done = kv("--path", "no/where", "--create", "show", "tables", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "there is no directory no;" in done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 # cli §1: exit codes of a single command
@@ -57,14 +81,14 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("words", "text", "code"), COMMANDS)
 def test_a_single_command(tmp_path: Path, words: list[str], text: str | None, code: int) -> None:
-    done = kv("--path", "data", *words, cwd=tmp_path)
+    done = kv("--create", "--path", "data", *words, cwd=tmp_path)
     assert done.returncode == code
     assert text is None or done.stdout == text
 
 
 def test_standard_input_is_a_script_without_prompts(tmp_path: Path) -> None:
     typed = "table list\nnosuch\nshow plans\n"
-    done = kv("--path", "data", cwd=tmp_path, typed=typed)
+    done = kv("--path", "data", "--create", cwd=tmp_path, typed=typed)
     assert done.stdout.startswith("No tables available.\nCould not find command: nosuch\n")
     assert done.stdout.endswith("There are no plans.\n")
     assert done.returncode == 64
@@ -127,7 +151,7 @@ def test_help_shows_how_to_call_it(tmp_path: Path) -> None:
 def test_a_reader_who_has_enough_is_no_error_worth_telling(tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    command = [*WIDEROW, "--path", "data", "help"]
+    command = [*WIDEROW, "--path", "data", "--create", "help"]
     done = subprocess.run(  # noqa: S603  # our own command
         command, cwd=tmp_path, stdout=writing, stderr=subprocess.PIPE, text=True, check=False
     )
@@ -176,7 +200,7 @@ def terminal(tmp_path: Path) -> Iterator[tuple[Terminal, subprocess.Popen[bytes]
         "XDG_STATE_HOME": str(tmp_path / "state"),
     }
     process = subprocess.Popen(  # noqa: S603  # our own command
-        [*WIDEROW, "--path", "data"],
+        [*WIDEROW, "--path", "data", "--create"],
         cwd=tmp_path,
         env=settings,
         stdin=slave,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from widerow import nosql
 from widerow.cli.kv.interactive import completions, converse
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ def test_long_results_are_paged_at_a_terminal(shell: "Shell") -> None:  # cli §
 def test_connect_uses_another_store(shell: "Shell", tmp_path: Path) -> None:
     shell.products()
     path = tmp_path / "other"
+    text, code = shell.run(f"connect store -path {path}")
+    assert f"there is no store at {path} (there is no such directory)" in text
+    assert code == 1
+    assert not path.exists()
+    nosql.open(path, housekeeping=False).close()
     assert shell.run(f"connect store -path {path}") == (f"Connected to the store in {path}.\n", 0)
     assert shell.run("show tables") == ("No table found.\n", 0)
     line = f"connect store -path {path}"

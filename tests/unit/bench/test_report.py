@@ -10,6 +10,7 @@ from bench.drawing import Bar, Series, bars, charts, lines, scale
 from bench.goals import FLOORS, GOALS, Judged, judge
 from bench.measure import Result
 from bench.report import markdown, number
+from bench.run import write_asked
 
 
 def result(
@@ -181,6 +182,27 @@ def test_a_logarithmic_scale_keeps_ratios_and_has_ticks_inside() -> None:
 def test_points_of_a_line_are_labelled() -> None:
     chart = lines("t", "x", "y", [Series("p50", [(1.0, 1.0), (10.0, 2.0)], ["one", "ten"])])
     assert {"one", "ten"} <= {each.text for each in ET.fromstring(chart).iter()}  # noqa: S314  # our own text
+
+
+@pytest.mark.parametrize(
+    ("json_name", "report", "names"),
+    [
+        (None, False, set()),
+        ("mine.json", False, {"mine.json"}),
+        (None, True, {"results.json", "RESULTS.md", "charts"}),
+        ("mine.json", True, {"mine.json", "RESULTS.md", "charts"}),
+    ],
+)
+def test_nothing_is_written_that_was_not_asked_for(
+    tmp_path: Path, json_name: str | None, *, report: bool, names: set[str]
+) -> None:
+    """docs/internals/performance.md: files come of `--json` and `--report` alone."""
+    folder = Path(__file__).parents[3] / "bench"
+    document = json.loads((folder / "results.json").read_text())
+    target = tmp_path / json_name if json_name else None
+    made = list(write_asked(document, target, tmp_path, report=report))
+    assert {each.name for each in tmp_path.iterdir()} == names
+    assert {each.relative_to(tmp_path).parts[0] for each in made} == names
 
 
 def test_the_report_in_the_repository_is_the_one_of_its_results() -> None:

@@ -135,7 +135,7 @@ def test_a_wide_row_is_one_row(tmp_path: Path) -> None:
 
 def test_a_table_that_is_not_there_is_said(directory: str, tmp_path: Path) -> None:
     for arguments, words in (
-        (("--table", "other", "--path", directory), "table_not_found"),
+        (("--table", "other", "--path", directory), "no table other in the instance widerow of"),
         (("--table", "t", "--path", str(tmp_path / "absent")), "there is no store"),
         (("--table", "purchases", "--instance", "campus", "--path", directory, "--columns", "x"),
          "x is not in the key of purchases; it has order, card, raw"),

@@ -199,12 +199,23 @@ def make_backup(folder: Path) -> Path:
         (("restore", "made", "--path", "data"), "data exists"),
         (("restore", "made", "--path", "link"), "link exists"),
         (("restore", "made", "--path", "file/in/the/way"), "cannot create"),
+        (("restore", "made", "--path", "no/where/new"), "there is no directory no/where"),
+        (("restore", "made", "--path", "no/where", "--check"), "there is no directory no"),
+        (("restore", "absent", "--path", "no/where"), "there is no backup at absent"),
+        (("backup", "b", "--path", "."), "there is no store at . (it holds other files)"),
+        (("doctor", "--path", "absent"), "there is no store at absent (there is no such"),
+        (("doctor", "--path", "file"), "there is no store at file (it is not a directory)"),
+        (("doctor", "--path", "."), "there is no store at . (it holds other files)"),
+        (("doctor", "--path", "empty"), "there is no store at empty (it is empty)"),
+        (("partitions", "t", "--path", "empty"), "there is no store at empty (it is empty)"),
+        (("advise", "keys", "--table", "t", "--path", "empty"), "there is no store at empty"),
     ],
 )
 def test_what_does_not_work_is_one_line_and_exit_2(
     folder: Path, arguments: tuple[str, ...], words: str
 ) -> None:
     (folder / "file").write_text("")
+    (folder / "empty").mkdir()
     (folder / "link").symlink_to("nowhere")
     if "made" in arguments:
         make_backup(folder)

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
+from rich.cells import cell_len
 from tablestore import (
     CapacityUnit,
     OTSClient,
@@ -19,7 +20,7 @@ from tablestore import (
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
-from widerow.errors import NotFound
+from widerow.cli.partitions import print_partitions
 from widerow.testing import WiderowServer
 
 
@@ -63,13 +64,55 @@ def test_the_table_is_shown_with_its_load(server: WiderowServer) -> None:
     assert "write units:" in text
 
 
+@pytest.mark.parametrize("start", ["short", "k" * 1024, "杭州" * 340])
+def test_80_columns_are_enough(start: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/operating/partitions.md: nothing is cut; what does not fit stands below the table."""
+    busy = {
+        "start": start,
+        "rows": 1_234_567_890,
+        "bytes": 1023 * 1024**3,
+        "read_units_per_second": 123_456.7,
+        "write_units_per_second": 98_765.4,
+        "share": 1.0,
+        "top_keys": [{"hash": "0123456789abcdef", "share": 0.54}],
+    }
+    idle = {**busy, "start": None, "rows": 0, "share": 0.0, "top_keys": []}
+    document = {
+        "name": "shop/orders",
+        "key": {"name": "k", "type": "STRING"},
+        "partitions": [idle, busy],
+        "reserved": {"read": 3, "write": 0},
+        "consumed": {"read": 10**12, "write": 10**12},
+        "additional": {"read": 1e12, "write": 1e12},
+        "reports": [],
+    }
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("COLUMNS", "80")
+        print_partitions(document)
+        narrow = capsys.readouterr().out
+        patched.setenv("COLUMNS", "200")
+        print_partitions(document)
+        wide = capsys.readouterr().out
+    assert max(cell_len(line) for line in narrow.splitlines()) <= 80
+    assert "…" not in narrow
+    letters = "".join(line.split("│")[1].strip() for line in narrow.splitlines() if "│" in line)
+    assert letters == f"INF_MIN{start}"
+    for printed in (narrow, wide):
+        assert "54% 0123456789abcdef" in printed
+        assert "1.2G" in printed
+        assert "123k" in printed
+    assert "█" * 20 in wide
+
+
 def test_the_history_is_json(server: WiderowServer) -> None:
     arguments = ("--endpoint", server.endpoint, "--instance", "shop", "--history")
     assert json.loads(shown("orders", *arguments))["history"] == []
 
 
 def test_what_a_server_refuses_is_told_in_its_words(server: WiderowServer) -> None:
-    with pytest.raises(Exception, match=r"OTSObjectNotExist: .*Create the table"):
+    with pytest.raises(
+        Exception, match=r"OTSObjectNotExist: .*instance='shop', table='nothing': Create the table"
+    ):
         shown("nothing", "--endpoint", server.endpoint, "--instance", "shop")
     with pytest.raises(Exception, match="OTSAuthFailed"):
         shown("orders", "--endpoint", server.endpoint, "--access-key-secret", "wrong")
@@ -98,7 +141,8 @@ def test_a_store_is_read_when_no_server_has_it(tmp_path: Path) -> None:
     assert found["rows"] == 5
     assert 25_000 < found["bytes"] < 26_000
     assert found["consumed"] == {"read": 0, "write": 10}
-    with pytest.raises(NotFound):
+    words = f"there is no table t in the instance widerow of the store at {path}"
+    with pytest.raises(Exception, match=words):
         told("t", "--path", str(path))
 
 

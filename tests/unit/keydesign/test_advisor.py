@@ -121,6 +121,16 @@ def test_the_sample_has_what_the_page_assumes() -> None:
     assert len(sellers) == sample.TILLS
 
 
+def test_28_values_are_not_good_and_it_says_why(tmp_path: Path) -> None:
+    """docs/guide/key-design.md: few values are judged by their number, however even they are."""
+    rows = ([f"v{mixed(number) % 28:02}"] for number in range(ROWS))
+    finding = by_name(advise(write(tmp_path / "a.csv", ["k"], rows), Question(("k",))))["k"]
+    assert finding.measures.top_share.value < 1 / 16  # by its shares alone it would be good
+    assert finding.verdict is Verdict.FAIR
+    assert "never works on more than 28 partitions" in finding.reason
+    assert "splice it" in finding.reason
+
+
 # --- the rules one by one ------------------------------------------------------------------------
 
 MADE: Final[dict[str, tuple[Callable[[int], object], Verdict, str]]] = {
@@ -135,7 +145,10 @@ MADE: Final[dict[str, tuple[Callable[[int], object], Verdict, str]]] = {
         Verdict.BAD,
         "narrow",
     ),
-    "a dozen": (lambda n: mixed(n) % 14, Verdict.FAIR, "14 values"),
+    "a dozen": (lambda n: mixed(n) % 14, Verdict.FAIR, "few: 14 values, one for every 857 rows"),
+    "fewer than partitions": (lambda n: mixed(n) % 28, Verdict.FAIR, "few: 28 values"),
+    "too few to be even": (lambda n: mixed(n) % 95, Verdict.FAIR, "few: 95 values"),
+    "enough": (lambda n: mixed(n) % 96, Verdict.GOOD, "96 values"),
 }
 
 

@@ -65,7 +65,22 @@ def test_fields_may_be_separated_by_tabs(tmp_path: Path) -> None:
         ('a,b\n"x\ny",2\n1\n', "line 4: 1 fields"),
         ('a,b\n1,"2\n', "line 2: unexpected end of data"),
         ('a,b\n1,"2"x\n', "line 2: ',' expected after"),
-        (b"a,b\n1,2\nM\xfcller,2\n", "line 3: not UTF-8 at byte 1"),
+        (
+            b"a,b\n1,2\nM\xfcller,2\n",
+            "a.csv, line 3: not UTF-8 at byte 1 of the line (0xFC, offset 9 of the file); in",
+        ),
+        (
+            b"a,b\n1,2\nM\xfcller,2\n",
+            "it is '\xfc': if that is right, give --encoding latin-1, else convert the file to",
+        ),
+        (b"\xef\xbb\xbfa\n1\n\xfc\n", "line 3: not UTF-8 at byte 0 of the line (0xFC, offset 7 of"),
+        (
+            b"a\n10 \x80\n",
+            "in Windows-1252 it is '\u20ac': if that is right, give --encoding cp1252",
+        ),
+        (b"a,Gr\xf6\xdfe\n1,2\n", "a.csv, line 1: not UTF-8 at byte 4 of the line (0xF6"),
+        ("a,b\n".encode("utf-16"), "line 1: not UTF-8 at byte 0 of the line (0xFF, offset 0 of"),
+        ("a,b\n".encode("utf-16"), "the file is UTF-16: convert it"),
         ("", "is empty"),
         ("x,y\n1,2\n", "has no column a; it has x, y"),
         ("aa,b\n1,2\n", "has no column a; did you mean aa?"),
@@ -77,6 +92,48 @@ def test_what_is_wrong_with_csv_is_said_with_its_line(
     tmp_path: Path, content: str | bytes, words: str
 ) -> None:
     assert words in refusal(source(tmp_path, content), "a")
+
+
+def test_a_header_in_another_encoding_is_refused_where_rows_are_put_aside(tmp_path: Path) -> None:
+    made = source(tmp_path, b"a,Gr\xf6\xdfe\n1,2\n")
+    with pytest.raises(SampleInvalid, match="line 1: not UTF-8 at byte 4"):
+        list(made.records(rejected=lambda *_: None))
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding", "content"),
+    [
+        ("a.csv", "latin-1", "k,Gr\u00f6\u00dfe\nM\u00fcller,1\n"),
+        ("a.csv", "cp1252", "k,Gr\u00f6\u00dfe\n10 \u20ac,1\n"),
+        ("a.tsv", "gb18030", "k\t\u676d\u5dde\n\u5361,1\t2\n"),
+        ("a.jsonl", "latin-1", '{"k": "M\u00fcller"}\n'),
+        ("a.csv", "UTF8", "k,Gr\u00f6\u00dfe\nM\u00fcller,1\n"),
+    ],
+)
+def test_another_encoding_is_read_where_it_is_named(
+    tmp_path: Path, name: str, encoding: str, content: str
+) -> None:
+    made = FileSource(source(tmp_path, content.encode(encoding), name).path, encoding)
+    same = source(tmp_path, content, f"same-{name}")
+    assert fields(made) == fields(same)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name", "words"),
+    [
+        ("klingon", "a.csv", "--encoding klingon: no encoding is known by this name"),
+        ("base64", "a.csv", "no encoding is known by this name"),
+        ("utf-16", "a.csv", "convert it to UTF-8, for example with iconv -f utf-16"),
+        ("utf-7", "a.jsonl", "cannot be read line by line"),
+        ("latin-1", "a.parquet", "Parquet says how it is encoded"),
+        ("cp1252", "a.csv", "line 2: not cp1252 at byte 0 of the line (0x81"),
+    ],
+)
+def test_an_encoding_that_does_not_do_is_said(
+    tmp_path: Path, encoding: str, name: str, words: str
+) -> None:
+    made = source(tmp_path, b"a\n\x81\n", name)
+    assert words in refusal(FileSource(made.path, encoding))
 
 
 def test_records_know_their_lines_and_bytes(tmp_path: Path) -> None:

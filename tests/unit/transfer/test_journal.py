@@ -74,3 +74,12 @@ def test_a_row_is_put_aside_once(tmp_path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 2
     with pytest.raises(TransferFailed, match="More than 2 rows"):
         second.add(6, "why", {})
+
+
+def test_the_first_row_of_the_file_that_was_put_aside_is_known(tmp_path: Path) -> None:
+    rejects = Rejects(tmp_path / "r", 9, resumed=False)
+    assert rejects.first == ""
+    rejects.add(7, "late", None)
+    rejects.add(3, "early", None)
+    assert rejects.first == "3: early"
+    assert Rejects(tmp_path / "r", 9, resumed=True).first == "3: early"

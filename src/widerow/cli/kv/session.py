@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from widerow import nosql
+from widerow.cli.places import require_parent, require_store
 from widerow.clock import Clock
 from widerow.errors import StoreLocked
 from widerow.model.typed.table import TypedTable
 from widerow.nosql import Store
 from widerow.server.settings import SettingsInvalid
+from widerow.storage.opener import store_directory
 
 __all__ = [
     "NO_SERVER",
@@ -30,6 +32,7 @@ NO_SERVER: Final = (
     "widerow serves no NoSQL protocol over the network yet, so the shell cannot work through a "
     "server. Stop the server and use: widerow kv --path DIR"
 )
+_MAKE_NEW: Final = "widerow kv --create --path DIR makes a new one"
 _DEFAULT_PAGE_HEIGHT: Final = 24  # lines, where no terminal can be asked
 
 
@@ -169,13 +172,20 @@ class Session:
         return count
 
 
-def open_target(path: str) -> Store:
-    """Open the store in a directory.
+def open_target(path: str, *, create: bool = False) -> Store:
+    """Open the store in a directory. With `create` it is made, its parent directory is not.
 
     Raises: `StoreLocked`, without waiting, if another process has the store open;
-    `SettingsInvalid` if `path` is not the name of a directory; the errors of opening a store.
+    `SettingsInvalid` if `path` is not the name of a directory, or there is no store in it; the
+    errors of opening a store.
     """
     try:
+        if path != "memory:":
+            directory = store_directory(path)
+            if create:
+                require_parent(directory)
+            else:
+                require_store(directory, new=_MAKE_NEW)
         return nosql.open(path)
     except StoreLocked as error:
         raise StoreLocked(

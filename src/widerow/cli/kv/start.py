@@ -21,13 +21,18 @@ __all__ = ["new_session", "run_shell"]
 PROMPT: Final = "kv"
 
 
-def run_shell(path: str | None, endpoint: str | None, words: Sequence[str]) -> int:
-    """Run `words` as one command, or the lines of standard input; returns the exit code."""
+def run_shell(
+    path: str | None, endpoint: str | None, words: Sequence[str], *, create: bool = False
+) -> int:
+    """Run `words` as one command, or what standard input has, and return the exit code.
+
+    `create`: make the store if it is not there; else a directory without one is refused.
+    """
     if endpoint is not None:
         sys.stderr.write(f"widerow kv: {NO_SERVER}\n")
         return EXIT_FAILED
     try:
-        store = _opened(path or "widerow-data")
+        store = _opened(path or "widerow-data", create=create)
     except WiderowError as error:
         sys.stderr.write(f"widerow kv: {error}\n")
         return EXIT_FAILED
@@ -56,9 +61,9 @@ def new_session(store: Store) -> Session:
     )
 
 
-def _opened(path: str) -> Store:
-    new = not Path(path).exists()
-    store = open_target(path)
+def _opened(path: str, *, create: bool) -> Store:
+    new = create and not Path(path).exists()
+    store = open_target(path, create=create)
     if new:
         sys.stderr.write(f"widerow kv: made a new store in {path}\n")
     return store

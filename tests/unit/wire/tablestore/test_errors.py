@@ -330,6 +330,9 @@ def test_hints_tell_names_and_numbers() -> None:
 def test_hints_never_tell_values_of_cells() -> None:
     scope = InvalidRequest(Rule.BATCH_ATOMIC_SCOPE, atomic="customer-1", data="customer-2")
     assert hint(scope) == Rule.BATCH_ATOMIC_SCOPE.value
+    gone = NotFound(Rule.TABLE_NOT_FOUND, instance="shop", table="t" * 255)
+    assert foreign(gone) == (404, "OTSObjectNotExist", "Requested table does not exist.")
+    assert hint(gone).startswith(f"instance='shop', table='{'t' * 255}': Create the table")
     assert "4711" not in hint(InvalidRequest(Rule.FILTER_RELATION_DECODE, column="c", value=4711))
     assert hint(ValueError("4711")) == UNEXPECTED.hint
 
