@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from citations import wrong_citations
+
 __all__ = ["Finding", "Source", "check_tree", "last_name", "main", "read_tree", "report"]
 
 FUNCTION_LINES_MAX: Final = 70  # body without docstring: what two screens hold
@@ -32,7 +34,7 @@ SKIPPED: Final = frozenset(
 )
 TEXT_SUFFIXES: Final = frozenset(
     (
-        *(".cfg", ".ini", ".md", ".proto", ".py", ".pyi"),
+        *(".cfg", ".go", ".ini", ".java", ".js", ".lark", ".md", ".proto", ".py", ".pyi"),
         *(".sh", ".svg", ".toml", ".txt", ".yaml", ".yml"),
     )
 )
@@ -244,6 +246,13 @@ def check_pages(tree: Tree) -> Iterator[Finding]:
             for name in SPECIFICATION_FILES.findall(line):
                 if f"docs/spec/{name}" not in tree:
                     yield Finding(source.path, number, message.format(name))
+
+
+def check_citations(tree: Tree) -> Iterator[Finding]:
+    """A section that is cited stands in the page that is named."""
+    texts = {source.path: source.text for source in tree.values()}
+    for wrong in wrong_citations(texts):
+        yield Finding(*wrong)
 
 
 def check_exceptions(source: Source) -> Iterator[Finding]:
@@ -462,6 +471,7 @@ TREE_CHECKS: Final = (
     check_packages,
     check_links,
     check_pages,
+    check_citations,
     check_generators,
     check_causes,
 )

@@ -195,6 +195,16 @@ def test_compiled_modules_do_not_hide_causes(module: str, line: str, *, found: b
     assert ("is ignored" in said) is found, said
 
 
+def test_a_page_of_the_specification_may_be_named_where_it_is_public() -> None:
+    naming = {"docs/a.md": "# A\n\nSee nosql-" + "model.md.\n"}
+    (found,) = tidy.check_tree(tree(naming))
+    assert (found.path, found.line) == ("docs/a.md", 3)
+    page = {"docs/spec/nosql-" + "model.md": "# Model\n"}
+    assert tidy.check_tree(tree(naming | page)) == []
+    elsewhere = {"docs/nosql-" + "model.md": "# Model\n"}
+    assert len(tidy.check_tree(tree(naming | elsewhere))) == 1
+
+
 DOCUMENTS = {
     "README.md": "# One\n\n## A `b` c: d!\n",
     "docs/formats/keys.md": "# Keys\n",
