@@ -16,16 +16,19 @@ from typing import Final, NamedTuple
 
 __all__ = ["TABLE", "Citation", "Wrong", "citations", "sections", "short_names", "wrong_citations"]
 
+SIGN: Final = "\N{SECTION SIGN}"  # not written out: this file is looked through as well
 TABLE: Final = "docs/spec/README.md"  # where the short names are listed
 NEAREST: Final = 4  # how many sections a message names
 
 NUMBER: Final = r"(?:[A-Z]\d*|\d+)(?:\.\d+)*(?![A-Za-z])"
 GAP: Final = r"\s*(?:\n\s*(?:#:?|//|\*)\s*)?"  # white space, a comment's next line too
 SEPARATOR: Final = rf"{GAP}(?:[,;/]{GAP}(?:and\b)?|and\b|or\b){GAP}"
-RANGE: Final = rf"(?:[-–]§?|{GAP}to{GAP}§)"
+RANGE: Final = rf"(?:[-–]{SIGN}?|{GAP}to{GAP}{SIGN})"
 CITED: Final = rf"(?P<first>{NUMBER})(?:{RANGE}(?P<last>{NUMBER}))?"
-MARKED: Final = re.compile(rf"(?P<mark>§§?) ?{CITED}")
-NEXT_MARKED: Final = re.compile(rf"{SEPARATOR}(?P<mark>§§?) ?{CITED}")
+MARK: Final = rf"(?P<mark>{SIGN}{SIGN}?) ?"
+MARKED: Final = re.compile(MARK + CITED)
+UNNUMBERED: Final = re.compile(rf"(?<!{SIGN}){MARK}(?!{NUMBER}|{SIGN})(?P<cited>\S*)")
+NEXT_MARKED: Final = re.compile(SEPARATOR + MARK + CITED)
 NEXT_NUMBER: Final = re.compile(rf"{SEPARATOR}{CITED}")
 WORD_BEFORE: Final = re.compile(rf"(?P<word>[A-Za-z][A-Za-z-]*)(?:\.md)?[`*)\]]*{GAP}$")
 WORD_CHARS: Final = 100  # how far back a word and the white space behind it may reach
@@ -48,7 +51,7 @@ class Citation(NamedTuple):
 
     def __str__(self) -> str:
         """As it is written."""
-        ends = f"§{self.first}" if self.first == self.last else f"§{self.first}-§{self.last}"
+        ends = SIGN + self.first + (f"-{SIGN}{self.last}" if self.last != self.first else "")
         return f"{self.word} {ends}".lstrip()
 
 
@@ -73,6 +76,9 @@ def wrong_citations(texts: Mapping[str, str]) -> Iterator[Wrong]:
             page = names.get(cited.word, path if path in pages else "")
             if message := fault(cited, page, pages.get(page, [])):
                 yield Wrong(path, cited.line, message)
+        for found in UNNUMBERED.finditer(text):
+            line = text.count("\n", 0, found.start()) + 1
+            yield Wrong(path, line, f"{found.group()}: cite a section by its number")
 
 
 def is_page(path: str) -> bool:
@@ -98,7 +104,7 @@ def citations(text: str) -> Iterator[Citation]:
     while found:
         before = WORD_BEFORE.search(text[max(0, found.start() - WORD_CHARS) : found.start()])
         word = before["word"].lower() if before else ""
-        plural = found["mark"] == "§§"
+        plural = found["mark"] == SIGN * 2
         cited: re.Match[str] | None = found
         while cited:
             line = text.count("\n", 0, cited.start("first")) + 1
@@ -117,7 +123,7 @@ def fault(cited: Citation, page: str, present: list[str]) -> str:
         return f"{cited}: {what}; put a name from {TABLE} in front of the section"
     for number in (cited.first, cited.last):
         if number not in present:
-            near = ", ".join(f"§{each}" for each in nearest(number, present))
+            near = ", ".join(SIGN + each for each in nearest(number, present))
             return f"{cited}: {page} has no section {number}; nearest: {near or 'none at all'}"
     if present.index(cited.first) > present.index(cited.last):
         return f"{cited}: the first section stands behind the last one in {page}"

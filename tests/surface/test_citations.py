@@ -84,6 +84,8 @@ WRONG = [
     ("rows %1.1", "rows %1.1", "docs/formats/rows.md has no section 1.1; nearest: %4"),
     ("design %1.1", "design %1.1", "design names no page"),
     ("(%1.1)", "%1.1", "no page is named; put a name from docs/spec/README.md"),
+    ("semantics %Keys", "%Keys", "cite a section by its number"),
+    ("semantics %%", "%%", "cite a section by its number"),
     ("semantics %1.1 (%1.2)", "%1.2", "no page is named"),
     ("semantics %1.1, a word, %1.2", "%1.2", "no page is named"),
 ]
