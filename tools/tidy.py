@@ -19,6 +19,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from citations import wrong_citations
+
 __all__ = ["Finding", "Source", "check_tree", "last_name", "main", "read_tree", "report"]
 
 FUNCTION_LINES_MAX: Final = 70  # body without docstring: what two screens hold
@@ -32,7 +34,7 @@ SKIPPED: Final = frozenset(
 )
 TEXT_SUFFIXES: Final = frozenset(
     (
-        *(".cfg", ".ini", ".md", ".proto", ".py", ".pyi"),
+        *(".cfg", ".go", ".ini", ".java", ".js", ".lark", ".md", ".proto", ".py", ".pyi"),
         *(".sh", ".svg", ".toml", ".txt", ".yaml", ".yml"),
     )
 )
@@ -46,7 +48,7 @@ EXCEPTION: Final = re.compile(
     r"#\s*(?P<what>type:\s*ignore|noqa|pragma:)(?P<rest>[^#]*)(?P<why>.*)"
 )
 CODE: Final = re.compile(r"^(?:\[[\w, -]+\]|:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*|\s*no \w+)\s*$")
-LINK: Final = re.compile(r"\[[^\]\n]*\]\((?P<target>[^)\s]+)\)")
+LINK: Final = re.compile(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")
 HEADING: Final = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*#*$", re.MULTILINE)
 FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -246,6 +248,13 @@ def check_pages(tree: Tree) -> Iterator[Finding]:
                     yield Finding(source.path, number, message.format(name))
 
 
+def check_citations(tree: Tree) -> Iterator[Finding]:
+    """A section that is cited stands in the page that is named."""
+    texts = {source.path: source.text for source in tree.values()}
+    for wrong in wrong_citations(texts):
+        yield Finding(*wrong)
+
+
 def check_exceptions(source: Source) -> Iterator[Finding]:
     """An exception to a rule names the rule, and says why behind a second `#`."""
     reader = io.StringIO(source.text).readline
@@ -442,9 +451,21 @@ def leads_somewhere(tree: Tree, source: Source, target: str) -> bool:
 
 
 def anchors(source: Source) -> set[str]:
-    """The anchors of a document's headings."""
-    texts = (found["text"] for found in HEADING.finditer(unfenced(source.text)))
-    return {re.sub(r"[^\w\- ]", "", text).strip().lower().replace(" ", "-") for text in texts}
+    """The anchors that GitHub gives to a document's headings.
+
+    Letters, digits, hyphens and underscores of the text that is shown, in lower case, with a hyphen
+    for each space; an anchor that is taken gets the next free number behind it.
+    """
+    taken: set[str] = set()
+    for found in HEADING.finditer(unfenced(source.text)):
+        shown = LINK.sub(lambda link: link["text"], found["text"])
+        name = anchor = re.sub(r"[^\w\- ]", "", shown).lower().replace(" ", "-")
+        number = 0
+        while anchor in taken:
+            number += 1
+            anchor = f"{name}-{number}"
+        taken.add(anchor)
+    return taken
 
 
 # --- all of them ----------------------------------------------------------------------------------
@@ -462,6 +483,7 @@ TREE_CHECKS: Final = (
     check_packages,
     check_links,
     check_pages,
+    check_citations,
     check_generators,
     check_causes,
 )

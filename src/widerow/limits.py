@@ -6,44 +6,44 @@ INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 
 # --- names -----------------------------------------------------------------------------------
-NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (§17)
+NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (semantics §17)
 
 # --- tables ----------------------------------------------------------------------------------
-KEY_COLUMNS_MAX: Final = 4  # (§17)
-DEFINED_COLUMNS_MAX: Final = 32  # (§17)
-TABLES_PER_INSTANCE_MAX: Final = 64  # (§17); a setting may raise it
-CAPACITY_UNITS_MAX: Final = 100_000  # (§17)
-MAX_VERSION_OFFSET_DEFAULT: Final = 86_400  # seconds (§1.6)
-MAX_VERSION_OFFSET_MAX: Final = INT64_MAX // 1_000_000  # seconds (§1.6)
-THROUGHPUT_CHANGE_SECONDS: Final = 120  # between two changes (§2.4)
-PARTITIONS_MAX: Final = 10  # pre-split of CreateTable (§2.1)
-SPLIT_BYTES_MAX: Final = 64  # one bound of the pre-split (§2.1)
-SPLIT_UNIT_BYTES: Final = 100 * 1024 * 1024  # of split sizes where a request names none (§6)
-SPLIT_UNIT_BYTES_MIN: Final = 1024 * 1024  # (§6)
-STREAM_HOURS_MAX: Final = 168  # (§17)
+KEY_COLUMNS_MAX: Final = 4  # (semantics §17)
+DEFINED_COLUMNS_MAX: Final = 32  # (semantics §17)
+TABLES_PER_INSTANCE_MAX: Final = 64  # (semantics §17); a setting may raise it
+CAPACITY_UNITS_MAX: Final = 100_000  # (semantics §17)
+MAX_VERSION_OFFSET_DEFAULT: Final = 86_400  # seconds (semantics §1.6)
+MAX_VERSION_OFFSET_MAX: Final = INT64_MAX // 1_000_000  # seconds (semantics §1.6)
+THROUGHPUT_CHANGE_SECONDS: Final = 120  # between two changes (semantics §2.4)
+PARTITIONS_MAX: Final = 10  # pre-split of CreateTable (semantics §2.1)
+SPLIT_BYTES_MAX: Final = 64  # one bound of the pre-split (semantics §2.1)
+SPLIT_UNIT_BYTES: Final = 100 * 1024 * 1024  # of a split size without a unit (semantics §6)
+SPLIT_UNIT_BYTES_MIN: Final = 1024 * 1024  # (semantics §6)
+STREAM_HOURS_MAX: Final = 168  # (semantics §17)
 
 # --- rows ------------------------------------------------------------------------------------
-KEY_VALUE_BYTES_MAX: Final = 1024  # STRING and BINARY primary key values (§1.1)
-VALUE_BYTES_MAX: Final = 2 * 1024 * 1024  # one attribute value (§1.3)
-CELLS_PER_CHANGE_MAX: Final = 1024  # attribute cells in one row change (§17)
-VERSION_MAX: Final = INT64_MAX // 1000 - 1  # milliseconds (§1.5)
-VERSION_BYTES: Final = 8  # what a version that a request names counts in a batch (§4.8, §9)
+KEY_VALUE_BYTES_MAX: Final = 1024  # STRING and BINARY primary key values (semantics §1.1)
+VALUE_BYTES_MAX: Final = 2 * 1024 * 1024  # one attribute value (semantics §1.3)
+CELLS_PER_CHANGE_MAX: Final = 1024  # attribute cells in one row change (semantics §17)
+VERSION_MAX: Final = INT64_MAX // 1000 - 1  # milliseconds (semantics §1.5)
+VERSION_BYTES: Final = 8  # of a version that a request names (semantics §4.8, §9)
 
 # --- requests --------------------------------------------------------------------------------
-READ_COLUMNS_MAX: Final = 1024  # columns_to_get (§5.2; the documents say 128, the tests 1024)
-BATCH_GET_ROWS_MAX: Final = 100  # (§5.5)
-BATCH_WRITE_ROWS_MAX: Final = 200  # (§4.8)
-BATCH_WRITE_BYTES_MAX: Final = 4 * 1024 * 1024  # (§4.8)
-RANGE_ROWS_MAX: Final = 5000  # rows scanned for one page of GetRange (§5.6)
-RANGE_BYTES_MAX: Final = 4 * 1024 * 1024  # bytes scanned for one page of GetRange (§5.6)
+READ_COLUMNS_MAX: Final = 1024  # columns_to_get (semantics §5.2; documents: 128, tests: 1024)
+BATCH_GET_ROWS_MAX: Final = 100  # (semantics §5.5)
+BATCH_WRITE_ROWS_MAX: Final = 200  # (semantics §4.8)
+BATCH_WRITE_BYTES_MAX: Final = 4 * 1024 * 1024  # (semantics §4.8)
+RANGE_ROWS_MAX: Final = 5000  # rows scanned for one page of GetRange (semantics §5.6)
+RANGE_BYTES_MAX: Final = 4 * 1024 * 1024  # bytes scanned for one page of GetRange (semantics §5.6)
 # Cells of one row in one answer are well above the 4 MB of a page, because SDKs without tokens (Go)
 # would cut a row short, or ask for its first page for ever.
-ROW_PAGE_BYTES_MAX: Final = 16 * 1024 * 1024  # cells of one row; a token leads on (§5.4)
+ROW_PAGE_BYTES_MAX: Final = 16 * 1024 * 1024  # cells of one row; a token leads on (semantics §5.4)
 BATCH_GET_BYTES_MAX: Final = 32 * 1024 * 1024  # cells of one BatchGetRow; then rows go on by token
-FILTER_NODES_MAX: Final = 32  # composites and leaves at any depth (§5.3)
+FILTER_NODES_MAX: Final = 32  # composites and leaves at any depth (semantics §5.3)
 FILTER_PATTERN_MEMORY_MAX: Final = 1024 * 1024  # of a compiled pattern and its matching states
 FILTER_PATTERN_BYTES_MAX: Final = 1024  # a regular expression of a filter; real ones are short
-CAPACITY_UNIT_BYTES: Final = 4096  # (§9)
+CAPACITY_UNIT_BYTES: Final = 4096  # (semantics §9)
 
 # --- stored rows (ours) ----------------------------------------------------------------------
 # A row above either bound is cut into segments by column name, so that an update of one column of
@@ -59,12 +59,12 @@ SEGMENT_CELLS_MAX: Final = 64
 # written whole, so this bounds the memory that one update or one answer can take.
 COLUMN_BYTES_MAX: Final = 32 * 1024 * 1024  # sixteen versions of the largest value
 
-# --- typed tables (model §1, §4 of the NoSQL table model) ------------------------------------
-TYPED_TABLE_NAME_CHARACTERS_MAX: Final = 256  # (§1); each component of a child table's name
-FIELD_NAME_CHARACTERS_MAX: Final = 64  # (§1)
-INDEX_NAME_CHARACTERS_MAX: Final = 64  # (§1)
-NAMESPACE_CHARACTERS_MAX: Final = 128  # (§1)
-TYPED_KEY_BYTES_MAX: Final = 32_767  # one encoded primary key (§4)
+# --- typed tables (model §1, §4) -----------------------------------------------------------
+TYPED_TABLE_NAME_CHARACTERS_MAX: Final = 256  # (model §1); each component of a child table's name
+FIELD_NAME_CHARACTERS_MAX: Final = 64  # (model §1)
+INDEX_NAME_CHARACTERS_MAX: Final = 64  # (model §1)
+NAMESPACE_CHARACTERS_MAX: Final = 128  # (model §1)
+TYPED_KEY_BYTES_MAX: Final = 32_767  # one encoded primary key (model §4)
 TYPED_ROW_BYTES_MAX: Final = 16 * 1024 * 1024  # one row; a row is read and written as a whole
 TYPE_DEPTH_MAX: Final = 32  # types in types; definitions are walked recursively
 VALUE_DEPTH_MAX: Final = 128  # values in values; they are walked recursively
@@ -80,7 +80,7 @@ DDL_DEPTH_MAX: Final = 64  # parentheses in parentheses; types end at half of it
 DDL_LIST_MAX: Final = 1000  # columns, key columns, record fields of one statement
 
 # --- wire ------------------------------------------------------------------------------------
-BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (§17)
+BODY_BYTES_MAX: Final = 5 * 1024 * 1024  # request body, also after inflating (semantics §17)
 HEADERS_BYTES_MAX: Final = 32 * 1024  # common servers allow 8 to 64 KB; SDKs send below 1 KB
 HEADERS_COUNT_MAX: Final = 64  # SDKs send below 20
 DATE_SKEW_SECONDS_MAX: Final = 15 * 60  # the protocol's window (wire §1.2)

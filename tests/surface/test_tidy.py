@@ -195,6 +195,16 @@ def test_compiled_modules_do_not_hide_causes(module: str, line: str, *, found: b
     assert ("is ignored" in said) is found, said
 
 
+def test_a_page_of_the_specification_may_be_named_where_it_is_public() -> None:
+    naming = {"docs/a.md": "# A\n\nSee nosql-" + "model.md.\n"}
+    (found,) = tidy.check_tree(tree(naming))
+    assert (found.path, found.line) == ("docs/a.md", 3)
+    page = {"docs/spec/nosql-" + "model.md": "# Model\n"}
+    assert tidy.check_tree(tree(naming | page)) == []
+    elsewhere = {"docs/nosql-" + "model.md": "# Model\n"}
+    assert len(tidy.check_tree(tree(naming | elsewhere))) == 1
+
+
 DOCUMENTS = {
     "README.md": "# One\n\n## A `b` c: d!\n",
     "docs/formats/keys.md": "# Keys\n",
@@ -225,6 +235,32 @@ def test_links_lead_somewhere(link: str, *, resolves: bool) -> None:
     files = DOCUMENTS | {"docs/a.md": f"# Here\n\n[text]({link})\n"}
     found = [each.message for each in tidy.check_tree(tree(files))]
     assert found == ([] if resolves else [f"the link {link} leads nowhere"])
+
+
+@pytest.mark.parametrize(
+    ("heading", "anchor"),
+    [
+        ("## 4. Key order, encoding, limits", "4-key-order-encoding-limits"),
+        ("## A `b_c` & D-e", "a-b_c--d-e"),
+        ("## See [the page](../README.md) now", "see-the-page-now"),
+        ("## Really ?", "really-"),
+        ("## Größe ##", "größe"),
+        ("## Once\n\n### Once\n\n## Once", "once-2"),
+        ("## Once\n\n## Once-1\n\n## Once", "once-2"),
+    ],
+)
+def test_an_anchor_is_what_github_makes_of_a_heading(heading: str, anchor: str) -> None:
+    files = DOCUMENTS | {"docs/b.md": f"# B\n\n{heading}\n"}
+    right = files | {"docs/a.md": f"# A\n\n[text](b.md#{anchor})\n"}
+    assert tidy.check_tree(tree(right)) == []
+    wrong = files | {"docs/a.md": f"# A\n\n[text](b.md#{anchor}x)\n"}
+    (found,) = tidy.check_tree(tree(wrong))
+    assert found.message == f"the link b.md#{anchor}x leads nowhere"
+
+
+def test_a_heading_in_code_has_no_anchor() -> None:
+    files = DOCUMENTS | {"docs/a.md": "# A\n\n```\n# B\n```\n\n[text](#b)\n"}
+    assert len(tidy.check_tree(tree(files))) == 1
 
 
 def test_links_in_code_are_not_links() -> None:

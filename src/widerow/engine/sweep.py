@@ -1,4 +1,4 @@
-"""Giving space back: expired cells, surplus versions, rows of dropped tables (design §6).
+"""Giving space back: expired cells, surplus versions, rows of dropped tables (ARCHITECTURE.md).
 
 Reads hide what has expired or is beyond max_versions at once, and writes trim the columns they
 touch. What nobody touches is found by the sweep: one bounded step of a table at a time, between

@@ -172,7 +172,7 @@ def test_counted_keys_are_returned_and_stored(steps: Steps) -> None:
 
 
 def test_updates_put_delete_and_count(steps: Steps, outcome: Outcome) -> None:
-    """PUT, DELETE of a version, DELETE_ALL, INCREMENT, and a condition that held (§4.3, §4.5)."""
+    """All cell operations, and a condition that held (semantics §4.3, §4.5)."""
     row = data(steps, "get changed row")["row"]
     found = [(cell["columnName"], cell["columnValue"]) for cell in row["attributes"]]
     assert found == [

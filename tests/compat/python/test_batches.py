@@ -1,4 +1,4 @@
-"""Batches through the SDK (semantics §4.8, §5.5; its own tests: §19 rows 5, 7 and 8b)."""
+"""Batches through the SDK (semantics §4.8, §5.5, §19 rows 5, 7 and 8b)."""
 
 from collections.abc import Iterable
 

@@ -208,7 +208,7 @@ def test_operators_need_their_number_of_operands(ots: OTSClient) -> None:
         assert refusal(caught) == (400, "OTSParameterInvalid", expected)
 
 
-# --- conditions of writes (§4.1) ------------------------------------------------------------------
+# --- conditions of writes (semantics §4.1) --------------------------------------------------------
 
 
 def test_a_write_happens_only_if_its_condition_holds(ots: OTSClient) -> None:
@@ -245,7 +245,7 @@ def test_on_an_absent_row_every_column_is_missing(ots: OTSClient, passes: bool) 
     assert refusal(caught)[:2] == (403, "OTSConditionCheckFail")
 
 
-# --- pages of columns (§5.3) ----------------------------------------------------------------------
+# --- pages of columns (semantics §5.3) ------------------------------------------------------------
 
 
 class Columns(NamedTuple):

@@ -1,4 +1,4 @@
-"""Ranges through the SDK (semantics §5.6; its own tests: §19 rows 5 to 7)."""
+"""Ranges through the SDK (semantics §5.6, §19 rows 5 to 7)."""
 
 import pytest
 from tablestore import (
@@ -190,7 +190,9 @@ def test_consumption_is_summed_before_it_is_rounded(ots: OTSClient) -> None:
     ots.put_row("t", Row(key("a", 1), row), IGNORE)
     assert ots.get_range("t", Direction.FORWARD, LOWEST, HIGHEST)[0].read == 4
     ots.put_row("t", Row(key("a", 2), row), IGNORE)
-    assert ots.get_range("t", Direction.FORWARD, LOWEST, HIGHEST)[0].read == 7  # not 8 (§9)
+    assert (
+        ots.get_range("t", Direction.FORWARD, LOWEST, HIGHEST)[0].read == 7
+    )  # semantics §9: not 8
 
 
 def load(ots: OTSClient, count: int) -> None:

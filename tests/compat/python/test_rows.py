@@ -1,4 +1,4 @@
-"""Rows one by one through the SDK (semantics §3, §4, §5; its own tests: §19 rows 2, 7, 8a, 8b)."""
+"""Rows one by one through the SDK (semantics §3, §4, §5, §19 rows 2, 7, 8a, 8b)."""
 
 import itertools
 from collections.abc import Callable
@@ -187,7 +187,7 @@ WRITES: dict[str, Write] = {
     "update": lambda ots, condition: ots.update_row("t", Row(PK, {"PUT": [("c", 2)]}), condition),
     "delete": lambda ots, condition: ots.delete_row("t", Row(PK), condition),
 }
-# Whether the row may be absent, and present (§4.1).
+# Whether the row may be absent, and present (semantics §4.1).
 EXPECTATIONS = {
     RowExistenceExpectation.IGNORE: (True, True),
     RowExistenceExpectation.EXPECT_EXIST: (False, True),
@@ -221,7 +221,7 @@ def test_updates_are_refused_where_the_table_does_not_allow_them(ots: OTSClient)
     assert cells(ots) == {"c": 1}
 
 
-# --- versions (§1.5, §5.1) ------------------------------------------------------------------------
+# --- versions (semantics §1.5, §5.1) --------------------------------------------------------------
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ def test_reads_choose_versions(dated: tuple[OTSClient, int]) -> None:
     assert values(ots, max_version=None, time_range=now - 2) == [-2]
     assert values(ots, max_version=None, time_range=now + 1) == []
     _, row, _ = ots.get_row("t", PK, max_version=None, time_range=now + 1)
-    assert (row.primary_key, row.attribute_columns) == (PK, [])  # no columns_to_get (§5.2)
+    assert (row.primary_key, row.attribute_columns) == (PK, [])  # no columns named (semantics §5.2)
     _, row, _ = ots.get_row("t", PK, columns_to_get=["c"], max_version=None, time_range=now + 1)
     assert row is None
 
@@ -291,13 +291,13 @@ def test_versions_outside_64_bits_of_time_are_refused(table: OTSClient, version:
 
 
 def test_versions_too_far_from_now_are_refused(table: OTSClient) -> None:
-    with pytest.raises(OTSServiceError) as caught:  # the window is a day (§1.6)
+    with pytest.raises(OTSServiceError) as caught:  # the window is a day (semantics §1.6)
         table.put_row("t", Row(PK, [("c", 1, now_ms() - 90_000_000)]), IGNORE)
     assert refusal(caught)[:2] == (400, "OTSParameterInvalid")
     assert cells(table) is None
 
 
-# --- columns (§5.2) -------------------------------------------------------------------------------
+# --- columns (semantics §5.2) ---------------------------------------------------------------------
 
 
 def test_reads_choose_columns(table: OTSClient) -> None:
@@ -418,7 +418,7 @@ def test_a_transaction_that_was_not_begun_is_refused(table: OTSClient) -> None:
     assert cells(table) is None
 
 
-# --- primary keys (§3) ----------------------------------------------------------------------------
+# --- primary keys (semantics §3) ------------------------------------------------------------------
 
 LONG = "x" * 1025
 BAD_KEYS: list[tuple[Key, str, str]] = [
@@ -486,7 +486,7 @@ def test_an_attribute_cannot_be_named_like_a_key_column(table: OTSClient) -> Non
     assert refusal(caught) == (400, "OTSParameterInvalid", message)
 
 
-# --- what writes return, auto-increment (§4.5, §4.7) ----------------------------------------------
+# --- what writes return, auto-increment (semantics §4.5, §4.7) ------------------------------------
 
 
 def test_writes_return_the_key_when_asked(table: OTSClient) -> None:
@@ -542,7 +542,7 @@ def test_reads_take_no_marker(counted: OTSClient) -> None:
     assert refusal(caught)[:2] == (400, "OTSParameterInvalid")
 
 
-# --- capacity units (§9) --------------------------------------------------------------------------
+# --- capacity units (semantics §9) ----------------------------------------------------------------
 
 
 def spent(answer: tuple[CapacityUnit, object]) -> tuple[int, int]:

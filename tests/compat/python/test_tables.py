@@ -1,4 +1,4 @@
-"""Table actions through the SDK (semantics §2; its own tests: §19 rows 1, 3 and 4)."""
+"""Table actions through the SDK (semantics §2, §19 rows 1, 3 and 4)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -85,7 +85,7 @@ def test_throughput_is_kept_and_not_changed_too_often(ots: OTSClient) -> None:
     details = ots.describe_table("t").reserved_throughput_details
     assert (details.capacity_unit.read, details.capacity_unit.write) == (3, 2)
     assert details.last_increase_time > 0
-    with pytest.raises(OTSServiceError) as caught:  # two minutes after creation (§2.4)
+    with pytest.raises(OTSServiceError) as caught:  # two minutes after creation (semantics §2.4)
         ots.update_table("t", None, ReservedThroughput(CapacityUnit(4, 4)))
     assert refusal(caught)[:2] == (403, "OTSTooFrequentReservedThroughputAdjustment")
 

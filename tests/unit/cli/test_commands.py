@@ -338,8 +338,7 @@ def test_what_doctor_shows_is_text_and_no_markup(capsys: pytest.CaptureFixture[s
     assert "[bold]odd" in capsys.readouterr().out
 
 
-def test_the_application_has_the_commands_of_the_design() -> None:
-    # design §9
+def test_the_application_has_its_commands() -> None:
     names = {
         command.name or command.callback.__name__
         for command in app.registered_commands

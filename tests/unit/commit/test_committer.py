@@ -1,4 +1,4 @@
-"""Group commit: one sync for all that waits, every caller told how it ended (design §4, §7)."""
+"""Group commit: one sync for all that waits, every caller told how it ended (DURABILITY.md)."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence

@@ -310,7 +310,7 @@ def test_rows_of_which_no_column_is_selected(
 
 
 def test_server_versions_never_go_back(engine: Engine, clock: FakeClock) -> None:
-    # design §6: server-chosen versions never go backwards for a cell even if the clock does
+    # semantics §1.5: a version that the server chooses is not below earlier ones of the cell
     write(engine, put("t", {"k": "a"}, {"x": 1}))
     clock.advance(-3600)
     write(engine, update("t", {"k": "a"}, put_cells({"x": 2})))

@@ -1,4 +1,4 @@
-"""Giving space back in small steps (design §6; semantics §1.5, §1.6, §8)."""
+"""Giving space back in small steps (semantics §1.5, §1.6, §8)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a check of typed tables finds, and the hooks of their engine (design §6)."""
+"""What a check of typed tables finds, and the hooks of their engine."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Rows above the segment bound (design §5, docs/formats/rows.md)."""
+"""Rows above the segment bound (docs/formats/rows.md)."""
 
 from collections.abc import Iterator, Sequence
 

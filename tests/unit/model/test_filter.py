@@ -129,7 +129,10 @@ def test_only_the_missing_columns_own_flag_counts() -> None:
 
 
 def test_versions_beyond_the_newest_count_where_the_leaf_says_so() -> None:
-    """Ten versions 9…0: latest only, `= 1` fails; any version, `= 1` and `> 3` succeed (§19)."""
+    """Ten versions 9…0: latest only, `= 1` fails; any version, `= 1` and `> 3` succeed.
+
+    semantics §19 row 8.
+    """
     lookup = row(c=list(range(9, -1, -1)))
 
     def any_version(comparator: Comparator, constant: int) -> bool:

@@ -1,4 +1,4 @@
-"""Bounds on what the server takes on (reliability §5.10)."""
+"""Bounds on what the server takes on (SECURITY.md, "What is refused, and where")."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The port over real sockets: what only a network shows (wire §1.1, reliability §5.10)."""
+"""The port over real sockets: what only a network shows (wire §1.1, SECURITY.md)."""
 
 import asyncio
 import socket

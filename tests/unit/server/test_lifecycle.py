@@ -1,4 +1,4 @@
-"""From start to stop: nothing left open, nothing acknowledged lost (design §7, §9)."""
+"""From start to stop: nothing left open, nothing acknowledged lost (DURABILITY.md)."""
 
 import asyncio
 import logging

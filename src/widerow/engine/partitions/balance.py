@@ -1,4 +1,4 @@
-"""Partitions beside a store: requests are noted, changes planned, counts kept (design §6).
+"""Partitions beside a store: requests are noted, changes planned, counts kept (ARCHITECTURE.md).
 
 Any thread may note a load, which appends to a bounded queue and nothing else. One caller, the
 server's housekeeping, then calls `step` a few times a second. A step takes in what was noted, lets

@@ -1,4 +1,4 @@
-"""Giving space back: expired rows, and what dropped typed tables left behind (design §6).
+"""Giving space back: expired rows, and what dropped typed tables left behind (ARCHITECTURE.md).
 
 Reads hide expired rows at once; here they are found and removed in small steps, a few hundred
 records of the published view at a time. Each is read again inside its transaction, so a row that

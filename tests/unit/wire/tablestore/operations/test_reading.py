@@ -208,7 +208,7 @@ def broken(engine: Engine, fields: dict[str, object], keys: bytes = KEY) -> list
 def test_versions_or_times_are_needed(
     engine: Engine, times: messages.TimeRange | None, name: str
 ) -> None:
-    # semantics §5.1; before the table is looked up (§3)
+    # semantics §5.1, §3: before the table is looked up
     rules = broken(engine, {"table_name": name, "max_versions": None, "time_range": times})
     single, batch = Rule.VERSION_CONDITION_MISSING, Rule.VERSION_CONDITION_MISSING_IN_BATCH
     assert rules == [single, batch, single]
