@@ -70,6 +70,7 @@ HOT_MODULES = (
     "server/connection",
     "server/dispatch",
     "server/gathering",
+    "server/http1",
     "server/message",
     "server/metrics",
     "server/shared",

@@ -20,7 +20,7 @@ from widerow.limits import (
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
 )
-from widerow.server import connection as module
+from widerow.server import http1 as module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,12 +124,12 @@ def test_a_body_is_joined_of_large_and_small_pieces_and_none_costs_more_than_its
     pieces = [bytes((number % 251,)) * size for number, size in enumerate(sizes)]
     sent = chunked(*pieces)
     side.connection.data_received(sent[:-5])  # all but the end
-    held = side.connection._pieces
+    held = side.connection._http._pieces
     assert len(held) <= 2 * sum(sizes) // 4096 + 1
     side.connection.data_received(sent[-5:])
     (request,) = side.handler.requests
     assert request.body == b"".join(pieces)
-    assert (side.connection._pieces, side.connection._body_bytes) == ([], 0)
+    assert (side.connection._http._pieces, side.connection._http._body_bytes) == ([], 0)
 
 
 def test_a_large_first_request_may_come_in_one_piece(side: "Side") -> None:
@@ -360,7 +360,7 @@ def test_a_deep_pipeline_is_read_no_further(side: "Side") -> None:
     assert side.admission.requests_in_flight <= PIPELINE_DEPTH_MAX + 4096 // len(tiny) + 1
     side.handler.held = False
     side.handler.release()
-    while side.connection._unread or side.connection._waiting:
+    while side.connection._http._unread or side.connection._http._waiting:
         side.turn()
     assert len(bodies(side.wire.sent)) == count
     assert reads(side)
@@ -712,6 +712,6 @@ def test_a_pipeline_takes_turns_with_others(side: "Side") -> None:
     assert wire.sent.startswith(b"HTTP/1.1 200")
     side.turn()
     assert len(bodies(side.wire.sent)) == 2 * TURN_REQUESTS_MAX
-    while side.connection._waiting:
+    while side.connection._http._waiting:
         side.turn()
     assert len(bodies(side.wire.sent)) == 30
