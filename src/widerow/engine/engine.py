@@ -13,6 +13,7 @@ from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
 from widerow.engine.bodies import BodyContext, RowBody
 from widerow.engine.capacity import units
 from widerow.engine.catalog import Catalog, holds_typed_tables
+from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
@@ -120,12 +121,15 @@ class Engine:
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        outcomes: list[Outcome[object]] = []
-        for group in plan.groups():
-            settled = self.store.transact_group(group)
-            settle(group, settled)
-            outcomes += settled
-        return plan.finish(outcomes)
+        answer, error = end_of(plan, outcomes_of(plan, self._transact))
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]  # what this plan's finish returned
+
+    def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        outcomes = self.store.transact_group(writes)
+        settle(writes, outcomes)
+        return outcomes
 
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.

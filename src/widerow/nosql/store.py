@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from widerow.clock import Clock, Entropy
+from widerow.commit.committer import Committer, Uncounted
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan
@@ -32,7 +33,6 @@ from widerow.model.typed.names import split_name
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
-from widerow.nosql.committer import Committer
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import Table
 from widerow.server.partition_events import log_events
@@ -109,7 +109,7 @@ class Store:
         self._bytes = store
         self._whole = Engine(store, clock, entropy, thresholds=thresholds)
         self.engine = self._whole.typed
-        self._committer = Committer(store)
+        self._committer = Committer(store, clock, Uncounted())
         self._planning = threading.Lock()  # generated values are handed out under it
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._closing = threading.Event()
@@ -306,8 +306,8 @@ class Store:
             planned = self._planned(source)
             if not planned:
                 return results
-            writes = [write for _, plan in planned for write in plan.writes]
-            outcomes = self._committer.commit(writes)
+            writes = tuple(write for _, plan in planned for write in plan.writes)
+            outcomes = self._committer.run(Plan(writes, _every_outcome))
             for (operation, plan), outcome in zip(planned, outcomes, strict=True):
                 if _is_stale(outcome.error):
                     results.append(self.write(operation))
@@ -371,10 +371,7 @@ class Store:
     def _commit(self, make: Callable[[], Plan[T]]) -> T:
         with self._planning:
             plan = make()
-        outcomes: list[Outcome[object]] = []
-        for group in plan.groups():
-            outcomes += self._committer.commit(group)
-        return plan.finish(outcomes)
+        return self._committer.run(plan)
 
     def _run(self, plan: Plan[T]) -> T:
         return self._commit(lambda: plan)
@@ -447,6 +444,10 @@ class Store:
             except Exception as error:  # noqa: BLE001  # it can wait: a table may just be dropped
                 facts = {"kind": type(error).__name__}
                 _log.warning("housekeeping is put off", extra={"facts": facts})
+
+
+def _every_outcome(outcomes: Sequence[Outcome[Any]]) -> Sequence[Outcome[Any]]:
+    return outcomes
 
 
 def _first_error(outcomes: Sequence[Outcome[object]]) -> None:

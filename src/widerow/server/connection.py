@@ -62,7 +62,7 @@ class Connection:
         """A connection of the listener behind `shared`."""
         self._shared = shared
         self._admission = shared.admission
-        self._http = Http1(shared.admission, shared.clock)
+        self._http = Http1(shared.admission, shared.clock, shared.headers)
         self._changes = 0  # of what the client owes, as the deadline knows it
         self._last: Response | None = None  # the refusal, once there is one
         self._transport: asyncio.Transport | None = None

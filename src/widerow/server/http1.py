@@ -18,8 +18,6 @@ from collections import deque
 from typing import Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from mypy_extensions import mypyc_attr
-
 from widerow.clock import Clock
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import (
@@ -30,6 +28,7 @@ from widerow.limits import (
     PIPELINE_DEPTH_MAX,
 )
 from widerow.server.admission import Admission
+from widerow.server.headers import HTTP_HEADERS, KeptHeaders, Spelling
 from widerow.server.message import Request, Response, render
 
 __all__ = ["BODY", "CLOSING", "HEAD", "LAST", "LINGERING", "NOTHING", "READING", "Http1"]
@@ -54,8 +53,6 @@ _SLICE_BYTES: Final = (
     4096  # parsed at once outside of bodies, so that the bounds hold within a read
 )
 _PIECE_BYTES: Final = 4096  # of a body; smaller ones are put together as they come
-_SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
-_READ_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -72,30 +69,6 @@ _NO_HEADERS: Final[dict[str, str]] = {}
 
 class _Stop(Exception):
     """The rest of the input is of no interest. Raised through the parser, never out of here."""
-
-
-@mypyc_attr(acyclic=True)
-@final
-class _Spelling:
-    """A header's name as it is sent, and as the server acts on it: "" if it does not.
-
-    `text` is what was last sent under it, as bytes in `value`: most headers say the same again.
-    """
-
-    __slots__ = ("name", "raw", "text", "value")
-
-    def __init__(self, raw: bytes, name: str) -> None:
-        self.raw = raw
-        self.name = name
-        self.value = b""
-        self.text = ""
-
-    def read(self, value: bytes) -> str:
-        """What `value` says."""
-        if value != self.value:
-            self.text = _text_of(value)
-            self.value = value
-        return self.text
 
 
 @final
@@ -123,6 +96,7 @@ class Http1:
         "_headers_complete",
         "_interim",
         "_keep_alive",
+        "_kept",
         "_metered",
         "_names",
         "_parser",
@@ -140,8 +114,9 @@ class Http1:
         "state",
     )
 
-    def __init__(self, admission: Admission, clock: Clock) -> None:
-        """Nothing has come. What requests take is counted in `admission`."""
+    def __init__(self, admission: Admission, clock: Clock, kept: KeptHeaders) -> None:
+        """Nothing has come. What requests take is counted in `admission`; `kept`: of headers."""
+        self._kept = kept
         self._admission = admission
         self._clock = clock
         self._parser = HttpRequestParser(self)
@@ -164,9 +139,9 @@ class Http1:
         self._body = b""  # its first piece, which mostly is all of it
         self._pieces: list[bytes | bytearray] = []  # the others, joined once the body is whole
         self._body_bytes = 0  # of all pieces
-        self._former: list[_Spelling] = []  # the names of the request before, if none came twice
+        self._former: list[Spelling] = []  # the names of the request before, if none came twice
         self._names: tuple[str, ...] = ()  # of the headers that the server acts on, in order
-        self._spellings: list[_Spelling] | None = None  # of this one, where they are others
+        self._spellings: list[Spelling] | None = None  # of this one, where they are others
 
     # --- bytes in ----------------------------------------------------------------------------
 
@@ -320,9 +295,7 @@ class Http1:
         """One that the request before did not have in this place."""
         if number >= HEADERS_COUNT_MAX:
             self._stop(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
-        spelling = _SPELLINGS.get(raw_name)
-        if spelling is None:
-            spelling = _spelling_of(raw_name)
+        spelling = self._kept.spelling(raw_name)
         if self._headers_complete:
             return
         if self._spellings is None:
@@ -334,7 +307,7 @@ class Http1:
         if name in self._headers:
             self._repeat(name, value)
         else:
-            self._headers[name] = _text_of(value)
+            self._headers[name] = spelling.read(value)
 
     def on_headers_complete(self) -> None:
         """The body comes next: is it wanted?"""
@@ -465,10 +438,10 @@ class Http1:
 
     def _repeat(self, name: str, value: bytes) -> None:
         """A header that came before. Of two signed ones, one would go unsigned."""
-        if name.startswith("x-ots-"):
-            self._repeated = name
-        else:
+        if name in HTTP_HEADERS:
             self._headers[name] += "," + str(value, "latin-1").strip()
+        else:
+            self._repeated = name
 
     def _await(self, what: int) -> None:
         self.awaited = what
@@ -494,19 +467,6 @@ class Http1:
             self._pieces = []
 
 
-_SPELLINGS: Final[dict[bytes, _Spelling]] = {}
-
-
-def _spelling_of(raw: bytes) -> _Spelling:
-    """The name in lower case, if the server acts on such headers. Remembered."""
-    lowered = raw.lower().decode("latin-1")
-    name = lowered if lowered in _READ_HEADERS or lowered.startswith("x-ots-") else ""
-    spelling = _Spelling(raw, name)
-    if len(_SPELLINGS) < _SPELLINGS_MAX:
-        _SPELLINGS[raw] = spelling
-    return spelling
-
-
 _SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 
 
@@ -524,11 +484,3 @@ def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
                 _SHARED_NAMES.clear()
             _SHARED_NAMES[names] = names
     return found
-
-
-def _text_of(value: bytes) -> str:
-    """A header's value: UTF-8, or Latin-1 where it is not."""
-    try:
-        return value.decode().strip()
-    except UnicodeDecodeError:
-        return value.decode("latin-1").strip()

@@ -47,7 +47,7 @@ COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 
 
 def test_the_actions_served() -> None:
-    assert {o.name: (o.permission, o.writes) for o in OPERATIONS.values()} == {
+    assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
     }
     assert all(name == entry.name for name, entry in OPERATIONS.items())

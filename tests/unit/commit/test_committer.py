@@ -7,6 +7,11 @@ from typing import Any
 
 import pytest
 
+from widerow.commit import committer
+from widerow.commit.committer import Committer, Uncounted
+from widerow.commit.places import Caller
+from widerow.commit.waiting import Waiting, tell_group
+from widerow.engine.ends import End
 from widerow.engine.plan import Plan, failing, single
 from widerow.errors import (
     Conflict,
@@ -19,19 +24,15 @@ from widerow.errors import (
 )
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import (
-    ALONE_SYNC_NS_MAX,
+    ALONE_WAIT_NS_MAX,
     GROUP_BYTES_MAX,
     GROUP_WRITES_MAX,
     LOOP_GROUP_BYTES_MAX,
     LOOP_GROUP_WRITES_MAX,
     LOOP_WAIT_NS_MAX,
 )
-from widerow.server import committer
-from widerow.server.committer import Committer
-from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
 from widerow.server.system import SystemClock
-from widerow.server.waiting import Committed, End, Waiting
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock
@@ -48,7 +49,7 @@ class Gate(Store):
         self.groups: list[int] = []
         self.arrived = threading.Semaphore(0)
         self.open = threading.Semaphore(0)
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
 
     def snapshot(self) -> Snapshot:
         return self.inner.snapshot()
@@ -81,7 +82,7 @@ class World:
     def __init__(self) -> None:
         self.gate = Gate()
         self.metrics = Metrics()
-        self.posts: list[list[Committed]] = []
+        self.posts: list[Sequence[Waiting]] = []
         self.failures: list[StorageFailure] = []
         self.told: SimpleQueue[tuple[object, Exception | None]] = SimpleQueue()
         self.committer = Committer(
@@ -89,13 +90,24 @@ class World:
         )
         self.committer.start()
 
-    def _post(self, ends: list[Committed]) -> None:
-        self.posts.append(ends)
-        for end in ends:
-            end.done(end.answer, end.error)
+    def _post(self, ended: Sequence[Waiting]) -> None:
+        self.posts.append(ended)
+        tell_group(ended)
 
-    def submit(self, plan: Plan[Any]) -> None:
-        self.committer.submit(plan, self._done)
+    def submit(self, plan: Plan[Any], caller: Caller = Caller.ELSEWHERE) -> End | None:
+        return self.committer.submit(plan, self._done, caller)
+
+    def alone(self, plan: Plan[Any]) -> End | None:
+        """Submit as the thread of a request that has made a large plan."""
+        return self.submit(plan, Caller.REQUEST)
+
+    def turn(self, *plans: Plan[Any]) -> bool:
+        """A turn of the loop that brings these plans; whether it committed them itself."""
+        for plan in plans:
+            assert self.submit(plan, Caller.LOOP) is None
+        before = self.metrics.commits + self.metrics.commit_failures
+        self.committer.flush()
+        return self.metrics.commits + self.metrics.commit_failures > before
 
     def _done(self, answer: object, error: Exception | None) -> None:
         self.told.put((answer, error))
@@ -303,10 +315,14 @@ def test_stop_commits_what_was_submitted_before(world: World) -> None:
 def test_nothing_is_taken_after_stop(world: World) -> None:
     world.committer.stop()
     world.committer.stop()
-    for call in (world.submit, world.committer.run):
+    for caller in Caller:
         with pytest.raises(Exhausted) as raised:
-            call(put(b"a"))
+            world.submit(put(b"a"), caller)
         assert raised.value.rule is Rule.SERVER_STOPPING
+    with pytest.raises(Exhausted):
+        world.committer.run(put(b"a"))
+    assert world.gate.groups == []
+    assert world.told.empty()
 
 
 def test_stop_waits_for_a_plan_that_did_not_fit_its_group(world: World) -> None:
@@ -335,7 +351,7 @@ def test_other_threads_may_wait_for_their_plan(world: World) -> None:
 
 def test_without_a_thread_plans_run_where_they_are() -> None:
     with open_store("memory:") as store:
-        committer = Committer(store, SystemClock(), Metrics())
+        committer = Committer(store, SystemClock(), Uncounted())
         assert committer.run(put(b"a")) == b"a"
         with pytest.raises(Conflict):
             committer.run(Plan(put(b"b").writes, _refuse))
@@ -348,7 +364,7 @@ def _refuse(_: Sequence[Outcome[Any]]) -> bytes:
 def test_without_a_thread_groups_run_when_they_are_asked_for() -> None:
     ended: list[object] = []
     with open_store("memory:") as store:
-        committer = Committer(store, SystemClock(), Metrics())
+        committer = Committer(store, SystemClock(), Uncounted())
         assert not committer.step()
         for value in (b"1", b"2"):
             committer.submit(put(value), lambda answer, _: ended.append(answer))
@@ -371,64 +387,115 @@ def test_commits_are_counted(world: World) -> None:
     assert sum(world.metrics.commit_seconds.buckets) == 2
 
 
-# --- groups on the caller's thread ---------------------------------------------------------------
+# --- groups on the loop --------------------------------------------------------------------------
 
 
-def here(world: World, *plans: Plan[Any]) -> bool:
-    """Try to commit on this thread; the gate is open."""
+def test_a_small_group_is_committed_on_the_loop_when_its_turn_ends(world: World) -> None:
     world.release()
-    return world.committer.commit_here([Waiting(plan, world._done) for plan in plans])
-
-
-def test_a_small_group_is_committed_where_it_is(world: World) -> None:
-    assert here(world, put(b"a"), put(b"b"))
+    assert world.turn(put(b"a"), put(b"b"))
     assert world.gate.groups == [2]
     assert [world.next()[1], world.next()[1]] == [None, None]
     assert world.posts == []  # told on the spot
 
 
+def test_nothing_that_the_loop_brings_starts_before_its_turn_ends(world: World) -> None:
+    world.release()
+    for key in (b"a", b"b", b"c"):
+        world.submit(put(key), Caller.LOOP)
+    assert world.gate.groups == []
+    world.committer.flush()
+    assert world.gate.groups == [3]
+    world.committer.flush()  # nothing came since
+    assert world.gate.groups == [3]
+
+
 def test_a_plan_that_wants_to_be_alone_is_for_the_writer(world: World) -> None:
-    assert not here(world, put(b"a"), put(b"b", alone=True))
-    assert world.gate.groups == []
+    world.release(2)
+    assert not world.turn(put(b"a"), put(b"b", alone=True))
+    assert [world.next() for _ in range(2)] == [(b"a", None), (b"b", None)]
+    assert world.gate.groups == [1, 1]
+    assert [len(told) for told in world.posts] == [1, 1]
 
 
-def test_a_large_group_is_for_the_writer(world: World) -> None:
-    plans = [put(str(number).encode()) for number in range(LOOP_GROUP_WRITES_MAX + 1)]
-    assert not here(world, *plans)
-    assert not here(world, put(b"a", size=LOOP_GROUP_BYTES_MAX + 1))
-    assert world.gate.groups == []
+@pytest.mark.parametrize(
+    "plans",
+    [
+        [put(str(number).encode()) for number in range(LOOP_GROUP_WRITES_MAX + 1)],
+        [put(b"a", size=LOOP_GROUP_BYTES_MAX + 1)],
+    ],
+)
+def test_a_large_turn_is_one_group_of_the_writer(world: World, plans: list[Plan[Any]]) -> None:
+    assert not world.turn(*plans)
+    world.release()
+    assert [world.next()[1] for _ in plans] == [None] * len(plans)
+    assert world.gate.groups == [len(plans)]
+    assert world.committer.waiting == 0
 
 
 def test_nothing_overtakes_a_busy_writer(world: World) -> None:
     world.hold()
-    assert not here(world, put(b"a"))
-    world.release()
-    assert world.next()[1] is None
+    assert not world.turn(put(b"a"))
+    world.release(2)
+    assert [world.next()[0] for _ in range(2)] == [b"held", b"a"]
+
+
+def test_nothing_overtakes_the_line() -> None:
+    """Nobody holds the turn, but somebody waits: the loop stands behind them."""
+    told: list[object] = []
+    with open_store("memory:") as store:
+        committer = Committer(store, SystemClock(), Uncounted())
+        committer.submit(put(b"1"), lambda answer, _: told.append(answer))
+        committer.submit(put(b"2"), lambda answer, _: told.append(answer), Caller.LOOP)
+        committer.flush()
+        assert told == []
+        assert committer.step()
+    assert told == [b"1", b"2"]
 
 
 def test_a_slow_disk_is_for_the_writer(world: World) -> None:
-    world.committer._usual_wait_ns = LOOP_WAIT_NS_MAX + 1
-    assert not here(world, put(b"a"))
-    for number in range(40):  # small groups of the writer are quick: that is noticed
+    world.committer._disk.usual_ns = LOOP_WAIT_NS_MAX + 1
+    assert not world.turn(put(b"a"))
+    world.release()
+    assert world.next() == (b"a", None)
+    for number in range(40):  # groups of the writer are quick: that is noticed
         world.submit(put(str(number).encode()))
         world.release()
         assert world.next()[1] is None
-    assert here(world, put(b"a"))
+    world.release()
+    assert world.turn(put(b"a"))
 
 
-def test_one_long_wait_is_not_usual() -> None:
-    clock, waits = FakeClock(), [0.0005] * 10 + [30.0] + [0.0005] * 10
+class Turns:
+    """A committer on a store whose bodies take time as they are told to."""
 
-    def body(txn: Transaction) -> bytes:
-        clock.advance(waits.pop())
+    def __init__(self, spend: Callable[[FakeClock], None]) -> None:
+        self.clock = FakeClock()
+        self.store = open_store("memory:")
+        self.committer = Committer(self.store, self.clock, Uncounted())
+        self.spend = spend
+
+    def here(self) -> bool:
+        """Whether a turn with one write commits it itself."""
+        told: list[object] = []
+        plan = Plan((Write((SHARD,), self._body),), single)
+        self.committer.submit(plan, lambda answer, _: told.append(answer), Caller.LOOP)
+        self.committer.flush()
+        here = bool(told)
+        while self.committer.step():
+            pass
+        assert told == [b"a"]
+        return here
+
+    def _body(self, txn: Transaction) -> bytes:
+        self.spend(self.clock)
         txn.put(SHARD + b"a", b"a")
         return b"a"
 
-    with open_store("memory:") as store:
-        committer = Committer(store, clock, Metrics())
-        plan = Plan((Write((SHARD,), body),), single)
-        while waits:
-            assert committer.commit_here([Waiting(plan, lambda _answer, _error: None)])
+
+def test_one_long_wait_is_not_usual() -> None:
+    waits = [0.0005] * 10 + [30.0] + [0.0005] * 10
+    turns = Turns(lambda clock: clock.advance(waits.pop()))
+    assert all(turns.here() for _ in range(len(waits)))
 
 
 @pytest.mark.parametrize(("waits", "here_to_stay"), [(True, False), (False, True)])
@@ -436,27 +503,35 @@ def test_waiting_makes_a_disk_slow_and_computing_does_not(
     *, waits: bool, here_to_stay: bool
 ) -> None:
     """Bodies are computed under the interpreter's lock, on whichever thread."""
-    clock = FakeClock()
     seconds = 2 * LOOP_WAIT_NS_MAX / 1e9
-
-    def body(txn: Transaction) -> bytes:
-        (clock.advance if waits else clock.compute)(seconds)
-        txn.put(SHARD + b"a", b"a")
-        return b"a"
-
-    with open_store("memory:") as store:
-        committer = Committer(store, clock, Metrics())
-        plan = Plan((Write((SHARD,), body),), single)
-        told = [
-            committer.commit_here([Waiting(plan, lambda _answer, _error: None)]) for _ in range(20)
-        ]
+    turns = Turns(lambda clock: (clock.advance if waits else clock.compute)(seconds))
+    told = [turns.here() for _ in range(20)]
     assert told[0]
     assert told[-1] is here_to_stay
 
 
-def test_after_the_end_nothing_is_committed_here(world: World) -> None:
+def test_groups_that_write_nothing_say_nothing_of_the_disk() -> None:
+    """Nothing is synced for them, so a slow disk looks quick."""
+
+    def refuse(_: Transaction) -> None:
+        raise Conflict(Rule.CONDITION_FAILED)
+
+    turns = Turns(lambda clock: clock.advance(2 * LOOP_WAIT_NS_MAX / 1e9))
+    while turns.here():
+        pass
+    for _ in range(20):
+        with pytest.raises(Conflict):
+            turns.committer.run(Plan((Write((SHARD,), refuse),), failing))
+    assert not turns.here()
+
+
+def test_what_the_loop_had_gathered_is_refused_after_the_end(world: World) -> None:
+    world.submit(put(b"a"), Caller.LOOP)
     world.committer.stop()
-    assert not here(world, put(b"a"))
+    assert not world.turn()
+    answer, error = world.next()
+    assert (answer, type(error)) == (None, Exhausted)
+    assert world.gate.groups == []
 
 
 # --- a plan that another thread has made ---------------------------------------------------------
@@ -465,29 +540,32 @@ def test_after_the_end_nothing_is_committed_here(world: World) -> None:
 def test_a_plan_is_committed_alone_where_it_was_made(world: World) -> None:
     world.release()
     plan = put(b"a", copies=LOOP_GROUP_WRITES_MAX + 1)
-    assert world.committer.commit_alone(plan) == (b"a", None)
+    assert world.alone(plan) == (b"a", None)
     assert world.gate.groups == [LOOP_GROUP_WRITES_MAX + 1]
     assert world.posts == []  # the caller is told, nobody else
+    assert world.told.empty()
     assert world.metrics.commits == 1
 
 
 def test_who_commits_alone_hears_of_refusals(world: World) -> None:
     world.gate.failure = StoreFull("no room")
     world.release()
-    assert world.committer.commit_alone(put(b"a")) == (None, world.gate.failure)
+    assert world.alone(put(b"a")) == (None, world.gate.failure)
     assert world.failures == [world.gate.failure]
 
 
 def test_nobody_commits_alone_beside_a_group_that_takes_long(world: World) -> None:
-    """Plans that come meanwhile go to the queue, and share the next sync."""
+    """Plans that come meanwhile stand in the line, and share the next sync."""
     world.hold()
-    assert world.committer.commit_alone(put(b"a")) is None
+    assert world.alone(put(b"a")) is None
     world.submit(put(b"b"))
     world.submit(put(b"c"))
-    assert world.committer.commit_alone(put(b"d")) is None
+    assert world.alone(put(b"d")) is None
     world.release(2)
-    assert [world.next()[1] for _ in range(3)] == [None] * 3
-    assert world.gate.groups == [1, 2]
+    assert [world.next() for _ in range(5)] == [
+        (value, None) for value in (b"held", b"a", b"b", b"c", b"d")
+    ]
+    assert world.gate.groups == [1, 4]
 
 
 def test_who_commits_alone_waits_for_the_group_under_way(
@@ -496,43 +574,46 @@ def test_who_commits_alone_waits_for_the_group_under_way(
     monkeypatch.setattr(committer, "ALONE_PATIENCE_SECONDS", 5)
     ends: SimpleQueue[End | None] = SimpleQueue()
     world.hold()
-    threading.Thread(
-        target=lambda: ends.put(world.committer.commit_alone(put(b"alone"))), daemon=True
-    ).start()
+    threading.Thread(target=lambda: ends.put(world.alone(put(b"alone"))), daemon=True).start()
     assert not world.gate.arrived.acquire(timeout=0.05)  # one group at a time
     world.release(2)
     assert ends.get(timeout=5) == (b"alone", None)
     assert world.gate.groups == [1, 1]
 
 
-def test_where_syncs_are_slow_plans_share_them(world: World) -> None:
+def test_where_syncs_are_slow_plans_share_them() -> None:
     """One slow sync is no habit; what is quick again is noticed sooner than what is slow."""
+    clock, waits = FakeClock(), [0.0]
 
-    def alone(sync_ns: int) -> bool:
-        world.gate.sync_ns = sync_ns
-        return world.committer.commit_alone(put(b"a")) is not None
+    def body(txn: Transaction) -> bytes:
+        clock.advance(waits[0] / 1e9)
+        txn.put(SHARD + b"a", b"a")
+        return b"a"
 
-    world.release(1000)
-    assert alone(ALONE_SYNC_NS_MAX // 2)
-    assert alone(4 * ALONE_SYNC_NS_MAX)
-    assert alone(ALONE_SYNC_NS_MAX // 2)
-    told = [alone(10 * ALONE_SYNC_NS_MAX) for _ in range(10)]
-    assert told[0]
-    assert not told[-1]
-    for _ in range(6):
-        world.gate.sync_ns = ALONE_SYNC_NS_MAX // 2
-        world.submit(put(b"b"))
-        world.next()
-    assert alone(0)
+    def alone(wait_ns: float) -> bool:
+        waits[0] = wait_ns
+        plan = Plan((Write((SHARD,), body),), single)
+        end = group.submit(plan, lambda _answer, _error: None, Caller.REQUEST)
+        while group.step():
+            pass
+        return end is not None
+
+    with open_store("memory:") as store:
+        group = Committer(store, clock, Uncounted())
+        assert alone(ALONE_WAIT_NS_MAX / 2)
+        assert alone(4 * ALONE_WAIT_NS_MAX)
+        assert alone(ALONE_WAIT_NS_MAX / 2)
+        told = [alone(10 * ALONE_WAIT_NS_MAX) for _ in range(10)]
+        assert told[0]
+        assert not told[-1]
+        told = [alone(ALONE_WAIT_NS_MAX / 2) for _ in range(6)]
+        assert not told[0]
+        assert told[-1]
 
 
 def test_the_writer_waits_for_who_commits_alone_and_so_does_the_end(world: World) -> None:
     ends: SimpleQueue[End | None] = SimpleQueue()
-
-    def commit() -> None:
-        ends.put(world.committer.commit_alone(put(b"alone")))
-
-    threading.Thread(target=commit, daemon=True).start()
+    threading.Thread(target=lambda: ends.put(world.alone(put(b"alone"))), daemon=True).start()
     assert world.gate.arrived.acquire(timeout=5)
     world.submit(put(b"a"))
     stopping = threading.Thread(target=world.committer.stop, daemon=True)
@@ -544,14 +625,13 @@ def test_the_writer_waits_for_who_commits_alone_and_so_does_the_end(world: World
     assert not stopping.is_alive()
     assert ends.get(timeout=5) == (b"alone", None)
     assert world.next() == (b"a", None)
-    assert world.committer.commit_alone(put(b"b")) is None
+    with pytest.raises(Exhausted):
+        world.alone(put(b"b"))
     assert world.gate.groups == [1, 1]
 
 
 def test_the_end_waits_for_who_commits_alone_where_nothing_else_is_to_do(world: World) -> None:
-    threading.Thread(
-        target=world.committer.commit_alone, args=(put(b"alone"),), daemon=True
-    ).start()
+    threading.Thread(target=world.alone, args=(put(b"alone"),), daemon=True).start()
     assert world.gate.arrived.acquire(timeout=5)
     stopping = threading.Thread(target=world.committer.stop, daemon=True)
     stopping.start()
@@ -562,55 +642,75 @@ def test_the_end_waits_for_who_commits_alone_where_nothing_else_is_to_do(world: 
     assert not stopping.is_alive()
 
 
-# --- what a turn of the loop brings --------------------------------------------------------------
+# --- threads that wait ---------------------------------------------------------------------------
 
 
-def test_a_turn_is_one_group() -> None:
-    world, turns = World(), list[Callable[[], None]]()
-    gathering = Gathering(world.committer, turns.append)
-    world.release(3)
-    for key in (b"a", b"b", b"c"):
-        gathering.submit(put(key), world._done)
-    assert world.gate.groups == []
-    (turn,) = turns
-    turn()
-    assert world.gate.groups == [3]
-    gathering.submit(put(b"d", alone=True), world._done)  # goes to the writer by itself
-    turns[1]()
-    assert [world.next()[1] for _ in range(4)] == [None] * 4
-    world.committer.stop()
-    gathering.submit(put(b"e"), world._done)
-    turns[2]()
-    assert isinstance(world.next()[1], Exhausted)
+class Crowd:
+    """Threads that wait for their plans, on a committer without a thread of its own."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.committer = Committer(self.gate, SystemClock(), Uncounted())
+        self.ends: SimpleQueue[object] = SimpleQueue()
+        self.threads: list[threading.Thread] = []
+
+    def run(self, plan: Plan[Any], *, behind: int) -> None:
+        """Let a thread run `plan`, and wait until so many plans stand in the line."""
+        thread = threading.Thread(target=self._run, args=(plan,), daemon=True)
+        thread.start()
+        self.threads.append(thread)
+        while self.committer.waiting < behind:
+            pass
+
+    def _run(self, plan: Plan[Any]) -> None:
+        try:
+            self.ends.put(self.committer.run(plan))
+        except BaseException as error:  # noqa: BLE001  # compared by the tests
+            self.ends.put(error)
+
+    def end(self) -> set[object]:
+        """What they were answered, once all have been."""
+        for thread in self.threads:
+            thread.join(timeout=5)
+            assert not thread.is_alive()
+        return {self.ends.get_nowait() for _ in self.threads}
 
 
-def test_a_turn_that_is_too_large_for_the_loop_is_one_group_of_the_writer() -> None:
-    world, turns = World(), list[Callable[[], None]]()
-    gathering = Gathering(world.committer, turns.append)
-    world.release()
-    for number in range(LOOP_GROUP_WRITES_MAX + 1):
-        gathering.submit(put(str(number).encode()), world._done)
-    turns[0]()
-    assert [world.next()[1] for _ in range(LOOP_GROUP_WRITES_MAX + 1)] == [None] * (
-        LOOP_GROUP_WRITES_MAX + 1
-    )
-    assert world.gate.groups == [LOOP_GROUP_WRITES_MAX + 1]
-    assert world.committer.waiting == 0
-    world.committer.stop()
+def test_waiting_threads_share_the_next_sync() -> None:
+    """The first one leads; those behind it share a group, whoever of them leads that one."""
+    crowd = Crowd()
+    crowd.run(put(b"first"), behind=0)
+    assert crowd.gate.arrived.acquire(timeout=5)
+    for number, value in enumerate((b"a", b"b", b"c"), 1):
+        crowd.run(put(value), behind=number)
+    for _ in range(2):
+        crowd.gate.open.release()
+    assert crowd.end() == {b"first", b"a", b"b", b"c"}
+    assert crowd.gate.groups == [1, 3]
+    assert crowd.ends.empty()
 
 
-def test_a_turn_that_is_over_early_is_committed_then() -> None:
-    world, turns = World(), list[Callable[[], None]]()
-    gathering = Gathering(world.committer, turns.append)
-    gathering.flush()  # nothing yet
-    world.release(2)
-    gathering.submit(put(b"a"), world._done)
-    gathering.flush()
-    assert world.gate.groups == [1]
-    turns[0]()  # the turn's end finds nothing
-    assert world.gate.groups == [1]
-    gathering.submit(put(b"b"), world._done)
-    turns[1]()
-    assert world.gate.groups == [1, 1]
-    assert [world.next()[1] for _ in range(2)] == [None] * 2
-    world.committer.stop()
+def test_a_group_that_fails_tells_each_of_its_threads() -> None:
+    crowd = Crowd()
+    crowd.run(put(b"first"), behind=0)
+    assert crowd.gate.arrived.acquire(timeout=5)
+    crowd.run(put(b"a"), behind=1)
+    crowd.gate.failure = StoreFull("no room")
+    for _ in range(2):
+        crowd.gate.open.release()
+    assert crowd.end() == {crowd.gate.failure}
+
+
+class Interrupted(BaseException):
+    """What ends a thread, as an interrupt from the keyboard does."""
+
+
+def test_whoever_leads_others_and_is_interrupted_leaves_nobody_waiting() -> None:
+    crowd = Crowd()
+    crowd.gate.failure = Interrupted()
+    with crowd.committer._turn:  # both are in the group that one of them leads
+        crowd.run(put(b"a"), behind=1)
+        crowd.run(put(b"b"), behind=2)
+    crowd.gate.open.release()
+    assert {type(end) for end in crowd.end()} == {Interrupted, StorageFailure}
+    assert crowd.gate.groups == [2]
