@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from tests.unit.server.conftest import Side
 
-
     MakeSide = Callable[[], Side]
 
 
