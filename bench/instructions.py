@@ -109,6 +109,12 @@ class _Sink(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return 0
 
+    def pause_reading(self) -> None:
+        """All that is sent has come."""
+
+    def resume_reading(self) -> None:
+        """Nothing more comes by itself."""
+
 
 def _handler(
     engine: Engine, committer: Committer, metrics: Metrics, admission: Admission, turns: Turns
