@@ -38,6 +38,7 @@ HOT_MODULES = (
     "commit/waiting",
     "engine/batch",
     "engine/bodies",
+    "engine/budget",
     "engine/capacity",
     "engine/catalog",
     "engine/ends",

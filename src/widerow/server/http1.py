@@ -18,6 +18,7 @@ from collections import deque
 from typing import Final, final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
 from widerow.clock import Clock
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import (
