@@ -33,6 +33,7 @@ from rich.table import Table
 from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.commit.committer import Committer
+from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
@@ -135,7 +136,11 @@ def _work(case: str) -> None:
     width = CASES[case].connections
     with tempfile.TemporaryDirectory() as folder, open_store(f"rocksdb:{folder}/store") as store:
         clock, metrics, admission, turns = SystemClock(), Metrics(), Admission(), Turns()
-        committer = Committer(store, clock, metrics)
+
+        def post(ended: Sequence[Waiting]) -> None:
+            handler.told(ended)
+
+        committer = Committer(store, clock, metrics, post)
         engine = Engine(store, clock, SystemEntropy())
         handler = _handler(engine, committer, metrics, admission, turns)
         headers = KeptHeaders(each.headers for each in DIALECTS)

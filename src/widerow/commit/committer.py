@@ -48,9 +48,8 @@ from widerow.commit.waiting import (
     writes_of,
 )
 from widerow.engine.ends import outcomes_of
-from widerow.errors import Exhausted, Rule, StorageFailure
+from widerow.errors import Exhausted, OutcomeUnknown, Rule, StorageFailure
 from widerow.limits import ALONE_PATIENCE_SECONDS
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Store, Write
 
 if TYPE_CHECKING:
@@ -294,7 +293,7 @@ class Committer:
             refuse_group(group, error)
         except BaseException:
             # This thread is to end. Nobody who waits on another one may wait for ever.
-            refuse_group(group, StorageFailure("the thread that made the write was interrupted"))
+            refuse_group(group, OutcomeUnknown("the thread that made the write was interrupted"))
             raise
         else:
             elapsed_ns = self._clock.monotonic_ns() - started_ns
@@ -315,9 +314,7 @@ class Committer:
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
         if not writes:
             return []
-        outcomes = self._store.transact_group(writes)
-        settle(writes, outcomes)
-        return outcomes
+        return self._store.transact_group(writes)
 
     def _tell(self, group: list[Waiting], post: Post) -> None:
         """Everyone in the group has ended: tell those who do not look for themselves."""

@@ -2,9 +2,9 @@
 
 The published catalogue is a pair of dictionaries read without a lock. A change of it commits in a
 group of its own (`Write.alone`) and is published before the next group starts, so a body never
-sees a table that a reader could lose, and no write lands in a table after its drop. A change whose
-outcome is open, because the disk filled up inside its commit, is learnt by reading the catalogue
-again: the first body after the store was opened again does that.
+sees a table that a reader could lose, and no write lands in a table after its drop. A change of
+which it is not known whether it happened makes the catalogue doubtful: the next body reads it
+again.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ from widerow.keys.layout import (
 )
 from widerow.model.schema import Table
 from widerow.model.values import KeyType
-from widerow.storage.interface import Reader, Store, Transaction, Write
+from widerow.storage.interface import Reader, Snapshot, Store, Transaction, Write
 
 __all__ = ["Catalog", "holds_typed_tables"]
 
@@ -49,7 +49,7 @@ class Catalog:
         self._by_id: dict[int, Table] = {}
         self._dropped: dict[int, str] = {}  # number -> instance; rows still to be removed
         self._ids: Iterator[int] = iter(())
-        self._reopenings = store.reopenings
+        self._doubted: Snapshot | None = None  # the view that a change may be missing from
         _claim(store)
         self._load()
 
@@ -69,10 +69,16 @@ class Catalog:
         self._dropped = dropped
 
     def _renew(self) -> None:
-        """In a body: read everything again if the store was opened again meanwhile."""
-        if self._store.reopenings != self._reopenings:
-            self._reopenings = self._store.reopenings
+        """In a body: read everything again if it is not known how a change ended."""
+        if self._doubted is not None:
+            known = self._store.snapshot() is not self._doubted
             self._load()
+            if known:  # a body finds a newer view; who asks before one has not learnt it yet
+                self._doubted = None
+
+    def _doubt(self) -> None:
+        """It is not known whether a change was made. The next body learns it."""
+        self._doubted = self._store.snapshot()
 
     # --- looking up --------------------------------------------------------------------------
 
@@ -134,7 +140,13 @@ class Catalog:
             txn.put(catalog_key(table.instance, table.name), encode_table(table))
             return table
 
-        return Write((catalog_prefix(instance),), body, alone=True, settled=self._publish)
+        return Write(
+            (catalog_prefix(instance),),
+            body,
+            alone=True,
+            settled=self._publish,
+            doubted=self._doubt,
+        )
 
     def divide(self, table: Table, bounds: Callable[[Bounds], Bounds]) -> Write[Table]:
         """The write that puts what `bounds` makes of a table's splits. Raises `NotFound`."""
@@ -170,7 +182,13 @@ class Catalog:
             self._by_id.pop(table.id, None)
             self._dropped[table.id] = table.instance
 
-        return Write((catalog_prefix(table.instance),), forget, alone=True, settled=unpublish)
+        return Write(
+            (catalog_prefix(table.instance),),
+            forget,
+            alone=True,
+            settled=unpublish,
+            doubted=self._doubt,
+        )
 
     def reclaim(self) -> list[Write[None]]:
         """The writes that remove the rows of dropped tables and then the notes of them.
@@ -206,7 +224,13 @@ class Catalog:
 
         return (
             Write(prefixes, remove, alone=True, settled=rows_gone),
-            Write((catalog_prefix(instance),), note_gone, alone=True, settled=forget_note),
+            Write(
+                (catalog_prefix(instance),),
+                note_gone,
+                alone=True,
+                settled=forget_note,
+                doubted=self._doubt,
+            ),
         )
 
     def _publish(self, table: Table) -> None:

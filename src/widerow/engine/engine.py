@@ -76,7 +76,6 @@ from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.safepoint import safepoint
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
@@ -123,15 +122,10 @@ class Engine:
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        answer, error = end_of(plan, outcomes_of(plan, self._transact))
+        answer, error = end_of(plan, outcomes_of(plan, self.store.transact_group))
         if error is not None:
             raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
-
-    def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
-        outcomes = self.store.transact_group(writes)
-        settle(writes, outcomes)
-        return outcomes
 
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.

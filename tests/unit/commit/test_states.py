@@ -7,6 +7,7 @@ that wants a group of its own has it, and nothing is committed after the end.
 
 import threading
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -65,7 +66,7 @@ class Machine(RuleBasedStateMachine):
     # --- what is beneath and above -------------------------------------------------------------
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
-        group = list(dict.fromkeys(write.number for write in writes))  # type: ignore[attr-defined]
+        group = list(dict.fromkeys(write.number for write in writes))  # type: ignore[attr-defined]  # `Noted` below has it
         assert not self.stopped
         self.groups.append(group)
         self.clock.advance(self.wait_seconds)
@@ -79,7 +80,7 @@ class Machine(RuleBasedStateMachine):
             shown = self.store.snapshot().get(SHARD + b"%d" % number)
             assert shown == b"%d" % number, "an answer is told when it is durable"
             assert answer == number
-        self.ends[number] = error or answer
+        self.ends[number] = answer if error is None else error
 
     def _plan(self, writes: int, size: int, *, alone: bool, refuse: bool) -> tuple[int, Plan[Any]]:
         number = self.number
@@ -99,7 +100,7 @@ class Machine(RuleBasedStateMachine):
         made = []
         for _ in range(min(max(writes, 1), 3) if alone else writes):
             write = Noted((SHARD,), body, alone=alone)
-            write.number = number  # type: ignore[attr-defined]
+            write.number = number  # type: ignore[attr-defined]  # `Noted` below has it
             made.append(write)
         self.sizes[number] = len(made), size
         if alone:
@@ -280,20 +281,19 @@ def test_threads_are_each_answered_once(arrivals: list[tuple[Caller, bool]], wid
         committer = Committer(store, SystemClock(), Uncounted())
         committer.start()
 
+        def note(number: int, answer: object, error: Exception | None) -> None:
+            ends.append((number, answer if error is None else error))
+
         def ask(numbers: range) -> None:
             for number in numbers:
                 caller, alone = arrivals[number]
-                end = committer.submit(
-                    _put(number, alone=alone),
-                    None
-                    if caller is Caller.BLOCKED
-                    else lambda answer, error, number=number: ends.append(
-                        (number, error or answer)
-                    ),
-                    Caller.ELSEWHERE if caller is Caller.LOOP else caller,
-                )
+                if caller is Caller.LOOP:  # there is one loop; these are many threads
+                    caller = Caller.ELSEWHERE
+                blocked = caller is Caller.BLOCKED
+                done = None if blocked else partial(note, number)
+                end = committer.submit(_put(number, alone=alone), done, caller)
                 if end is not None:
-                    ends.append((number, end[1] or end[0]))
+                    note(number, *end)
 
         threads = [
             threading.Thread(target=ask, args=(range(first, len(arrivals), width),))

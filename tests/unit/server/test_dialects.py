@@ -17,9 +17,10 @@ import pytest
 from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, NotPermitted, Rule, Unsupported, WiderowError
+from widerow.errors import InvalidRequest, NotPermitted, Rule, Unsupported
 from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
-from widerow.model.schema import KeyColumn, KeyType
+from widerow.model.schema import KeyColumn
+from widerow.model.values import KeyType
 from widerow.server import lifecycle
 from widerow.testing.http import Sender, Wire
 from widerow.wire.dialect import Dialect, HeaderNames, Opened, Operation, Refusal
@@ -80,7 +81,8 @@ def _envelope(
 
 
 def _refuse(error: Exception, name: str) -> Refusal:
-    code = error.rule.name if isinstance(error, WiderowError) and error.rule else "FAULT"
+    rule = getattr(error, "rule", None)
+    code = rule.name if isinstance(rule, Rule) else "FAULT"
     return Refusal(200, code, b"\x06" + f"{name or '-'}:{code}".encode(), b"x-tiny-refused: 1\r\n")
 
 

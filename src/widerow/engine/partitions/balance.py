@@ -263,7 +263,9 @@ class Partitions:
                 self.changes[change.reason] += 1
                 self.events.append(Event(changed, change))
 
-        return Write(write.shards, write.run, alone=write.alone, settled=settled)
+        return Write(
+            write.shards, write.run, alone=write.alone, settled=settled, doubted=write.doubt
+        )
 
     def _forget(self) -> None:
         """Take dropped tables out of memory, and idle ones if they are many and written down."""

@@ -33,7 +33,7 @@ from widerow.model.typed.names import check_namespace, folded, split_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.model.values import KeyType
-from widerow.storage.interface import Store, Transaction, Write
+from widerow.storage.interface import Snapshot, Store, Transaction, Write
 
 __all__ = ["Leftover", "TypedCatalog"]
 
@@ -60,11 +60,11 @@ class TypedCatalog:
         """Load the tables; numbers are taken from `catalog`. Raises `StoreDamaged`."""
         self.new_id = catalog.new_id
         self._store = store
+        self._doubted: Snapshot | None = None  # the view that a change may be missing from
         self._read()
 
     def _read(self) -> None:
         """Read every record."""
-        self._reopenings = self._store.reopenings
         self._by_name: dict[tuple[str, str], TableForm] = {}
         self._by_id: dict[int, TableForm] = {}
         self._namespaces: dict[str, str] = {}
@@ -74,12 +74,16 @@ class TypedCatalog:
             self._load(key, record)
 
     def _renew(self) -> None:
-        """In a body: read everything again if the store was opened again meanwhile.
-
-        A change whose outcome was open when the disk filled up may have happened.
-        """
-        if self._store.reopenings != self._reopenings:
+        """In a body: read everything again if it is not known how a change ended."""
+        if self._doubted is not None:
+            known = self._store.snapshot() is not self._doubted
             self._read()
+            if known:  # a body finds a newer view; who asks before one has not learnt it yet
+                self._doubted = None
+
+    def _doubt(self) -> None:
+        """It is not known whether a change was made. The next body learns it."""
+        self._doubted = self._store.snapshot()
 
     def _load(self, key: bytes, record: bytes) -> None:
         at = len(SPACE_TYPED_CATALOG)
@@ -146,7 +150,7 @@ class TypedCatalog:
             _put(txn, made)
             return made
 
-        return Write(_SHARD, body, alone=True, settled=self._publish)
+        return Write(_SHARD, body, alone=True, settled=self._publish, doubted=self._doubt)
 
     def _numbered(self, table: TypedTable, table_id: int, now_us: int) -> TypedTable:
         self._renew()
@@ -201,7 +205,7 @@ class TypedCatalog:
             self._leftovers.update({leftover.id: leftover for leftover in gone})
 
         shards = (*_SHARD, sequence) if restart_sequence else _SHARD
-        return Write(shards, body, alone=True, settled=settled)
+        return Write(shards, body, alone=True, settled=settled, doubted=self._doubt)
 
     def divide(
         self,
@@ -220,7 +224,7 @@ class TypedCatalog:
             _put(txn, after)
             return after
 
-        return Write(_SHARD, body, alone=True, settled=self._publish)
+        return Write(_SHARD, body, alone=True, settled=self._publish, doubted=self._doubt)
 
     def drop(self, form: TableForm) -> Write[None]:
         """The write that removes a table and notes what must go.
@@ -242,7 +246,7 @@ class TypedCatalog:
             self._by_id.pop(table.id, None)
             self._leftovers[table.id] = leftover
 
-        return Write(_SHARD, body, alone=True, settled=settled)
+        return Write(_SHARD, body, alone=True, settled=settled, doubted=self._doubt)
 
     def create_namespace(self, name: str) -> Write[None]:
         """The write that creates a namespace. Its body raises `Conflict`."""
@@ -256,7 +260,7 @@ class TypedCatalog:
         def settled(_: None) -> None:
             self._namespaces[folded(name)] = name
 
-        return Write(_SHARD, body, alone=True, settled=settled)
+        return Write(_SHARD, body, alone=True, settled=settled, doubted=self._doubt)
 
     def drop_namespace(self, name: str) -> Write[None]:
         """The write that removes an empty namespace. Its body raises `NotFound` or `Conflict`."""
@@ -271,7 +275,7 @@ class TypedCatalog:
         def settled(_: None) -> None:
             self._namespaces.pop(folded(name), None)
 
-        return Write(_SHARD, body, alone=True, settled=settled)
+        return Write(_SHARD, body, alone=True, settled=settled, doubted=self._doubt)
 
     def forget(self, leftover: Leftover) -> Write[None]:
         """The write that takes a note away, once nothing is left of what it stands for."""
@@ -282,7 +286,7 @@ class TypedCatalog:
         def settled(_: None) -> None:
             self._leftovers.pop(leftover.id, None)
 
-        return Write(_SHARD, body, alone=True, settled=settled)
+        return Write(_SHARD, body, alone=True, settled=settled, doubted=self._doubt)
 
     def _publish(self, table: TypedTable) -> None:
         form = TableForm(table)

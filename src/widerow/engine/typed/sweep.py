@@ -110,7 +110,13 @@ class TypedSweep:
         return Plan(
             (
                 Write(leftover.prefixes, remove, alone=True, settled=gone),
-                Write(forget.shards, note_gone, alone=True, settled=forgotten),
+                Write(
+                    forget.shards,
+                    note_gone,
+                    alone=True,
+                    settled=forgotten,
+                    doubted=forget.doubt,
+                ),
             ),
             failing,
         )
