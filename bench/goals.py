@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from bench.floor import ALONE, SYNC_IN_TURNS
 from bench.measure import times
+from bench.neighbours import DROP, NEIGHBOURS, SWEEP, beside, without
 
 Record = Mapping[str, Any]
 
@@ -96,6 +97,16 @@ def fairness(beside: str, other: str = "GetRow alone") -> Callable[[Results], fl
     def ratio(results: Results) -> float:
         measured = results.find(f"GetRow beside {beside}")["p99_us"]
         return float(measured) / float(results.find(other)["p99_us"])
+
+    return ratio
+
+
+def neighbourly(name: str) -> Callable[[Results], float]:
+    """The 99th percentile beside a neighbour, in terms of that of the runs without it."""
+
+    def ratio(results: Results) -> float:
+        own, alone = results.find(beside(name)), results.find(without(name))
+        return float(own["p99_us"]) / float(alone["p99_us"])
 
     return ratio
 
@@ -236,6 +247,10 @@ GOALS: Final = (
         "× p99 beside two programs that only hash",
         1.5,
         fairness("GetRange", "GetRow beside programs"),
+    ),
+    *(
+        Goal(f"beside {name}", "× p99 of GetRow without", 5, neighbourly(name))
+        for name in (*NEIGHBOURS, SWEEP, DROP)
     ),
 )
 

@@ -17,6 +17,7 @@ _TITLES: Final = {
     "width": "Cost as a row grows",
     "start": "Start (p50 is the median, p99 the slowest)",
     "fairness": "Fairness",
+    "neighbours": "Neighbours",
     "peer": "Peers, the same row of 10 × 100 bytes",
     "curve": "Latency and throughput over connections",
 }

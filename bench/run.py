@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from bench import growth, rows, ycsb
+from bench import growth, neighbours, rows, ycsb
 from bench.disk import scan_result, sync_results
 from bench.drawing import charts
 from bench.floor import engine_result, lone_results
@@ -51,7 +51,7 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "fairness", "start", "peer"),
+    *("size", "width", "fairness", "neighbours", "start", "peer"),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -118,6 +118,8 @@ def measure_all(run: Run, directory: Path) -> None:
         basics(run, place, echo, directory)
         if "fairness" in run.chosen:
             run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
+        if "neighbours" in run.chosen:
+            run.keep(neighbours.neighbour_results(place, run.settings))
         if "ycsb" in run.chosen:
             count = ycsb.REQUESTS // 5 if run.settings.quick else ycsb.REQUESTS
             run.each(place, ycsb.cases(run.settings.rows, count))

@@ -307,6 +307,10 @@ class Unsupported(_RuleBroken):
     """The request is well formed and widerow does not offer it."""
 
 
+class TooLong(WiderowError):
+    """A read that was given a budget needs more: it is run again elsewhere. No client sees it."""
+
+
 class StorageFailure(WiderowError):
     """The disk or the store failed us; the message says how."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
 from widerow.engine.bodies import BodyContext, RowBody
+from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.catalog import Catalog, holds_typed_tables
 from widerow.engine.ends import end_of, outcomes_of
@@ -52,6 +53,7 @@ from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
     INT64_MIN,
+    READ_SLICE_ROWS,
     ROW_PAGE_BYTES_MAX,
     TABLES_PER_INSTANCE_MAX,
 )
@@ -300,8 +302,12 @@ class Engine:
             rule = self._last_rule = ReadRule(table, selection, alive)
         return rule
 
-    def get_row(self, instance: str, request: GetRow) -> RowRead:
-        """GetRow (semantics §5)."""
+    def get_row(self, instance: str, request: GetRow, budget: Budget | None = None) -> RowRead:
+        """GetRow (semantics §5). Raises `TooLong` where it takes more than `budget`.
+
+        So do the other reads that take a budget: nothing is counted then, and the request may be
+        asked again.
+        """
         check_table_name(request.table)
         check_point_key(request.key, write=False)
         check_selection(request.selection, self._names)
@@ -313,7 +319,7 @@ class Engine:
         partition_key = shard[ROW_PREFIX_BYTES:]
         if self.throttle is not None:
             self.throttle.read(table, partition_key)
-        read = read_row(self.store.snapshot(), key, values, rule, request.resume)
+        read = read_row(self.store.snapshot(), key, values, rule, request.resume, budget)
         self._note_read(table, partition_key, read.read_units)
         return read
 
@@ -322,7 +328,9 @@ class Engine:
         if self.throttle is not None:
             self.throttle.charge_read(table, partition_key, read_units)
 
-    def batch_get_row(self, instance: str, request: BatchGet) -> list[list[RowOutcome]]:
+    def batch_get_row(
+        self, instance: str, request: BatchGet, budget: Budget | None = None
+    ) -> list[list[RowOutcome]]:
         """BatchGetRow: one list a table, one outcome a row, in order (semantics §5.5)."""
         if not request.tables:
             raise InvalidRequest(Rule.BATCH_GET_EMPTY)
@@ -334,18 +342,27 @@ class Engine:
             check_selection(get.selection, self._names, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
             for key in get.keys:
                 check_point_key(key, write=False)
-        snapshot = self.store.snapshot()
+        source = self.store.snapshot(), budget
         answered: list[list[RowOutcome]] = []
+        notes: list[tuple[Table, KeyValue, int]] = []
         room = BATCH_GET_BYTES_MAX
         for get in request.tables:
-            outcomes = self._get_rows(snapshot, instance, get, room)
+            outcomes = self._get_rows(source, instance, get, room, notes)
             room -= sum(map(_row_bytes, outcomes))
             answered.append(outcomes)
+        for table, value, read_units in notes:
+            self._note_read(table, encode_key_value(value), read_units)
         return answered
 
     def _get_rows(
-        self, reader: Reader, instance: str, get: TableGet, room: int
+        self,
+        source: tuple[Reader, Budget | None],
+        instance: str,
+        get: TableGet,
+        room: int,
+        notes: list[tuple[Table, KeyValue, int]],
     ) -> list[RowOutcome]:
+        """The rows of one table; in `notes` what is to be counted for them."""
         try:
             table = self.catalog.find(instance, get.table)
         except WiderowError as error:
@@ -353,7 +370,7 @@ class Engine:
         rule = self._rule(table, get.selection)
         found = [self._admitted(table, _checked(table, key)) for key in get.keys]
         keys = [row_key(table, values) for values in found if isinstance(values, tuple)]
-        records = iter(zip(keys, reader.get_many(keys), strict=True))
+        records = iter(_records(source, keys))
         outcomes: list[RowOutcome] = []
         resumes = get.resumes or (None,) * len(found)
         for values, resume in zip(found, resumes, strict=True):
@@ -361,10 +378,9 @@ class Engine:
                 outcomes.append(RowOutcome(error=values))
                 continue
             safepoint()
-            key, record = next(records)
-            outcome = _read_in_batch(reader, (key, record), values, rule, resume, room)
+            outcome = _read_in_batch(source, next(records), values, rule, resume, room)
             if outcome.read is not None:
-                self._note_read(table, encode_key_value(values[0]), outcome.read.read_units)
+                notes.append((table, values[0], outcome.read.read_units))
             outcomes.append(outcome)
             room -= _row_bytes(outcomes[-1])
         return outcomes
@@ -381,7 +397,9 @@ class Engine:
             return error
         return values
 
-    def get_range(self, instance: str, request: GetRange) -> RangePage:
+    def get_range(
+        self, instance: str, request: GetRange, budget: Budget | None = None
+    ) -> RangePage:
         """GetRange (semantics §5.6)."""
         check_table_name(request.table)
         start, end, direction, limit = request.range
@@ -394,11 +412,11 @@ class Engine:
         first = check_key(table, start)
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
-        snapshot = self.store.snapshot()
+        source = self.store.snapshot(), budget
         partition_key = _position(first[0])
         if self.throttle is not None:
             self.throttle.read(table, partition_key)
-        page = read_range(snapshot, table, bounds, rule, limit, request.resume)
+        page = read_range(source, table, bounds, rule, limit, request.resume)
         self._note_read(table, partition_key, page.read_units)
         return page
 
@@ -523,8 +541,28 @@ def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowErr
         return error
 
 
+def _records(
+    source: tuple[Reader, Budget | None], keys: Sequence[bytes]
+) -> list[tuple[bytes, bytes | None]]:
+    """The records of these keys, read in slices: others are let through between them.
+
+    Raises `TooLong` where they are more than `budget`, if there is one.
+    """
+    reader, budget = source
+    found: list[tuple[bytes, bytes | None]] = []
+    for first in range(0, len(keys), READ_SLICE_ROWS):
+        safepoint()
+        part = keys[first : first + READ_SLICE_ROWS]
+        records = reader.get_many(part)
+        if budget is not None:
+            for record in records:
+                budget.take(0 if record is None else len(record), 1)
+        found.extend(zip(part, records, strict=True))
+    return found
+
+
 def _read_in_batch(
-    reader: Reader,
+    source: tuple[Reader, Budget | None],
     stored: tuple[bytes, bytes | None],
     values: tuple[KeyValue, ...],
     rule: ReadRule,
@@ -538,7 +576,7 @@ def _read_in_batch(
     if room <= 0 and record[0] == RecordKind.WIDE:
         return RowOutcome(error=InvalidRequest(Rule.BATCH_GET_SIZE, limit=BATCH_GET_BYTES_MAX))
     page = min(room, ROW_PAGE_BYTES_MAX)
-    read = read_record(reader, key, record, values, rule, resume, page)
+    read = read_record(source, (key, record), values, rule, resume, page)
     answer = ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
     return RowOutcome(read=answer)
 

@@ -8,6 +8,7 @@ carries no next key.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.reads import copied, read_record
 from widerow.engine.select import ReadRule
@@ -63,7 +64,7 @@ def range_bounds(
 
 
 def read_range(
-    reader: Reader,
+    source: tuple[Reader, Budget | None],
     table: Table,
     bounds: RangeBounds,
     rule: ReadRule,
@@ -72,14 +73,19 @@ def read_range(
 ) -> RangePage:
     """One page of rows. Cost: the rows scanned, at most 5000 or 4 MB of them.
 
-    `resume`: where the page before stopped inside the first row.
+    `resume`: where the page before stopped inside the first row. Raises `TooLong` where it takes
+    more than the budget in `source`, if there is one.
     """
-    page = _Page(reader, table, rule, resume)
+    reader, budget = source
+    page = _Page(source, table, rule, resume)
     reverse = bounds.direction is Direction.BACKWARD
     next_key: tuple[bytes, int] | None = None
     for key, record in reader.scan(bounds.start, bounds.stop, reverse=reverse):
         safepoint()
         header = header_of(record)
+        if budget is not None:
+            copies = header.kind == RecordKind.SEGMENT or copied(header, rule)
+            budget.take(len(record), 1 if copies else 1 + header.cell_count)
         if header.kind == RecordKind.SEGMENT:
             continue  # read with its row
         if page.is_full(limit, header.key_size + header.data_size):
@@ -107,17 +113,23 @@ class _Page:
     __slots__ = (
         "data_size",
         "parts",
-        "reader",
         "resume",
         "rule",
         "scanned",
         "scanned_bytes",
+        "source",
         "start",
         "table",
     )
 
-    def __init__(self, reader: Reader, table: Table, rule: ReadRule, start: Resume | None) -> None:
-        self.reader, self.table, self.rule = reader, table, rule
+    def __init__(
+        self,
+        source: tuple[Reader, Budget | None],
+        table: Table,
+        rule: ReadRule,
+        start: Resume | None,
+    ) -> None:
+        self.source, self.table, self.rule = source, table, rule
         self.start = start
         self.resume: Resume | None = None
         self.parts: list[bytes] = []
@@ -142,7 +154,7 @@ class _Page:
             self.data_size += size
             self.parts.append(record[HEADER_BYTES:])
             return
-        read = read_record(self.reader, key, record, self._values(key), self.rule, start)
+        read = read_record(self.source, (key, record), self._values(key), self.rule, start)
         if read is None:
             return
         self.data_size += read.size

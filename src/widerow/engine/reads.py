@@ -9,6 +9,7 @@ a page at a time.
 
 from collections.abc import Sequence
 
+from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.select import ReadRule, column_selected, filter_passes, paginate, select
 from widerow.engine.stored import key_section_of, row_cells
@@ -32,12 +33,16 @@ def read_row(
     values: Sequence[KeyValue],
     rule: ReadRule,
     resume: Resume | None = None,
+    budget: Budget | None = None,
 ) -> RowRead:
-    """One row by its key; `ABSENT` where there is none or nothing of it was selected."""
+    """One row by its key; `ABSENT` where there is none or nothing of it was selected.
+
+    Raises `TooLong` where that takes more than `budget`, if there is one.
+    """
     record = reader.get(key)
     if record is None:
         return ABSENT
-    read = read_record(reader, key, record, values, rule, resume)
+    read = read_record((reader, budget), (key, record), values, rule, resume)
     return ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
 
 
@@ -52,9 +57,8 @@ def copied(header: Header, rule: ReadRule) -> bool:
 
 
 def read_record(
-    reader: Reader,
-    key: bytes,
-    record: bytes,
+    source: tuple[Reader, Budget | None],
+    stored: tuple[bytes, bytes],
     values: Sequence[KeyValue],
     rule: ReadRule,
     resume: Resume | None = None,
@@ -62,13 +66,16 @@ def read_record(
 ) -> Selected | None:
     """What `rule` selects of a stored row, or None where the row is not there any more.
 
+    `source`: what wide rows are read from, and within which budget; the caller has taken the record
+    itself from it. `stored`: the row's key and record.
     `resume`: where the page before stopped, and `room`: bytes of cells in this one, for wide rows.
     """
+    key, record = stored
     header = header_of(record)
     if copied(header, rule) and resume is None:
         return Selected(record[HEADER_BYTES:], header.key_size + header.data_size)
     if header.kind == RecordKind.WIDE:
-        return read_wide(reader, (key, record, header), values, rule, resume, room)
+        return read_wide(source, (key, record, header), values, rule, resume, room)
     return _read_selected(record, header, values, rule, resume)
 
 

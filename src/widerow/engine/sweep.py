@@ -48,6 +48,7 @@ from widerow.storage.interface import Store, Transaction, Write
 __all__ = ["Reclaimed", "Sweep", "trim_row"]
 
 STEP_RECORDS: Final = 500  # read in one step: about half a millisecond
+STEP_BYTES: Final = 1024 * 1024  # same: rows may be large
 PASS_SECONDS: Final = 600  # between the end of a table's pass and its next one
 
 
@@ -103,12 +104,13 @@ class Sweep:
         now_ms = self._clock.now_us() // 1000
         alive, versions = live_from(table.options, now_ms), table.options.max_versions
         writes: list[Write[Any]] = []
-        count = 0
+        count = size = 0
         for key, record in self._store.snapshot().scan(start, after_prefix(prefix)):
-            if count >= STEP_RECORDS and record[0] != RecordKind.SEGMENT:
+            if (count >= STEP_RECORDS or size >= STEP_BYTES) and record[0] != RecordKind.SEGMENT:
                 self._positions[table.id] = key
                 break
             count += 1
+            size += len(record)
             header = header_of(record)
             if header.kind != RecordKind.SEGMENT and _may_hold(header, alive, versions):
                 writes.append(self._trim(table, key))

@@ -12,6 +12,7 @@ from typing import final
 
 from mypy_extensions import mypyc_attr
 
+from widerow.engine.budget import Budget, within
 from widerow.engine.select import ReadRule, column_selected, filter_passes, select
 from widerow.engine.stored import cells_named, key_section_of, named_columns, segments_from
 from widerow.keys.layout import segment_range
@@ -43,7 +44,7 @@ class Selected:
 
 
 def read_wide(
-    reader: Reader,
+    source: tuple[Reader, Budget | None],
     row: tuple[bytes, bytes, Header],
     values: Sequence[KeyValue],
     rule: ReadRule,
@@ -52,15 +53,20 @@ def read_wide(
 ) -> Selected | None:
     """One page of at most `room` bytes of a wide row (its key, record and header).
 
-    None where the row is not there any more.
+    None where the row is not there any more. Raises `TooLong` where it takes more than the budget
+    in `source`, if there is one.
     """
     key, record, header = row
+    reader, budget = source
     section = key_section_of(record, header)
     fits = header.data_size <= room and resume is None
     fresh = header.versions_max <= rule.versions and header.oldest >= rule.live_from
     if rule.copies and fits and fresh:
+        if budget is not None:
+            budget.take(header.data_size, 0)
         wire = join_segments(section.encoded, section.crc, _records(reader, key))
         return Selected(wire, section.size + header.data_size)
+    reader = within(reader, budget)
     if not is_present(reader, key, header, rule.live_from):
         return None
     if not _filter_passes(reader, row, values, rule):

@@ -28,8 +28,9 @@ from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
 from widerow.commit.places import Caller
 from widerow.commit.waiting import Done, Waiting, tell_group
+from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
+from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, TooLong, WiderowError
 from widerow.limits import STAGE_REQUESTS_MAX, STAGED_BYTES_MAX, STAGED_ROW_BYTES_MAX
 from widerow.model.answers import RowRead
 from widerow.server.message import Reply, Request, Response
@@ -125,6 +126,7 @@ class _Route:
     __slots__ = (
         "answer_date",
         "call",
+        "call_within",
         "computes",
         "consumed",
         "counts",
@@ -149,6 +151,7 @@ class _Route:
         self.writes = operation.writes
         self.decode = operation.decode
         self.call = operation.call
+        self.call_within = operation.call_within
         self.encode = operation.encode
         self.consumed = operation.consumed
         self.lengthy = operation.lengthy
@@ -188,7 +191,7 @@ class _Call:
 class _Task:
     """One request on its way through the stages. Called with a write's outcome."""
 
-    __slots__ = ("asked", "call", "dispatcher", "on_thread", "reply", "request", "route")
+    __slots__ = ("asked", "call", "decoded", "dispatcher", "on_thread", "reply", "request", "route")
 
     def __init__(
         self, dispatcher: "Dispatcher", route: _Route, request: Request, reply: Reply, call: _Call
@@ -199,6 +202,7 @@ class _Task:
         self.reply = reply
         self.call = call
         self.on_thread = False
+        self.decoded = False
         # The body, then what the operation's `decode` made of it, then a read's result.
         self.asked: Any = None
 
@@ -426,13 +430,21 @@ class Dispatcher:
 
     def _decode(self, task: _Task) -> bool:
         task.asked = task.route.decode(task.asked)
+        task.decoded = True
         return True
 
     def _ask(self, task: _Task) -> bool:
         """Ask the engine; what it plans to write goes to the committer."""
         route, call = task.route, task.call
         assert call.opened is not None
-        result = route.call(self._engine, call.opened.instance, task.asked)
+        if route.call_within is not None and self._schedule.has_threads:
+            try:
+                result = route.call_within(self._engine, call.opened.instance, task.asked, Budget())
+            except TooLong:
+                self._run_on_thread(task)
+                return False
+        else:
+            result = route.call(self._engine, call.opened.instance, task.asked)
         if route.writes:
             task.asked = None
             self._committer.submit(result, task, _LOOP)
@@ -480,7 +492,7 @@ class Dispatcher:
         with schedule.long_turn():
             LOOP_TURN.give_way()
             turns = LOOP_TURN.begun
-            asked = route.decode(task.asked)
+            asked = task.asked if task.decoded else route.decode(task.asked)
             task.asked = None
             result = route.call(self._engine, call.opened.instance, asked)
             body = b"" if route.writes else route.encode(result)

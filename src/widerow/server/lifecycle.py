@@ -20,6 +20,7 @@ from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
 from widerow.errors import StorageFailure, StoreDamaged, StorePoisoned
 from widerow.limits import (
     DRAIN_SECONDS_MAX,
@@ -40,6 +41,7 @@ from widerow.server.schedule import Schedule, rules_for
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy, processors
 from widerow.server.tls import TlsFiles
+from widerow.storage.bulk import LONG_WORK
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
@@ -262,10 +264,7 @@ class Server:
 
     async def _clean_up(self, engine: Engine, committer: Committer) -> bool:
         """One step; whether there was something to do."""
-        if engine.store.capabilities.reads_may_block:
-            plan = await asyncio.to_thread(engine.housekeeping)
-        else:
-            plan = engine.housekeeping()
+        plan = await asyncio.to_thread(_plan_cleaning, engine)
         if plan is None:
             return False
         await commit(committer, plan)
@@ -291,6 +290,14 @@ class Server:
             self._told_ns = now_ns
             facts["kind"] = type(error).__name__
             _log.warning("the store refuses writes for now", extra={"facts": facts})
+
+
+def _plan_cleaning(engine: Engine) -> Plan[None] | None:
+    """On a thread: the next step. It reads hundreds of records, so it takes turns with others."""
+    if engine.store.capabilities.reads_may_block:
+        return engine.housekeeping()
+    with LONG_WORK:
+        return engine.housekeeping()
 
 
 def _store_resumed() -> None:

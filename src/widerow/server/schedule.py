@@ -82,11 +82,12 @@ class Schedule:
     Of what it is asked, `long_turn` and `hashes_in_turn` are for the threads.
     """
 
-    __slots__ = ("_batches", "_loop", "_requests", "_running", "rules")
+    __slots__ = ("_batches", "_loop", "_requests", "_running", "has_threads", "rules")
 
     def __init__(self, rules: Rules, loop: AbstractEventLoop) -> None:
         """Threads start when there is work for them."""
         self.rules = rules
+        self.has_threads = rules.request_threads > 0  # else nothing is too long for the loop
         self._loop = loop
         self._running = 0  # on threads, or written by what a thread has planned
         self._requests: ThreadPoolExecutor | None = None

@@ -15,6 +15,7 @@ from mypy_extensions import mypyc_attr
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
+from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 
 __all__ = [
@@ -34,6 +35,8 @@ class Operation(NamedTuple):
     `encode` takes; the types differ from operation to operation. `consumed` tells the read and
     write units of the same result; None for operations that consume none. `lengthy` tells by its
     body whether a request takes a millisecond or more, so that it should not hold up others.
+    `call_within` is `call` with a budget, for reads that only turn out to be long while they are
+    made: it raises `TooLong` then. None where `call` is short, or `lengthy` knows.
     `path` is handed to the dialect's `open_request` and `envelope`, for which a target may have
     several spellings; nobody else reads it.
     """
@@ -47,6 +50,7 @@ class Operation(NamedTuple):
     consumed: Callable[[Any], tuple[int, int]] | None = None
     lengthy: Callable[[bytes], bool] | None = None
     path: str = "/"
+    call_within: Callable[[Engine, str, Any, Budget], Any] | None = None
 
 
 @mypyc_attr(acyclic=True)

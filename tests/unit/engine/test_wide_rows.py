@@ -172,7 +172,9 @@ def test_a_page_touches_the_segments_it_shows(
     key = row_key(table, ("wide",))
     record = reader.get(key)
     assert record is not None
-    found = read_wide(reader, (key, record, header_of(record)), ("wide",), rule, None, room=200)
+    found = read_wide(
+        (reader, None), (key, record, header_of(record)), ("wide",), rule, None, room=200
+    )
     assert found is not None
     assert found.resume is not None or selection.pagination is not None
     cells = plain(decode_row(found.row))

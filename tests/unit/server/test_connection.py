@@ -1,4 +1,6 @@
-"""One connection, fed by hand: HTTP/1.1 as clients write it and attackers do (wire §1.1, §1.7)."""
+"""One connection, fed by hand: turns, pauses, deadlines, and how it ends (wire §1.1, §1.7).
+
+What bytes mean is tested without a connection, in `test_http1.py`."""
 
 import re
 from typing import TYPE_CHECKING
@@ -9,25 +11,19 @@ from hypothesis import strategies as st
 
 from widerow.errors import Rule
 from widerow.limits import (
-    BODY_BYTES_MAX,
     BODY_SECONDS_MAX,
     HEADER_SECONDS_MAX,
-    HEADERS_BYTES_MAX,
-    HEADERS_COUNT_MAX,
     IDLE_SECONDS_MAX,
     JOINED_BYTES_MAX,
     LINGER_BYTES_MAX,
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
 )
-from widerow.server import connection as module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.unit.server.conftest import Side
-
-    from widerow.server.message import Request
 
     MakeSide = Callable[[], Side]
 
@@ -35,12 +31,6 @@ if TYPE_CHECKING:
 def post(path: str = "/GetRow", body: bytes = b"abc", *headers: str) -> bytes:
     lines = [f"POST {path} HTTP/1.1", "Host: h", *headers, f"Content-Length: {len(body)}", "", ""]
     return "\r\n".join(lines).encode() + body
-
-
-def chunked(*chunks: bytes, trailer: bytes = b"") -> bytes:
-    head = b"POST /GetRow HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
-    body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks)
-    return head + body + b"0\r\n" + trailer + b"\r\n"
 
 
 def bodies(sent: bytes) -> list[bytes]:
@@ -79,15 +69,6 @@ def rule(side: "Side") -> Rule:
 # --- ordinary requests -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("piece", [None, 1, 2, 7])
-def test_a_request_is_whole_however_it_is_cut(side: "Side", piece: int | None) -> None:
-    answer = side.send(post("/GetRow", b"hello", "X-Ots-Date: now "), piece=piece)
-    assert answer == (
-        b"HTTP/1.1 200 OK\r\ncontent-length: 18\r\ndate: today\r\n\r\nPOST /GetRow hello"
-    )
-    assert side.handler.requests[0].headers["x-ots-date"] == "now"
-
-
 def test_an_answer_is_one_write(side: "Side") -> None:
     side.send(post())
     assert side.wire.writes == 1
@@ -99,48 +80,6 @@ def test_a_large_answer_is_not_copied_behind_its_head(side: "Side") -> None:
         assert answered == b"POST / " + bytes(size)
         assert b"content-length: %d\r\n" % len(answered) in head
         assert side.wire.pieces[-1] == pieces
-
-
-@pytest.mark.parametrize("piece", [None, 1, 3])
-def test_chunked_bodies_are_joined_and_trailers_dropped(side: "Side", piece: int | None) -> None:
-    trailer = b"x-ots-late: 1\r\n"
-    sent = chunked(b"ab", b"cde", trailer=trailer) + post("/ListTable", b"")
-    assert bodies(side.send(sent, piece=piece)) == [b"POST /GetRow abcde", b"POST /ListTable "]
-    assert all("x-ots-late" not in each.headers for each in side.handler.requests)
-
-
-def test_a_body_is_the_same_bytes_in_any_number_of_pieces(side: "Side") -> None:
-    body = bytes(range(256)) * 100
-    side.send(post("/PutRow", body), piece=1000)
-    assert side.handler.requests[0].body == body
-    assert isinstance(side.handler.requests[0].body, bytes)
-
-
-@given(st.lists(st.sampled_from([1, 2, 100, 4095, 4096, 4097, 20_000]), min_size=1, max_size=40))
-def test_a_body_is_joined_of_large_and_small_pieces_and_none_costs_more_than_its_bytes(
-    make_side: "Callable[[], Side]", sizes: list[int]
-) -> None:
-    side = make_side()
-    pieces = [bytes((number % 251,)) * size for number, size in enumerate(sizes)]
-    sent = chunked(*pieces)
-    side.connection.data_received(sent[:-5])  # all but the end
-    held = side.connection._pieces
-    assert len(held) <= 2 * sum(sizes) // 4096 + 1
-    side.connection.data_received(sent[-5:])
-    (request,) = side.handler.requests
-    assert request.body == b"".join(pieces)
-    assert (side.connection._pieces, side.connection._body_bytes) == ([], 0)
-
-
-def test_a_large_first_request_may_come_in_one_piece(side: "Side") -> None:
-    side.send(post("/PutRow", b"x" * 100_000))
-    assert len(side.handler.requests[0].body) == 100_000
-
-
-def test_many_requests_follow_each_other_on_one_connection(side: "Side") -> None:
-    for number in range(5):
-        assert bodies(side.send(post("/A", b"%d" % number))) == [b"POST /A %d" % number]
-    assert not end(side)
 
 
 @pytest.mark.parametrize(
@@ -160,78 +99,6 @@ def test_the_client_says_whether_the_connection_stays(
     assert end(side) == ended
 
 
-def test_bytes_behind_a_closing_request_are_ignored(side: "Side") -> None:
-    answer = side.send(post("/A", b"", "Connection: close") + b"anything\x00")
-    assert bodies(answer) == [b"POST /A "]
-    assert side.handler.refused == []
-
-
-def test_head_is_answered_without_the_body(side: "Side") -> None:
-    answer = side.send(b"HEAD /livez HTTP/1.1\r\nHost: h\r\n\r\n")
-    assert b"content-length: 12\r\n" in answer
-    assert answer.endswith(b"\r\n\r\n")
-
-
-def test_header_values_are_utf8_or_latin1(side: "Side") -> None:
-    side.send(post("/A", b"", "x-ots-a: grün"))
-    side.send(post("/A", b"").replace(b"Host: h", b"x-ots-a: gr\xfcn"))
-    assert [each.headers["x-ots-a"] for each in side.handler.requests] == ["grün", "grün"]
-
-
-def test_a_header_without_a_value_does_not_swallow_the_next(side: "Side") -> None:
-    side.send(post("/A", b"", "x-ots-a:", "x-ots-b: 2"))
-    headers = side.handler.requests[0].headers
-    assert (headers["x-ots-a"], headers["x-ots-b"]) == ("", "2")
-
-
-def test_a_repeated_signed_header_is_reported(side: "Side") -> None:
-    side.send(post("/A", b"", "x-ots-a: 1", "X-OTS-A: 2") + post("/A", b"", "x-ots-a: 1"))
-    assert [each.repeated for each in side.handler.requests] == ["x-ots-a", ""]
-
-
-_HEADERS = ("X-Ots-A", "x-ots-a", "X-Ots-B", "x-ots-date", "Accept", "Connection")
-
-
-_POOLS = st.lists(st.lists(st.sampled_from(_HEADERS), max_size=6), min_size=1, max_size=3)
-
-
-@given(
-    _POOLS.flatmap(
-        lambda pool: st.lists(
-            st.tuples(st.sampled_from(pool), st.booleans()), min_size=2, max_size=6
-        )
-    )
-)
-def test_what_came_before_changes_nothing_about_a_request(
-    make_side: "MakeSide", sent: list[tuple[list[str], bool]]
-) -> None:
-    """Names are compared with those of the request before: it is understood as by a new one."""
-    side = make_side()
-    for number, (names, in_chunks) in enumerate(sent):
-        lines = [f"{name}: {number}-{at}" for at, name in enumerate(names)]
-        head = "\r\n".join(["POST /A HTTP/1.1", *lines, ""]).encode()
-        tail = b"content-length: 0\r\n\r\n"
-        if in_chunks:
-            tail = b"transfer-encoding: chunked\r\n\r\n0\r\nx-ots-a: late\r\n\r\n"
-        fresh = make_side()
-        side.send(head + tail)
-        fresh.send(head + tail)
-        mine, theirs = side.handler.requests[-1], fresh.handler.requests[-1]
-        assert mine.headers == theirs.headers
-        assert mine.repeated == theirs.repeated
-        assert mine.names == theirs.names == tuple(mine.headers)
-
-
-def test_what_is_kept_of_strangers_names_is_bounded(side: "Side") -> None:
-    kept = module._SHARED_NAMES
-    for number in range(module._SHARED_NAMES_MAX + 9):
-        side.send(post("/A", b"", f"x-ots-{number}: 1"))
-        assert len(kept) <= module._SHARED_NAMES_MAX
-        assert side.handler.requests[-1].names in kept
-    side.send(post("/A", b"", f"x-ots-{'n' * module._SHARED_NAMES_CHARS_MAX}: 1"))
-    assert side.handler.requests[-1].names not in kept
-
-
 def test_a_request_that_let_its_body_go_gives_its_room_back(side: "Side") -> None:
     side.handler.held = True
     side.send(post("/A", b"x" * 1000, "Connection: keep-alive"))
@@ -241,41 +108,6 @@ def test_a_request_that_let_its_body_go_gives_its_room_back(side: "Side") -> Non
     side.handler.release()
     assert side.admission.bytes_in_flight == 0
     assert b"connection: keep-alive\r\n" in side.wire.sent
-
-
-def test_headers_nobody_reads_are_not_kept(side: "Side") -> None:
-    side.send(post("/A", b"", "User-Agent: sdk", "Accept: */*"))
-    assert set(side.handler.requests[0].headers) == {"content-length"}
-
-
-@given(st.lists(st.integers(1, 400), max_size=40))
-def test_answers_do_not_depend_on_how_the_bytes_are_cut(
-    make_side: "MakeSide", steps: list[int]
-) -> None:
-    stream = b"".join(
-        (
-            post("/A", b"x" * 300, "x-ots-a: 1"),
-            chunked(b"ab", b"c" * 100, trailer=b"t: u\r\n"),
-            b"GET /livez HTTP/1.1\r\n\r\n",
-            post("/B", b"", "Connection: close"),
-        )
-    )
-    whole, cut = make_side(), make_side()
-    whole.send(stream)
-    for step in steps:
-        cut.send(stream[:step])
-        stream = stream[step:]
-    cut.send(stream)
-    assert cut.wire.sent == whole.wire.sent
-    assert _told(cut.handler.requests) == _told(whole.handler.requests)
-
-
-def _told(requests: "list[Request]") -> list[tuple[object, ...]]:
-    """All of them but the time."""
-    return [
-        (each.method, each.target, each.headers, each.body, each.repeated, each.keep_alive)
-        for each in requests
-    ]
 
 
 _PIECES = st.sampled_from(
@@ -318,37 +150,6 @@ def test_whatever_comes_nothing_raises_and_nothing_stays_counted(
 # --- expect, pipelining, back-pressure ---------------------------------------------------------
 
 
-def test_a_client_that_asks_is_told_to_go_on(side: "Side") -> None:
-    head, _, body = post("/A", b"abc", "Expect: 100-continue").partition(b"\r\n\r\n")
-    assert side.send(head + b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
-    assert bodies(side.send(body)) == [b"POST /A abc"]
-
-
-def test_go_on_waits_for_the_answers_before_it(side: "Side") -> None:
-    side.handler.held = True
-    head = post("/B", b"abc", "Expect: 100-continue")[:-3]
-    assert side.send(post("/A", b"1") + head) == b""
-    side.handler.release()
-    assert side.wire.sent.endswith(b"HTTP/1.1 100 Continue\r\n\r\n")
-    side.send(b"abc")
-    side.handler.release()
-    assert bodies(side.wire.sent) == [b"POST /A 1", b"POST /B abc"]
-
-
-def test_other_expectations_are_refused(side: "Side") -> None:
-    side.send(post("/A", b"abc", "Expect: miracles"))
-    assert rule(side) is Rule.HTTP_MALFORMED
-
-
-def test_pipelined_requests_take_effect_in_order(side: "Side") -> None:
-    side.handler.held = True
-    side.send(post("/A", b"1") + post("/B", b"2") + post("/C", b"3"))
-    for running in ("/A", "/B", "/C"):
-        assert side.handler.requests[-1].target == running.encode()
-        side.handler.release()
-    assert bodies(side.wire.sent) == [b"POST /A 1", b"POST /B 2", b"POST /C 3"]
-
-
 def test_a_deep_pipeline_is_read_no_further(side: "Side") -> None:
     side.handler.held = True
     side.admission.requests_max = 10_000
@@ -360,7 +161,7 @@ def test_a_deep_pipeline_is_read_no_further(side: "Side") -> None:
     assert side.admission.requests_in_flight <= PIPELINE_DEPTH_MAX + 4096 // len(tiny) + 1
     side.handler.held = False
     side.handler.release()
-    while side.connection._unread or side.connection._waiting:
+    while side.connection._http._unread or side.connection._http._waiting:
         side.turn()
     assert len(bodies(side.wire.sent)) == count
     assert reads(side)
@@ -465,6 +266,7 @@ def test_while_stopping_idle_connections_end_at_once(side: "Side") -> None:
 
 # --- refusals ----------------------------------------------------------------------------------
 
+
 HEAD = b"POST /A HTTP/1.1\r\n"
 
 
@@ -518,65 +320,6 @@ def test_malformed_requests_are_refused_and_nothing_behind_them_runs(
     assert side.wire.half_closed
 
 
-def test_a_refusal_comes_after_the_answers_before_it(side: "Side") -> None:
-    side.handler.held = True
-    assert side.send(post("/A", b"1") + b"garbage\r\n\r\n") == b""
-    side.handler.release()
-    assert bodies(side.wire.sent)[0] == b"POST /A 1"
-    assert b"x-kind: refusal" in side.wire.sent
-
-
-def test_a_body_announced_too_long_is_refused_before_it_comes(side: "Side") -> None:
-    side.send(HEAD + b"Content-Length: %d\r\n\r\n" % (BODY_BYTES_MAX + 1))
-    assert rule(side) is Rule.BODY_TOO_LARGE
-    assert side.admission.bytes_in_flight == 0
-
-
-def test_a_body_of_just_the_bound_is_taken(side: "Side") -> None:
-    side.admission.bytes_max = BODY_BYTES_MAX
-    side.send(post("/A", b"x" * BODY_BYTES_MAX), piece=65536)
-    assert len(side.handler.requests[0].body) == BODY_BYTES_MAX
-
-
-def test_a_chunked_body_is_refused_as_it_grows_too_long(side: "Side") -> None:
-    side.admission.bytes_max = 2 * BODY_BYTES_MAX
-    half = b"x" * (BODY_BYTES_MAX // 2 + 1)
-    side.send(chunked(half, half), piece=65536)
-    assert rule(side) is Rule.BODY_TOO_LARGE
-    assert side.handler.requests == []
-
-
-def test_too_many_headers_are_refused(side: "Side") -> None:
-    names = [f"a{number}: 1" for number in range(HEADERS_COUNT_MAX + 1)]
-    side.send(post("/A", b"", *names))
-    assert rule(side) is Rule.HTTP_HEADERS_TOO_LARGE
-
-
-@pytest.mark.parametrize(
-    "endless",
-    [
-        HEAD + b"x-ots-a: ",
-        HEAD + b"x",
-        b"POST /",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nx-t: ",
-        HEAD + b"Transfer-Encoding: chunked\r\n\r\n3;",
-    ],
-)
-def test_endless_lines_are_refused_at_the_bound(side: "Side", endless: bytes) -> None:
-    side.send(endless)
-    fed = 0
-    while not side.handler.refused:
-        side.send(b"y" * 1000)
-        fed += 1000
-        assert fed < HEADERS_BYTES_MAX + 10_000
-    assert rule(side) is Rule.HTTP_HEADERS_TOO_LARGE
-
-
-def test_headers_of_just_below_the_bound_are_taken(side: "Side") -> None:
-    side.send(post("/A", b"", "x-ots-a: " + "y" * (HEADERS_BYTES_MAX - 500)), piece=1000)
-    assert len(side.handler.requests) == 1
-
-
 def test_what_follows_a_refusal_is_thrown_away_up_to_a_bound(side: "Side") -> None:
     side.send(b"garbage\r\n\r\n")
     block = b"x" * (1 << 20)
@@ -608,33 +351,6 @@ def test_a_flood_of_connections_is_not_even_told(side: "Side") -> None:
     wires = [side.connect()[0] for _ in range(300)]
     assert wires[-1].sent == b""
     assert wires[-1].closed == "aborted"
-
-
-def test_a_request_too_many_is_refused_and_gives_nothing_back_twice(side: "Side") -> None:
-    side.admission.requests_max = 1
-    side.handler.held = True
-    side.send(post("/A", b"1") + post("/B", b"2"))
-    side.handler.release()
-    assert rule(side) is Rule.SERVER_BUSY
-    assert side.admission.requests_in_flight == 0
-
-
-def test_bodies_beyond_the_bytes_in_hand_are_refused(side: "Side") -> None:
-    side.admission.bytes_max = 1000
-    side.send(post("/A", b"x" * 1001), piece=100)
-    assert rule(side) is Rule.SERVER_BUSY
-    assert (side.admission.requests_in_flight, side.admission.bytes_in_flight) == (0, 0)
-
-
-def test_bytes_are_counted_as_they_come_not_as_they_are_announced(side: "Side") -> None:
-    side.send(HEAD + b"Content-Length: 900000\r\n\r\nabc")
-    assert side.admission.bytes_in_flight == 3
-
-
-def test_while_stopping_new_requests_are_refused(side: "Side") -> None:
-    side.admission.stopping = True
-    side.send(post())
-    assert rule(side) is Rule.SERVER_STOPPING
 
 
 # --- what slow readers leave unsent --------------------------------------------------------------
@@ -712,6 +428,6 @@ def test_a_pipeline_takes_turns_with_others(side: "Side") -> None:
     assert wire.sent.startswith(b"HTTP/1.1 200")
     side.turn()
     assert len(bodies(side.wire.sent)) == 2 * TURN_REQUESTS_MAX
-    while side.connection._waiting:
+    while side.connection._http._waiting:
         side.turn()
     assert len(bodies(side.wire.sent)) == 30

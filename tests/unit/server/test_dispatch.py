@@ -15,6 +15,7 @@ from widerow.auth.policy import InstancePolicy
 from widerow.commit.committer import Committer, Uncounted
 from widerow.commit.places import Caller
 from widerow.commit.waiting import Done
+from widerow.engine.budget import Budget
 from widerow.engine.ends import End
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
@@ -22,6 +23,7 @@ from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, Wider
 from widerow.limits import (
     BUSY_TURNS,
     LENGTHY_BODY_BYTES,
+    LOOP_READ_BYTES_MAX,
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
@@ -452,6 +454,40 @@ def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> Non
     desk.serve("ListTable", call=call, lengthy=lambda _: long)
     assert later(desk, signed("ListTable"), LOCAL).status == 200
     assert (asked == [threading.get_ident()]) is not long
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_a_read_that_turns_out_to_be_long_is_made_on_a_thread(desk: Desk, *, long: bool) -> None:
+    """The loop stops at the end of its budget, and what was decoded is not decoded again."""
+    asked: list[tuple[str, bool]] = []
+    here = threading.get_ident()
+
+    def decode(body: bytes) -> bytes:
+        asked.append(("decode", threading.get_ident() == here))
+        return body
+
+    def call(*_: object) -> tuple[str, ...]:
+        asked.append(("call", threading.get_ident() == here))
+        return ("t",)
+
+    def call_within(engine: Engine, instance: str, request: object, budget: Budget) -> object:
+        asked.append(("call within", threading.get_ident() == here))
+        budget.take(LOOP_READ_BYTES_MAX + 1 if long else LOOP_READ_BYTES_MAX, 0)
+        return call(engine, instance, request)
+
+    desk.serve("ListTable", decode=decode, call=call, call_within=call_within)
+    answer = later(desk, signed("ListTable"), LOCAL)
+    assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+    assert SENDER.signed("ListTable", answer)
+    assert asked == [("decode", True), ("call within", True), ("call", not long)]
+
+
+def test_without_threads_no_read_is_too_long(desk: Desk) -> None:
+    def call_within(*_: object) -> tuple[str, ...]:
+        raise AssertionError("nobody else could make the answer")
+
+    desk.serve("ListTable", call_within=call_within)
+    assert desk.ask(signed("ListTable")).status == 200
 
 
 @pytest.mark.parametrize("busy", [True, False])

@@ -13,6 +13,7 @@ from widerow.server.admission import Admission
 from widerow.server.connection import Connection
 from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener, _endpoint
+from widerow.server.http1 import NOTHING
 from widerow.server.message import Reply, Request, Response
 from widerow.server.shared import Kept
 from widerow.testing.clock import FakeClock
@@ -130,7 +131,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def _is_in_message(connection: Kept) -> bool:
     assert isinstance(connection, Connection)
-    return connection._in_message
+    return connection._http.awaited != NOTHING
 
 
 def test_the_tick_ends_what_waits_too_long() -> None:

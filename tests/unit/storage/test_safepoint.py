@@ -99,7 +99,9 @@ def test_a_page_of_rows() -> None:
         prefix = row_prefix(table.id)
         bounds = RangeBounds(prefix, after_prefix(prefix), Direction.FORWARD)
         rule = ReadRule(table, Selection(max_versions=1), INT64_MIN)
-        assert gives_way(lambda seen: read_range(Rows(rows, seen), table, bounds, rule, None))
+        assert gives_way(
+            lambda seen: read_range((Rows(rows, seen), None), table, bounds, rule, None)
+        )
 
 
 def _rows(engine: Engine, store: Store) -> list[tuple[bytes, bytes]]:

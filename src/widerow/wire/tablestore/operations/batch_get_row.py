@@ -1,5 +1,6 @@
 """BatchGetRow (semantics §5.5)."""
 
+from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_GET_ROWS_MAX
@@ -12,7 +13,7 @@ from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.operations.tokens import decode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
-__all__ = ["call", "decode", "encode"]
+__all__ = ["call", "call_within", "decode", "encode"]
 
 
 @decoder(BatchGetRowRequest)
@@ -45,8 +46,16 @@ def _resumes(sent: TableInBatchGetRowRequest) -> tuple[Resume | None, ...]:
 
 def call(engine: Engine, instance: str, request: BatchGet) -> BatchAnswer:
     """Ask the engine."""
-    names = tuple([table.table for table in request.tables])
-    return BatchAnswer(names, engine.batch_get_row(instance, request))
+    return BatchAnswer(_names(request), engine.batch_get_row(instance, request))
+
+
+def call_within(engine: Engine, instance: str, request: BatchGet, budget: Budget) -> BatchAnswer:
+    """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
+    return BatchAnswer(_names(request), engine.batch_get_row(instance, request, budget))
+
+
+def _names(request: BatchGet) -> tuple[str, ...]:
+    return tuple([table.table for table in request.tables])
 
 
 def encode(result: BatchAnswer) -> bytes:

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
+from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.engine.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
@@ -19,7 +20,7 @@ from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
 from widerow.wire.tablestore.row_matrix import encode_matrix
 
-__all__ = ["MatrixPage", "MatrixRange", "call", "decode", "encode", "is_lengthy"]
+__all__ = ["MatrixPage", "MatrixRange", "call", "call_within", "decode", "encode", "is_lengthy"]
 
 _DIRECTIONS = {direction.value: direction for direction in Direction}
 _ROW_MATRIX: Final = 1  # of DataBlockType
@@ -98,12 +99,24 @@ def _range(sent: GetRangeRequest, table: str) -> RowRange:
 
 def call(engine: Engine, instance: str, request: GetRange | MatrixRange) -> RangePage | MatrixPage:
     """Ask the engine. A page without rows, or that ends inside one, is no matrix."""
-    if isinstance(request, MatrixRange):
-        page = engine.get_range(instance, request.request)
-        if not page.pieces or page.resume is not None:
-            return page
-        return MatrixPage(page, request.key_names, request.columns)
-    return engine.get_range(instance, request)
+    return _answered(request, engine.get_range(instance, _asked(request)))
+
+
+def call_within(
+    engine: Engine, instance: str, request: GetRange | MatrixRange, budget: Budget
+) -> RangePage | MatrixPage:
+    """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
+    return _answered(request, engine.get_range(instance, _asked(request), budget))
+
+
+def _asked(request: GetRange | MatrixRange) -> GetRange:
+    return request.request if isinstance(request, MatrixRange) else request
+
+
+def _answered(request: GetRange | MatrixRange, page: RangePage) -> RangePage | MatrixPage:
+    if isinstance(request, GetRange) or not page.pieces or page.resume is not None:
+        return page
+    return MatrixPage(page, request.key_names, request.columns)
 
 
 def encode(result: RangePage | MatrixPage) -> bytes:

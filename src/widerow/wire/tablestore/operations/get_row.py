@@ -1,5 +1,6 @@
 """GetRow (semantics §5)."""
 
+from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.model.answers import RowRead
 from widerow.model.requests import GetRow
@@ -15,7 +16,7 @@ from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key
 
-__all__ = ["call", "decode", "encode"]
+__all__ = ["call", "call_within", "decode", "encode"]
 
 
 def decode(body: bytes) -> GetRow:
@@ -35,6 +36,11 @@ def decode(body: bytes) -> GetRow:
 def call(engine: Engine, instance: str, request: GetRow) -> RowRead:
     """Ask the engine."""
     return engine.get_row(instance, request)
+
+
+def call_within(engine: Engine, instance: str, request: GetRow, budget: Budget) -> RowRead:
+    """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
+    return engine.get_row(instance, request, budget)
 
 
 def encode(result: RowRead) -> bytes:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final, Protocol
 
 from widerow.auth.keyring import Permission
+from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.errors import Rule, Unsupported
 from widerow.wire.dialect import Operation
@@ -62,10 +63,20 @@ def _served(
     writes: bool = False,
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
+    call_within: Callable[[Engine, str, Any, Budget], Any] | None = None,
 ) -> Operation:
     decode, call, encode = action.decode, action.call, action.encode
     return Operation(
-        name, permission, writes, decode, call, encode, consumed, lengthy, path=f"/{name}"
+        name,
+        permission,
+        writes,
+        decode,
+        call,
+        encode,
+        consumed,
+        lengthy,
+        path=f"/{name}",
+        call_within=call_within,
     )
 
 
@@ -84,9 +95,22 @@ _ALL: Final = (
         consumed=read_units,
         lengthy=compute_split_points_by_size.is_lengthy,
     ),
-    _served("GetRow", _READ, get_row, consumed=read_units),
-    _served("BatchGetRow", _READ, batch_get_row, consumed=batch_units),
-    _served("GetRange", _READ, get_range, consumed=read_units, lengthy=get_range.is_lengthy),
+    _served("GetRow", _READ, get_row, consumed=read_units, call_within=get_row.call_within),
+    _served(
+        "BatchGetRow",
+        _READ,
+        batch_get_row,
+        consumed=batch_units,
+        call_within=batch_get_row.call_within,
+    ),
+    _served(
+        "GetRange",
+        _READ,
+        get_range,
+        consumed=read_units,
+        lengthy=get_range.is_lengthy,
+        call_within=get_range.call_within,
+    ),
     _served("PutRow", _WRITE, put_row, writes=True, consumed=row_units),
     _served("UpdateRow", _WRITE, update_row, writes=True, consumed=row_units),
     _served("DeleteRow", _WRITE, delete_row, writes=True, consumed=row_units),

@@ -1,0 +1,74 @@
+"""How much one read may do where others wait for it: bytes and steps, worth about a millisecond.
+
+Whether a read is long is mostly known only once it has begun: by the sizes of its rows, and by how
+many of them a filter refuses. So a read on the server's loop is given a budget. It raises `TooLong`
+as soon as it turns out to need more, and is run again on a thread, without one. What is wasted then
+is no more than the budget, and mostly less: where a size is known beforehand, it is asked first.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import final
+
+from mypy_extensions import mypyc_attr
+
+from widerow.errors import TooLong
+from widerow.limits import LOOP_READ_BYTES_MAX, LOOP_READ_STEPS_MAX
+from widerow.rows.record import header_of
+from widerow.storage.interface import Reader
+
+__all__ = ["Budget", "BudgetReader", "within"]
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Budget:
+    """What is left of it. A step is a record that is looked at, or a cell that is decoded."""
+
+    __slots__ = ("bytes", "steps")
+
+    def __init__(self, size: int = LOOP_READ_BYTES_MAX, steps: int = LOOP_READ_STEPS_MAX) -> None:
+        """A whole one."""
+        self.bytes = size
+        self.steps = steps
+
+    def take(self, size: int, steps: int) -> None:
+        """Use up so many bytes and steps. Raises `TooLong` if there are not as many."""
+        self.bytes -= size
+        self.steps -= steps
+        if self.bytes < 0 or self.steps < 0:
+            raise TooLong("the read takes longer than others should wait for it")
+
+
+@final
+class BudgetReader:
+    """A reader of the segments of wide rows that takes what it reads from a budget."""
+
+    __slots__ = ("_budget", "_reader")
+
+    def __init__(self, reader: Reader, budget: Budget) -> None:
+        """Read from `reader`."""
+        self._reader = reader
+        self._budget = budget
+
+    def get(self, key: bytes) -> bytes | None:
+        """As the reader's. Raises `TooLong`, as all methods do."""
+        record = self._reader.get(key)
+        self._budget.take(0 if record is None else len(record), 1)
+        return record
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """As the reader's, one after the other."""
+        return [self.get(key) for key in keys]
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """As the reader's; the cells of each record count as decoded."""
+        for key, record in self._reader.scan(start, stop, reverse=reverse):
+            self._budget.take(len(record), 1 + header_of(record).cell_count)
+            yield key, record
+
+
+def within(reader: Reader, budget: Budget | None) -> Reader:
+    """A reader that keeps to a budget, if there is one."""
+    return reader if budget is None else BudgetReader(reader, budget)

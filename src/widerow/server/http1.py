@@ -1,0 +1,487 @@
+"""HTTP/1.1 of one connection, without a connection: bytes in, requests out; answers in, bytes out.
+
+No socket, no loop, no timer: whoever has them (`connection.py`) hands in what was read, takes the
+requests one by one, hands in their answers and writes the bytes that come out. It looks at `state`
+to see whether the client may go on, at `refusal` for the error that is the last answer, and at
+`awaited` for what it is that the client still owes.
+
+The rules are those of `connection.py`; here are 1 (order, and how deep a pipeline is read), 2 (what
+a request may cost before its sender is known, but for the time), 3 (what breaks a rule is the last
+thing that is looked at) and 5 (framing). However the input is cut into pieces, the requests and the
+refusal are the same; only leave to send a body (100) is not given where the body has come already.
+
+The parser (httptools) refuses what request smuggling lives on: two lengths, a length beside a
+transfer coding, folded or blank-padded header names, bare line feeds, control characters.
+"""
+
+from collections import deque
+from typing import Final, final
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+
+from widerow.clock import Clock
+from widerow.errors import InvalidRequest, Rule, WiderowError
+from widerow.limits import (
+    BODY_BYTES_MAX,
+    HEADERS_BYTES_MAX,
+    HEADERS_COUNT_MAX,
+    LINGER_BYTES_MAX,
+    PIPELINE_DEPTH_MAX,
+)
+from widerow.server.admission import Admission
+from widerow.server.headers import HTTP_HEADERS, KeptHeaders, Spelling
+from widerow.server.message import Request, Response, render
+
+__all__ = ["BODY", "CLOSING", "HEAD", "LAST", "LINGERING", "NOTHING", "READING", "Http1"]
+
+READING: Final = 0
+"""A state: what comes is parsed."""
+LAST: Final = 1
+"""A state: what comes is thrown away, and the last answer is still to be written."""
+CLOSING: Final = 2
+"""A state: the last answer was written, and the connection is to be closed behind it."""
+LINGERING: Final = 3
+"""A state: as `CLOSING`, but the client may still be sending: our half is closed first."""
+
+NOTHING: Final = 0
+"""What is awaited: no request has begun."""
+HEAD: Final = 1
+"""What is awaited: the rest of a request's line and headers."""
+BODY: Final = 2
+"""What is awaited: the rest of a request's body."""
+
+_SLICE_BYTES: Final = (
+    4096  # parsed at once outside of bodies, so that the bounds hold within a read
+)
+_PIECE_BYTES: Final = 4096  # of a body; smaller ones are put together as they come
+_VERSIONS: Final = frozenset(("1.0", "1.1"))
+_CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+_NO_PARSER: Final = HttpRequestParser(object())
+_SHARED_NAMES_MAX: Final = 256  # sets of names that were seen: a client sends one or two
+_SHARED_NAMES_CHARS_MAX: Final = 1024  # of one set: SDKs send 200
+# Called for every request: a method at hand is not searched for.
+_feed_data: Final = HttpRequestParser.feed_data
+_method_of: Final = HttpRequestParser.get_method
+_keeps_alive: Final = HttpRequestParser.should_keep_alive
+_upgrades: Final = HttpRequestParser.should_upgrade
+_NO_HEADERS: Final[dict[str, str]] = {}
+
+
+class _Stop(Exception):
+    """The rest of the input is of no interest. Raised through the parser, never out of here."""
+
+
+@final
+class Http1:
+    """What one client sends and is answered, from the first byte to the last.
+
+    `state` and `awaited` have the constants of this module; `changes` counts how often `awaited`
+    was set. `refusal` is the error that ends the connection, once there is one.
+    """
+
+    __slots__ = (
+        "_active",
+        "_admission",
+        "_announced",
+        "_body",
+        "_body_bytes",
+        "_clock",
+        "_continue_due",
+        "_discarded",
+        "_entered",
+        "_former",
+        "_half_closed",
+        "_header_count",
+        "_headers",
+        "_headers_complete",
+        "_interim",
+        "_keep_alive",
+        "_kept",
+        "_metered",
+        "_names",
+        "_parser",
+        "_pieces",
+        "_raw_bytes",
+        "_repeated",
+        "_spellings",
+        "_stopped",
+        "_target",
+        "_unread",
+        "_waiting",
+        "awaited",
+        "changes",
+        "refusal",
+        "state",
+    )
+
+    def __init__(self, admission: Admission, clock: Clock, kept: KeptHeaders) -> None:
+        """Nothing has come. What requests take is counted in `admission`; `kept`: of headers."""
+        self._kept = kept
+        self._admission = admission
+        self._clock = clock
+        self._parser = HttpRequestParser(self)
+        self.state = READING
+        self.awaited = NOTHING
+        self.changes = 0
+        self.refusal: WiderowError | None = None
+        self._waiting: deque[Request] = deque()
+        self._active: Request | None = None
+        self._unread = b""
+        self._half_closed = False
+        self._continue_due = False
+        self._interim = b""
+        self._stopped: WiderowError | None = None  # by what is parsed: why
+        self._discarded = 0
+        self._headers_complete = False
+        self._entered = False
+        self._metered = False
+        self._announced = 0  # read before the first request begins if its first bytes are many
+        self._body = b""  # its first piece, which mostly is all of it
+        self._pieces: list[bytes | bytearray] = []  # the others, joined once the body is whole
+        self._body_bytes = 0  # of all pieces
+        self._former: list[Spelling] = []  # the names of the request before, if none came twice
+        self._names: tuple[str, ...] = ()  # of the headers that the server acts on, in order
+        self._spellings: list[Spelling] | None = None  # of this one, where they are others
+
+    # --- bytes in ----------------------------------------------------------------------------
+
+    def receive(self, data: bytes) -> None:
+        """Parse what came, as far as there is room for requests; throw it away after the end."""
+        if self.state != READING:
+            self._discarded += len(data)
+        elif len(data) <= _SLICE_BYTES and not self._unread and not self._waiting:
+            self._feed(data)
+        else:
+            self._feed_slices(self._unread + data if self._unread else data)
+
+    def go_on(self) -> None:
+        """Parse what was received and had no room."""
+        if self.state == READING:
+            self._feed_slices(self._unread)
+
+    def end(self) -> bool:
+        """The client sends no more. Whether there are answers to write yet."""
+        self._half_closed = True
+        return self.state < CLOSING and self.is_busy()
+
+    def close(self) -> None:
+        """Nothing more is looked at, and nothing more is answered."""
+        self.state = CLOSING
+
+    def refuse(self, error: WiderowError) -> None:
+        """Let `error` be the last answer, behind those that are due."""
+        self._abandon_message()
+        self.state = LAST
+        self._unread = b""
+        self.refusal = error
+
+    def abandon(self) -> None:
+        """Forget everything but the request that is running: its answer will come."""
+        self._abandon_message()
+        while self._waiting:
+            self._admission.leave(self._waiting.popleft().size)
+        self.state = CLOSING
+        self._parser = _NO_PARSER  # ours holds our methods: a cycle
+        self._unread = b""
+
+    # --- what is asked of whoever has the socket -----------------------------------------------
+
+    def is_busy(self) -> bool:
+        """Whether a request is running, or waits to be, or the refusal to be written."""
+        return self._active is not None or bool(self._waiting) or self.state == LAST
+
+    def is_held_up(self) -> bool:
+        """Whether no more may be read: there is something unread already."""
+        return bool(self._unread)
+
+    def has_room(self) -> bool:
+        """Whether what is unread may be parsed now."""
+        return len(self._waiting) < PIPELINE_DEPTH_MAX
+
+    def is_flooded(self) -> bool:
+        """Whether more came after the end than is thrown away in patience."""
+        return self._discarded > LINGER_BYTES_MAX
+
+    def is_closed_by_client(self) -> bool:
+        """Whether the client sends no more."""
+        return self._half_closed
+
+    # --- requests out, answers in, bytes out ---------------------------------------------------
+
+    def is_due(self) -> bool:
+        """Whether a request is to be run now, or the refusal to be answered."""
+        return self._active is None and (bool(self._waiting) or self.state == LAST)
+
+    def has_next(self) -> bool:
+        """Whether a request waits."""
+        return bool(self._waiting)
+
+    def next_request(self) -> Request:
+        """Take the next one; it is running until it is answered. Only where there is one due."""
+        request = self._active = self._waiting.popleft()
+        return request
+
+    def interim(self) -> bytes:
+        """Leave to send a body, where a client waits for it and no answer is due before it."""
+        if self._interim:
+            interim, self._interim = self._interim, b""
+            return interim
+        if self._continue_due and self._active is None and not self._waiting:
+            self._continue_due = False
+            if self.awaited != NOTHING:
+                return _CONTINUE
+        return b""
+
+    def answer(self, response: Response, date_line: bytes) -> list[bytes]:
+        """The bytes that answer the running request, in pieces, of which the last is the body.
+
+        The state is `CLOSING` then if nothing may follow.
+        """
+        request = self._active
+        assert request is not None, "a request is answered once"
+        self._active = None
+        self._admission.leave(request.size)
+        close = not request.keep_alive or (
+            (self._half_closed or self._admission.stopping)
+            and not self._waiting
+            and self.refusal is None
+            and self.awaited == NOTHING
+        )
+        if close:
+            self.state = CLOSING
+        return render(response, date_line, request, close=close)
+
+    def answer_last(self, response: Response, date_line: bytes) -> list[bytes]:
+        """The bytes of the refusal, as for `answer`. The state is `LINGERING` then."""
+        self.state = LINGERING
+        return render(response, date_line, None, close=True)
+
+    # --- the parser's calls ------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        """The first byte of a request."""
+        self._await(HEAD)
+        self._headers_complete = False
+        self._metered = True
+        self._raw_bytes = -_SLICE_BYTES  # this slice may hold what is not ours
+        self._header_count = 0
+        self._headers: dict[str, str] = {}
+        self._spellings = None
+        self._repeated = ""
+        self._target = b""
+        self._announced = 0
+
+    def on_url(self, part: bytes) -> None:
+        """A piece of the request target, or all of it."""
+        self._target = self._target + part if self._target else part
+
+    def on_header(self, raw_name: bytes, value: bytes) -> None:
+        """A header; or a trailer, which is dropped.
+
+        A client sends the same names in the same order every time: they are compared with those of
+        the request before, which takes a fraction of looking each of them up twice.
+        """
+        number = self._header_count
+        self._header_count = number + 1
+        if self._spellings is None and number < len(self._former) and not self._headers_complete:
+            spelling = self._former[number]
+            if spelling.raw == raw_name:
+                if spelling.name:
+                    self._headers[spelling.name] = spelling.read(value)
+                return
+        self._on_other_header(number, raw_name, value)
+
+    def _on_other_header(self, number: int, raw_name: bytes, value: bytes) -> None:
+        """One that the request before did not have in this place."""
+        if number >= HEADERS_COUNT_MAX:
+            self._stop(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
+        spelling = self._kept.spelling(raw_name)
+        if self._headers_complete:
+            return
+        if self._spellings is None:
+            self._spellings = self._former[:number]
+        self._spellings.append(spelling)
+        name = spelling.name
+        if not name:
+            return
+        if name in self._headers:
+            self._repeat(name, value)
+        else:
+            self._headers[name] = spelling.read(value)
+
+    def on_headers_complete(self) -> None:
+        """The body comes next: is it wanted?"""
+        self._headers_complete = True
+        headers = self._headers
+        if self._spellings is not None:
+            named = sum([1 for spelling in self._spellings if spelling.name])
+            self._former = self._spellings if named == len(headers) else []
+            self._spellings = None
+            self._names = _shared_names(headers)
+        elif len(self._names) != len(headers):  # else they are those of the request before
+            self._names = _shared_names(headers)
+        length = headers.get("content-length")
+        self._metered = length is None
+        if length is not None:
+            self._announced = int(length)
+            if self._announced > BODY_BYTES_MAX:
+                self._stop(InvalidRequest(Rule.BODY_TOO_LARGE))
+        self._keep_alive = _keeps_alive(self._parser)
+        self._check_framing(headers)
+        try:
+            self._admission.enter(behind=self._active is not None or bool(self._waiting))
+        except WiderowError as error:
+            self._stop(error)
+        self._entered = True
+        self._await(BODY)
+        if "expect" in headers:
+            self._expect(headers["expect"])
+
+    def on_body(self, part: bytes) -> None:
+        """A piece of the body, or all of it."""
+        size = len(part)
+        if self._body_bytes + size > BODY_BYTES_MAX:
+            self._stop(InvalidRequest(Rule.BODY_TOO_LARGE))
+        try:
+            self._admission.hold(size)
+        except WiderowError as error:
+            self._stop(error)
+        self._raw_bytes = 0
+        if self._body_bytes:
+            self._keep_piece(part)
+        else:
+            self._body = part
+        self._body_bytes += size
+
+    def _keep_piece(self, part: bytes) -> None:
+        """Keep what is no first piece: small ones in one, so that each costs its bytes only."""
+        if len(part) >= _PIECE_BYTES:
+            self._pieces.append(part)
+            return
+        last = self._pieces[-1] if self._pieces else None
+        if isinstance(last, bytearray):
+            last += part
+        else:
+            self._pieces.append(bytearray(part))
+
+    def on_message_complete(self) -> None:
+        """The request is whole."""
+        request = Request(
+            _method_of(self._parser),
+            self._target,
+            self._headers,
+            b"".join([self._body, *self._pieces]) if self._pieces else self._body,
+            self._repeated,
+            self._keep_alive,
+            self._clock.monotonic_ns(),
+        )
+        request.names = self._names
+        self._forget_body()
+        self._headers = _NO_HEADERS  # the request's now, and gone with it
+        self._await(NOTHING)
+        self._entered = False  # the request gives back what it took once it is answered
+        self._metered = False
+        self._announced = 0
+        self._waiting.append(request)
+        if not self._keep_alive:
+            self.state = LAST
+
+    # --- parsing -----------------------------------------------------------------------------
+
+    def _feed(self, data: bytes | memoryview) -> None:
+        """Parse one slice."""
+        try:
+            _feed_data(self._parser, data)
+        except (HttpParserError, HttpParserUpgrade):
+            if self.state == READING:  # else: bytes behind a request that closes
+                self.refuse(self._stopped or InvalidRequest(Rule.HTTP_MALFORMED))
+            return
+        if self._metered:
+            # Bytes that become neither a finished head nor a body: headers under way, trailers,
+            # chunk extensions. The parser keeps them; it must not keep them without end.
+            self._raw_bytes += len(data)
+            if self._raw_bytes > HEADERS_BYTES_MAX:
+                self.refuse(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
+
+    def _feed_slices(self, data: bytes) -> None:
+        """Parse `data` piece by piece, and keep the rest when enough requests wait."""
+        view = memoryview(data)
+        offset = 0
+        while offset < len(data) and self.state == READING:
+            if len(self._waiting) >= PIPELINE_DEPTH_MAX:
+                self._unread = data[offset:]
+                return
+            stop = offset + max(_SLICE_BYTES, self._announced - self._body_bytes)
+            self._feed(view[offset:stop])
+            offset = stop
+        self._unread = b""
+
+    def _check_framing(self, headers: dict[str, str]) -> None:
+        """Refuse what we would frame differently from others. Raises: `_Stop`."""
+        coding = headers.get("transfer-encoding")
+        if coding is not None and coding.lower() != "chunked":
+            self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
+        if _upgrades(self._parser):  # or CONNECT; the parser would not read the body
+            self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
+        # Without either of the two it can only be HTTP/1.1.
+        unsure = not self._keep_alive or "connection" in headers
+        if unsure and self._parser.get_http_version() not in _VERSIONS:
+            self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
+
+    def _expect(self, expectation: str) -> None:
+        if expectation.lower() != "100-continue":
+            self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
+        if self._active is None and not self._waiting:
+            self._interim = _CONTINUE
+        else:
+            self._continue_due = True
+
+    def _repeat(self, name: str, value: bytes) -> None:
+        """A header that came before. Of two signed ones, one would go unsigned."""
+        if name in HTTP_HEADERS:
+            self._headers[name] += "," + str(value, "latin-1").strip()
+        else:
+            self._repeated = name
+
+    def _await(self, what: int) -> None:
+        self.awaited = what
+        self.changes += 1
+
+    def _stop(self, error: WiderowError) -> None:
+        self._stopped = error
+        raise _Stop
+
+    def _abandon_message(self) -> None:
+        """Give back what a request that will not be whole has taken."""
+        if self._entered:
+            self._admission.leave(self._body_bytes)
+            self._entered = False
+        self._await(NOTHING)
+        self._metered = False
+        self._forget_body()
+
+    def _forget_body(self) -> None:
+        self._body = b""
+        self._body_bytes = 0
+        if self._pieces:
+            self._pieces = []
+
+
+_SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
+
+
+def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
+    """The names of these headers; the same object for the same names on every connection.
+
+    Whoever sends them is not known yet: what is kept of strangers' names is bounded.
+    """
+    names = tuple(headers)
+    found = _SHARED_NAMES.get(names)
+    if found is None:
+        found = names
+        if sum(map(len, names)) <= _SHARED_NAMES_CHARS_MAX:
+            if len(_SHARED_NAMES) >= _SHARED_NAMES_MAX:
+                _SHARED_NAMES.clear()
+            _SHARED_NAMES[names] = names
+    return found
