@@ -87,7 +87,8 @@ class Sweep:
 
         None when no table needs any.
         """
-        leftover = next(iter(self._tables.leftovers()), None)
+        waiting = self._tables.due_leftovers(self._clock.now_us())
+        leftover = next(iter(waiting), None)
         if leftover is not None:
             return self._clear(leftover)
         table = self._next_table()

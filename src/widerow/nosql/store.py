@@ -10,7 +10,7 @@ from typing import Any, Final, Self, TypeVar
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.plan import Plan
+from widerow.engine.plan import Plan, commit_plan, concluded
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
@@ -49,7 +49,6 @@ T = TypeVar("T")
 
 BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
 _LOOKS: Final = round(HOUSEKEEPING_SECONDS / BALANCE_SECONDS)  # at partitions for one cleaning
-_REPLANS: Final = 16  # of a write whose table gets an index at that very moment
 
 
 def open(  # noqa: A001  # read as nosql.open
@@ -110,7 +109,6 @@ class Store:
         self._whole = Engine(store, clock, entropy, thresholds=thresholds)
         self.engine = self._whole.typed
         self._committer = Committer(store)
-        self._planning = threading.Lock()  # generated values are handed out under it
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._closing = threading.Event()
         self._closed = False
@@ -149,8 +147,7 @@ class Store:
     def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Create a namespace; whether it was created. Raises `Conflict` if it exists."""
         try:
-            write = self.engine.tables.create_namespace(name)
-            self.commit(lambda: Plan((write,), _first_error))
+            self.commit(lambda: self.engine.create_namespace(name))
         except Conflict:
             if not if_not_exists:
                 raise
@@ -167,8 +164,7 @@ class Store:
         if cascade:
             for table in reversed(self.tables(name)):
                 self.drop_table(table.name)
-        write = self.engine.tables.drop_namespace(name)
-        self.commit(lambda: Plan((write,), _first_error))
+        self.commit(lambda: self.engine.drop_namespace(name))
         return True
 
     def namespaces(self) -> list[str]:
@@ -198,7 +194,7 @@ class Store:
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
         """
         form = self.engine.tables.find_qualified(changed.qualified)
-        self.commit(lambda: self.engine.alter_table(form, changed), again=False)
+        self.commit(lambda: self.engine.alter_table(form, changed))
         return self.table(changed.qualified)
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> bool:
@@ -306,24 +302,26 @@ class Store:
             planned = self._planned(source)
             if not planned:
                 return results
-            writes = [write for _, plan in planned for write in plan.writes]
+            writes = [write for plan in planned for write in plan.writes]
             outcomes = self._committer.commit(writes)
-            for (operation, plan), outcome in zip(planned, outcomes, strict=True):
-                if _is_stale(outcome.error):
-                    results.append(self.write(operation))
-                else:
-                    results.append(plan.finish([outcome]))
+            for plan, outcome in zip(planned, outcomes, strict=True):
+                answer = concluded(plan, [outcome])
+                if isinstance(answer, Plan):
+                    answer = commit_plan(answer, self._committer.commit)
+                results.append(answer)
 
-    def _planned(self, source: Iterator[Operation]) -> list[tuple[Operation, Plan[WriteResult]]]:
-        """The next operations that share a sync: bounded in number and bytes."""
-        planned: list[tuple[Operation, Plan[WriteResult]]] = []
+    def _planned(self, source: Iterator[Operation]) -> list[Plan[WriteResult]]:
+        """The next operations that share a sync: bounded in number and bytes.
+
+        One that must be prepared is the last of them: those behind it need the same.
+        """
+        planned: list[Plan[WriteResult]] = []
         size = 0
         for operation in source:
-            with self._planning:
-                plan = self.engine.write(operation.table.form, operation.choice)
-            planned.append((operation, plan))
+            plan = self.engine.write(operation.table.form, operation.choice)
+            planned.append(plan)
             size += plan.size
-            if len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
+            if plan.prepares or len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
                 break
         return planned
 
@@ -355,29 +353,15 @@ class Store:
         """The latest plans, in the order of their numbers. Raises `StoreDamaged`."""
         return read_plans(self._bytes.snapshot())
 
-    def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
+    def commit(self, make: Callable[[], Plan[T]]) -> T:
         """Plan, commit and finish; planned again where the table changed in between.
 
         For the operations of this package and for whoever adds some.
         """
-        for _ in range(_REPLANS if again else 0):
-            try:
-                return self._commit(plan_again)
-            except Conflict as error:
-                if not _is_stale(error):
-                    raise
-        return self._commit(plan_again)
-
-    def _commit(self, make: Callable[[], Plan[T]]) -> T:
-        with self._planning:
-            plan = make()
-        outcomes: list[Outcome[object]] = []
-        for group in plan.groups():
-            outcomes += self._committer.commit(group)
-        return plan.finish(outcomes)
+        return self._run(make())
 
     def _run(self, plan: Plan[T]) -> T:
-        return self._commit(lambda: plan)
+        return commit_plan(plan, self._committer.commit)
 
     def form_of(self, table: str | Target) -> TableForm:
         """The form of a table given by name or itself. Raises `NotFound`."""
@@ -453,7 +437,3 @@ def _first_error(outcomes: Sequence[Outcome[object]]) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-
-
-def _is_stale(error: Exception | None) -> bool:
-    return isinstance(error, Conflict) and error.rule is TypedRule.EVOLVE_STALE

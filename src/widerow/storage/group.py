@@ -19,7 +19,7 @@ class Write(Generic[T]):
     instead of four.
     """
 
-    __slots__ = ("_body", "_settled", "alone", "shards")
+    __slots__ = ("_body", "_settled", "alone", "reads", "shards")
 
     def __init__(
         self,
@@ -30,6 +30,7 @@ class Write(Generic[T]):
     ) -> None:
         """A write of these parts; without a body it must override `run`."""
         self.shards = shards
+        self.reads: tuple[bytes, ...] = ()
         self.alone = alone
         self._body = body
         self._settled = settled
@@ -47,6 +48,9 @@ class Write(Generic[T]):
         """
         if self._settled is not None:
             self._settled(result)
+
+    def doubt(self) -> None:
+        """It is not known whether the change happened. Called instead of `settle`."""
 
 
 @final

@@ -102,6 +102,7 @@ class Capabilities:
     reads_may_block: bool
     persistent: bool
     checkpoints: bool
+    shared: bool = False
 
 
 class Store(ABC):

@@ -27,7 +27,8 @@ def check_indexes(
     snapshot: Snapshot, tables: TypedTables, progress: Callable[[int], None]
 ) -> Iterator[Found]:
     """Table, key and problem of every entry that is missing, wrong or too many."""
-    known = {leftover.id for leftover in tables.leftovers()}
+    going = [prefix for leftover in tables.leftovers() for prefix in leftover.prefixes]
+    known = {int.from_bytes(prefix[1:], "big") for prefix in going if prefix[:1] == SPACE_INDEXES}
     for form in tables.all():
         indexes = [IndexForm(form.table, index) for index in form.table.indexes]
         known |= {index.index.id for index in indexes}

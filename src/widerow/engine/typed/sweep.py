@@ -73,7 +73,8 @@ class TypedSweep:
 
     def step(self) -> Plan[None] | None:
         """The next step: what was dropped first, then expired rows; None when nothing is due."""
-        leftover = next(iter(self._tables.leftovers()), None)
+        waiting = self._tables.due_leftovers(self._clock.now_us())
+        leftover = next(iter(waiting), None)
         if leftover is not None:
             return self._clear(leftover)
         while self._noted:
