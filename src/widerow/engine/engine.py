@@ -24,6 +24,7 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.expiry import live_from
+from widerow.engine.lease import Lease
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
@@ -130,7 +131,9 @@ class Engine:
         self._names = ColumnNames(lenient=lenient_column_names)
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE)
-        self.partitions = Partitions(CatalogPartitions(self.catalog), store, clock, thresholds)
+        self.lease = Lease(store, clock, entropy)
+        divided = CatalogPartitions(self.catalog)
+        self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.sweep = Sweep(self.tables, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
@@ -151,8 +154,12 @@ class Engine:
         """The next small step of giving space back; None when there is nothing to do now.
 
         Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`), then
-        the same of typed tables.
+        the same of typed tables. Where the store is shared, its lease before that, and nothing
+        while another process holds it.
         """
+        taking = self.lease.plan()
+        if taking is not None or not self.lease.held():
+            return taking
         step = self.sweep.step()
         if step is None and self._has_typed():
             return self.typed.housekeeping()

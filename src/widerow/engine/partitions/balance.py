@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock
+from widerow.engine.lease import Lease
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.records import decode_counts, encode_counts
@@ -61,9 +62,15 @@ class Partitions:
         tables: PartitionedTables,
         store: Store,
         clock: Clock,
+        lease: Lease,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Nothing counted yet; what was counted before is read when a table is first needed."""
+        """Nothing counted yet; what was counted before is read when a table is first needed.
+
+        Only the holder of the `lease` decides and writes; what others note stays with them.
+        """
+        self._lease = lease
+        self._terms = lease.terms
         self.thresholds = thresholds or Thresholds()
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.changes: Counter[Reason] = Counter()
@@ -171,6 +178,11 @@ class Partitions:
     def step(self) -> Plan[None] | None:
         """The next small piece of work, or None when there is none now. One caller at a time."""
         self.absorb()
+        taking = self._lease.plan()
+        if taking is not None or not self._lease.held():
+            return taking
+        if self._terms != self._lease.terms:
+            self._take_over()
         now = self._seconds()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
@@ -186,10 +198,20 @@ class Partitions:
     def flush(self) -> Plan[None] | None:
         """Write down what was counted; None if there is nothing new. Also before closing."""
         self.absorb()
+        if not self._lease.held():
+            return None
         self._flushed = self._seconds()
         writes = tuple(self._saved())
         self._unsaved.clear()
         return Plan(writes, failing) if writes else None
+
+    def _take_over(self) -> None:
+        """Another process looked after the store before: what it wrote down counts."""
+        self._terms = self._lease.terms
+        self._walk = None
+        self._loads.clear()
+        self._unsaved.clear()
+        self._awake |= {table.id for table in self._tables.tables() if table.splits != table.asked}
 
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
