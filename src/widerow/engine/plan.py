@@ -13,7 +13,7 @@ from widerow.errors import Exhausted, Replan, Rule
 from widerow.limits import REPLANS_MAX
 from widerow.storage.interface import Outcome, Write
 
-__all__ = ["Plan", "PlanAgain", "commit_plan", "concluded", "failing", "single"]
+__all__ = ["Plan", "PlanAgain", "commit_plan", "concluded", "failing", "put_off", "single"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -131,4 +131,14 @@ def failing(outcomes: Sequence[Outcome[Any]]) -> None:
     """Nothing, or the first error."""
     for outcome in outcomes:
         if outcome.error is not None:
+            raise outcome.error
+
+
+def put_off(outcomes: Sequence[Outcome[Any]]) -> None:
+    """Nothing, or the first error of a step that may be repeated.
+
+    What was planned on another state of the catalogue is left to the next step.
+    """
+    for outcome in outcomes:
+        if outcome.error is not None and not isinstance(outcome.error, Replan):
             raise outcome.error

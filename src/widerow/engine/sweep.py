@@ -21,7 +21,7 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.expiry import live_from
 from widerow.engine.partitions.balance import Partitions
-from widerow.engine.plan import Plan, failing
+from widerow.engine.plan import Plan, failing, put_off
 from widerow.engine.select import live_cells
 from widerow.engine.stored import (
     key_section_of,
@@ -152,7 +152,7 @@ class Sweep:
             if table.untrimmed:
                 writes.append(self._tables.change(table, partial(replace, untrimmed=False)))
         self.reclaimed.records_examined += count
-        return Plan(tuple(writes), failing)
+        return Plan(tuple(writes), put_off)
 
     def _trim(self, table: Table, key: bytes) -> Write[tuple[int, int, bool]]:
         _, end = decode_key_value(key, len(row_prefix(table.id)), table.key_columns[0].type)
@@ -165,7 +165,9 @@ class Sweep:
             return trim_row(txn, key, current, self._clock.now_us() // 1000)
 
         shard = key[:end]
-        return Write((shard,), body, settled=partial(self._count, table.id, shard))
+        write = Write((shard,), body, settled=partial(self._count, table.id, shard))
+        write.reads = self._tables.catalog.reads
+        return write
 
     def _count(self, table_id: int, shard: bytes, freed: tuple[int, int, bool]) -> None:
         cells, size, removed = freed

@@ -19,6 +19,8 @@ reach over shards: so a drop note says until when such a transaction may still c
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, final
 
+from mypy_extensions import mypyc_attr
+
 from widerow.engine.catalog.draft import Draft, load_state, read_epoch
 from widerow.engine.catalog.model import Numbered, TableModel, TableModelEntry
 from widerow.engine.catalog.state import CatalogState, Leftover
@@ -195,6 +197,7 @@ class CatalogWrite(Write[R]):
         self._catalog.doubt()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Tables(Generic[T]):
     """The tables of one model."""
 

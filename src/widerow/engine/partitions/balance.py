@@ -30,7 +30,7 @@ from widerow.engine.partitions.rules import (
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
-from widerow.engine.plan import Plan, failing
+from widerow.engine.plan import Plan, put_off
 from widerow.errors import NotFound
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
 from widerow.storage.interface import Store, Transaction, Write
@@ -188,9 +188,9 @@ class Partitions:
             self._looked = now
             writes = self._look(now)
             if writes:
-                return Plan(tuple(writes), failing)
+                return Plan(tuple(writes), put_off)
         if self.learn_sizes():
-            return Plan((), failing)
+            return Plan((), put_off)
         if now - self._flushed >= FLUSH_SECONDS:
             return self.flush()
         return None
@@ -203,7 +203,7 @@ class Partitions:
         self._flushed = self._seconds()
         writes = tuple(self._saved())
         self._unsaved.clear()
-        return Plan(writes, failing) if writes else None
+        return Plan(writes, put_off) if writes else None
 
     def _take_over(self) -> None:
         """Another process looked after the store before: what it wrote down counts."""
@@ -314,7 +314,9 @@ class Partitions:
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
             current = partial(self._tables.current, table)
             body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
-            yield Write((statistics_prefix(table_id),), body)
+            write = Write((statistics_prefix(table_id),), body)
+            write.reads = self._tables.reads
+            yield write
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9
