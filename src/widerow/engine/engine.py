@@ -94,7 +94,6 @@ from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.safepoint import safepoint
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
@@ -143,12 +142,7 @@ class Engine:
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        return commit_plan(plan, self._transact)
-
-    def _transact(self, group: list[Write[Any]]) -> list[Outcome[Any]]:
-        outcomes = self.store.transact_group(group)
-        settle(group, outcomes)
-        return outcomes
+        return commit_plan(plan, self.store.transact_group)
 
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
@@ -501,8 +495,8 @@ class Engine:
                 raise failed
             return [_row_outcome(Outcome(None, failed))] * len(changes)
 
-        write = Write(writes[0].shards, body, settled=settled)
-        write.reads = self.catalog.reads
+        reads = self.catalog.reads
+        write = Write(writes[0].shards, body, settled=settled, reads=reads)
         return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
 
     def _row_write(self, table: Table, prefix: bytes, change: RowChange, planned: int) -> RowBody:

@@ -165,9 +165,8 @@ class Sweep:
             return trim_row(txn, key, current, self._clock.now_us() // 1000)
 
         shard = key[:end]
-        write = Write((shard,), body, settled=partial(self._count, table.id, shard))
-        write.reads = self._tables.catalog.reads
-        return write
+        counted = partial(self._count, table.id, shard)
+        return Write((shard,), body, settled=counted, reads=self._tables.catalog.reads)
 
     def _count(self, table_id: int, shard: bytes, freed: tuple[int, int, bool]) -> None:
         cells, size, removed = freed

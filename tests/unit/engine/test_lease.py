@@ -13,7 +13,6 @@ from widerow.engine.plan import commit_plan
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import LEASE_KEY
 from widerow.limits import LEASE_SECONDS
-from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -39,14 +38,7 @@ class _World:
     def step(self, who: int) -> None:
         plan = self.leases[who].plan()
         if plan is not None:
-            commit_plan(plan, self._commit)
-
-    def _commit(self, writes: list[Write[object]]) -> list[Outcome[object]]:
-        outcomes = self.store.transact_group(writes)
-        for write, outcome in zip(writes, outcomes, strict=True):
-            if outcome.error is None:
-                write.settle(outcome.result)
-        return outcomes
+            commit_plan(plan, self.store.transact_group)
 
     @property
     def holders(self) -> list[int]:

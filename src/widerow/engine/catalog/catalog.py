@@ -54,8 +54,7 @@ class Catalog:
         self._entries = tuple(entries)
         self.shared = store.capabilities.shared
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
-        self.unsure = True  # whether bodies may not rely on the published state
-        self._reopenings = store.reopenings
+        self.unsure = self.shared  # whether bodies may not rely on the published state
         self.models: dict[type[Any], TableModel[Any]] = {}
         _claim(store)
         self.state: CatalogState = load_state(store.snapshot(), self._entries, self.models)
@@ -87,10 +86,10 @@ class Catalog:
         if not self.unsure:
             return self.state
         if not self.shared:
-            if txn is not None and self._reopenings != self._store.reopenings:
+            if txn is not None:
                 # The store knows by now what became of the change, and so does its view.
-                self._reopenings = self._store.reopenings
                 self._renew()
+                self.unsure = False
             return self.state
         if txn is None:
             return self.seen()

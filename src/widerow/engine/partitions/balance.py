@@ -260,7 +260,9 @@ class Partitions:
                 self.changes[change.reason] += 1
                 self.events.append(Event(changed, change))
 
-        return Write(write.shards, write.run, alone=write.alone, settled=settled)
+        return Write(
+            write.shards, write.run, alone=write.alone, settled=settled, doubted=write.doubt
+        )
 
     def _forget(self) -> None:
         """Take dropped tables out of memory, and idle ones if they are many and written down."""
@@ -314,9 +316,7 @@ class Partitions:
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
             current = partial(self._tables.current, table)
             body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
-            write = Write((statistics_prefix(table_id),), body)
-            write.reads = self._tables.reads
-            yield write
+            yield Write((statistics_prefix(table_id),), body, reads=self._tables.reads)
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9
