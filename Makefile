@@ -5,7 +5,7 @@ PY := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime
 STAMP := $(VENV)/.installed
 COMPILED := build/compiled
-SOURCES := $(shell find src -name '*.py')
+SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.egg-info/*')
 BASE_PYTHON ?= python3
 WORKERS ?= auto
 HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storage \
@@ -13,7 +13,7 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: compiled plain protobuf night help setup compile serve check format test demo bench bench-quick fuzz clean
+.PHONY: compiled plain wheel protobuf night help setup compile serve check format test demo bench bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,7 +22,7 @@ $(RUNTIME): pyproject.toml
 	@$(BASE_PYTHON) -c 'import sys; sys.exit("widerow needs Python 3.11 or newer: make BASE_PYTHON=python3.12 ..." if sys.version_info < (3, 11) else 0)'
 	$(BASE_PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV) (once) ...'
-	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77' 'mypy[mypyc]>=2.4'
+	$(PY) -m pip install --quiet --disable-pip-version-check 'setuptools>=77'
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-build-isolation --editable .
 	@touch $(RUNTIME)
 
@@ -31,23 +31,25 @@ $(STAMP): $(RUNTIME)
 	@touch $(STAMP)
 
 # A copy of the package with the hot modules compiled, never in src: an edited module must not go
-# on running as it was. Without a C compiler the copy is plain Python (setup.py).
-$(COMPILED)/.stamp: $(RUNTIME) setup.py $(SOURCES)
-	@rm -rf $(COMPILED)
-	@echo 'Compiling the hot modules (about a minute, once for each change) ...'
-	@$(PY) setup.py --quiet build --build-base build/mypyc --build-lib $(COMPILED) > build.log 2>&1 || { cat build.log; exit 1; }
-	@mkdir -p $(COMPILED) && mv build.log $(COMPILED)/ && touch $@
+# on running as it was. Without a C compiler the copy is plain Python, and there is no stamp.
+$(COMPILED)/.stamp: $(RUNTIME) pyproject.toml setup.py $(SOURCES)
+	@$(PY) tools/compile.py
 
 setup: $(STAMP) ## create .venv and install everything
 
 compile: $(COMPILED)/.stamp ## compile the hot modules into build/compiled
 
-# A first start is not kept waiting for the compiler.
+wheel: $(COMPILED)/.stamp ## build the package, compiled, into dist
+	@mkdir -p dist
+	cp $(COMPILED)/*.whl dist/
+
+# A start does not wait for the compiler: what is not compiled is plain this time, and compiled for
+# the next one in the background (build.log).
 serve: $(RUNTIME) ## start widerow on 127.0.0.1:8087 with its data in ./widerow-data
 	@if $(MAKE) --question --no-print-directory $(COMPILED)/.stamp; then \
 		exec env PYTHONPATH=$(COMPILED) $(VENV)/bin/widerow serve --path widerow-data; \
 	else \
-		echo 'Serving as plain Python; after "make compile" (two minutes, once) it is about twice as fast.'; \
+		$(PY) tools/compile.py --background; \
 		exec $(VENV)/bin/widerow serve --path widerow-data; \
 	fi
 
@@ -68,7 +70,11 @@ plain: $(STAMP) ## run every test on the modules as they stand in src (WORKERS=0
 	$(VENV)/bin/pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules once more, compiled
-	PYTHONPATH=$(COMPILED) $(VENV)/bin/pytest -n $(WORKERS) $(HOT_TESTS)
+	@if [ ! -e $(COMPILED)/.stamp ]; then \
+		echo 'SKIPPED: the tests of the compiled modules, because nothing could be compiled (see above)'; \
+	else \
+		set -x; PYTHONPATH=$(COMPILED) $(VENV)/bin/pytest -n $(WORKERS) $(HOT_TESTS); \
+	fi
 
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server

@@ -19,6 +19,7 @@ from typing import Final
 from widerow.cli.serve import loop_factory
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
+from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.message import Reply, Request, Response
 from widerow.server.system import SystemClock
@@ -60,7 +61,7 @@ class Echo:
 
 async def serve(log: int | None) -> None:
     """Answer until SIGTERM."""
-    listener = Listener(Echo(log), Admission(), SystemClock())
+    listener = Listener(Echo(log), Admission(), SystemClock(), KeptHeaders(()))
     endpoint = await listener.start("127.0.0.1", 0)
     asked = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)

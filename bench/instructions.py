@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
@@ -31,17 +32,20 @@ from rich.table import Table
 
 from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy
+from widerow.commit.committer import Committer
+from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
 from widerow.server.admission import Admission
-from widerow.server.committer import Committer
 from widerow.server.connection import Connection
-from widerow.server.dispatch import Dispatcher, Identity
-from widerow.server.gathering import Gathering
+from widerow.server.dispatch import Dispatcher, Identity, Service
+from widerow.server.headers import KeptHeaders
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
+from widerow.server.schedule import Schedule, rules_for
 from widerow.server.shared import Patience, Shared
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
+from widerow.wire.dialects import DIALECTS
 
 __all__ = ["CASES", "Turns", "counted", "main", "total_of"]
 
@@ -106,18 +110,24 @@ class _Sink(asyncio.Transport):
     def get_write_buffer_size(self) -> int:
         return 0
 
+    def pause_reading(self) -> None:
+        """All that is sent has come."""
+
+    def resume_reading(self) -> None:
+        """Nothing more comes by itself."""
+
 
 def _handler(
     engine: Engine, committer: Committer, metrics: Metrics, admission: Admission, turns: Turns
 ) -> Dispatcher:
+    # What is lengthy would run on a thread, and is not counted there.
+    rules = replace(rules_for(2, reads_may_block=False), request_threads=0, batch_threads=0)
     return Dispatcher(
-        engine,
-        Gathering(committer, turns.call_soon),
+        Service(engine, committer, SystemClock(), SystemEntropy(), metrics),
         Probes(engine, committer, admission, metrics),
         Identity(Keyring.default(), InstancePolicy()),
-        SystemClock(),
-        SystemEntropy(),
-        metrics,
+        Schedule(rules, cast("asyncio.AbstractEventLoop", turns)),
+        DIALECTS,
     )
 
 
@@ -126,12 +136,15 @@ def _work(case: str) -> None:
     width = CASES[case].connections
     with tempfile.TemporaryDirectory() as folder, open_store(f"rocksdb:{folder}/store") as store:
         clock, metrics, admission, turns = SystemClock(), Metrics(), Admission(), Turns()
-        committer = Committer(store, clock, metrics)
+
+        def post(ended: Sequence[Waiting]) -> None:
+            handler.told(ended)
+
+        committer = Committer(store, clock, metrics, post)
         engine = Engine(store, clock, SystemEntropy())
         handler = _handler(engine, committer, metrics, admission, turns)
-        if CASES[case].rows == 1:  # what is lengthy would run on a thread, and is not counted there
-            handler.use_loop(cast("asyncio.AbstractEventLoop", turns), always=False)
-        shared = Shared(handler, admission, clock, Patience())
+        headers = KeptHeaders(each.headers for each in DIALECTS)
+        shared = Shared(handler, admission, clock, Patience(), headers)
         shared.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         sinks = [_Sink() for _ in range(width)]
         connections = [Connection(shared) for _ in sinks]

@@ -21,12 +21,14 @@ from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
+from widerow.server.headers import KeptHeaders
 from widerow.server.message import Reply, Request, Response
 from widerow.server.shared import Patience, Shared
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
+from widerow.wire.dialect import Opened
+from widerow.wire.dialects import DIALECTS
 from widerow.wire.tablestore.envelope import (
-    Opened,
     answer_date,
     open_request,
     response_headers,
@@ -89,7 +91,8 @@ class Stages:
         """Measure on this engine."""
         self.engine = engine
         self.desk = desk
-        shared = Shared(desk, Admission(), SystemClock(), Patience())
+        headers = KeptHeaders(each.headers for each in DIALECTS)
+        shared = Shared(desk, Admission(), SystemClock(), Patience(), headers)
         shared.date_line = b"date: Sun, 06 Nov 1994 08:49:37 GMT\r\n"
         self.connection = Connection(shared)
         self.connection.connection_made(Sink())

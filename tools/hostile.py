@@ -261,7 +261,7 @@ def matrix() -> Iterator[tuple[str, str, bool]]:
     """Action, key, and whether that key may: as docs/protocol/tablestore.md has it."""
     for action, operation in {**OPERATIONS, **OWN}.items():
         for name in LIMITED:
-            yield action, name, operation.permission == name
+            yield action, name, operation.permission.value == name
 
 
 def _permissions() -> Iterator[Attack]:

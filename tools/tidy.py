@@ -41,7 +41,7 @@ TEXT_NAMES: Final = frozenset(("Makefile", "run"))
 # The brackets keep these from finding themselves.
 MARKERS: Final = re.compile(r"\b(?:[T]ODO|[F]IXME|[X]XX|[H]ACK)\b")
 MACHINE_PATHS: Final = re.compile(r"(?<![\w.:/])/(?:[w]ork|[t]mp|[h]ome|[U]sers|[r]oot)/\w")
-SPECIFICATION_FILES: Final = re.compile(r"\b(?:tablestore|nosql)-[a-z-]+[.]md\b|\b[s]pec/\w")
+SPECIFICATION_FILES: Final = re.compile(r"\b(?:tablestore|nosql)-[a-z-]+[.]md\b")
 EXCEPTION: Final = re.compile(
     r"#\s*(?P<what>type:\s*ignore|noqa|pragma:)(?P<rest>[^#]*)(?P<why>.*)"
 )
@@ -232,9 +232,18 @@ def check_markers(source: Source) -> Iterator[Finding]:
 
 
 def check_paths(source: Source) -> Iterator[Finding]:
-    """Nothing depends on, or speaks of, one machine or papers that are not in the repository."""
+    """Nothing depends on, or speaks of, one machine."""
     yield from source.find(MACHINE_PATHS, "path of some machine: {}")
-    yield from source.find(SPECIFICATION_FILES, "{} is not in the repository; cite its section")
+
+
+def check_pages(tree: Tree) -> Iterator[Finding]:
+    """A page of the specification that is named stands in `docs/spec`."""
+    message = "{} is not in the repository; cite its section"
+    for source in tree.values():
+        for number, line in enumerate(source.lines, 1):
+            for name in SPECIFICATION_FILES.findall(line):
+                if f"docs/spec/{name}" not in tree:
+                    yield Finding(source.path, number, message.format(name))
 
 
 def check_exceptions(source: Source) -> Iterator[Finding]:
@@ -452,6 +461,7 @@ TREE_CHECKS: Final = (
     check_dead_modules,
     check_packages,
     check_links,
+    check_pages,
     check_generators,
     check_causes,
 )

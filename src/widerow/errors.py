@@ -62,9 +62,16 @@ class Rule(AnyRule):
 
     # Names (semantics §1.4)
     TABLE_NAME = "Table names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
-    COLUMN_NAME = "Column names are 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
+    COLUMN_NAME = (
+        "Primary key and defined columns, and with --column-names strict all columns, are named "
+        "with 1 to 255 of A-Z a-z 0-9 _ and do not start with a digit."
+    )
+    ATTRIBUTE_NAME = "Attribute columns are named with 1 to 255 bytes that do not begin with #."
     COLUMN_NAME_MISSING = "Give every attribute column a name."
     COLUMN_SHADOWS_KEY = "Rename the attribute: a primary key column already has this name."
+
+    # Search indexes (search §1.1)
+    SEARCH_TABLE_NOT_FOUND = "Create the table first, or check its name and the instance."
 
     # Primary keys (semantics §3)
     KEY_SIZE = "Give one value for every primary key column of the table, in its order."
@@ -78,7 +85,7 @@ class Rule(AnyRule):
     KEY_VERSION = "Remove the timestamp: primary key cells have no version."
 
     # Table definitions (semantics §2.1)
-    KEY_COLUMN_COUNT = "Declare between one and four primary key columns."
+    KEY_COLUMN_COUNT = "A primary key has between one and four columns."
     KEY_COLUMN_TYPE = "Primary key columns are INTEGER, STRING or BINARY."
     KEY_COLUMN_DUPLICATE = "Give every primary key column a name of its own."
     AUTO_INCREMENT_TYPE = "Declare the auto-increment column as INTEGER."

@@ -27,6 +27,7 @@ KEY_VALUE_BYTES_MAX: Final = 1024  # STRING and BINARY primary key values (§1.1
 VALUE_BYTES_MAX: Final = 2 * 1024 * 1024  # one attribute value (§1.3)
 CELLS_PER_CHANGE_MAX: Final = 1024  # attribute cells in one row change (§17)
 VERSION_MAX: Final = INT64_MAX // 1000 - 1  # milliseconds (§1.5)
+VERSION_BYTES: Final = 8  # what a version that a request names counts in a batch (§4.8, §9)
 
 # --- requests --------------------------------------------------------------------------------
 READ_COLUMNS_MAX: Final = 1024  # columns_to_get (§5.2; the documents say 128, the tests 1024)
@@ -109,7 +110,7 @@ REPLANS_MAX: Final = (
 LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: 2 to 4 ms of bodies at most
 LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # as above, where few rows are large
 LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop to those who read
-ALONE_SYNC_NS_MAX: Final = 1_000_000  # sharing a sync that takes less spares less than it costs
+ALONE_WAIT_NS_MAX: Final = 1_000_000  # sharing a sync that takes less spares less than it costs
 ALONE_PATIENCE_SECONDS: Final = 0.02  # several groups of others; then it shares the next of these
 GROUP_BYTES_MAX: Final = 16 * 1024 * 1024  # request bytes behind one group commit
 HEADER_SECONDS_MAX: Final = 20  # from the first byte of a request to the end of its headers

@@ -12,9 +12,11 @@ from frames import FRAMES
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
+from widerow.server.headers import KeptHeaders
 from widerow.server.message import Reply, Request, Response
 from widerow.server.shared import Patience, Shared
 from widerow.testing.clock import FakeClock
+from widerow.wire.dialects import DIALECTS
 
 __all__ = ["SEEDS", "check"]
 
@@ -99,7 +101,8 @@ def _pieces(data: bytes, size: int) -> Iterator[bytes]:
 
 def _outcome(pieces: Iterator[bytes]) -> tuple[list[bytes], bool]:
     turns, transport = _Turns(), _Transport()
-    shared = Shared(_Handler(), Admission(), FakeClock(), Patience())
+    headers = KeptHeaders(each.headers for each in DIALECTS)
+    shared = Shared(_Handler(), Admission(), FakeClock(), Patience(), headers)
     shared.loop = cast("asyncio.AbstractEventLoop", turns)
     connection = Connection(shared)
     connection.connection_made(transport)

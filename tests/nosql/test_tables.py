@@ -18,8 +18,6 @@ from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
 from widerow.model.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.nosql import Conflict, InvalidRequest, NotFound, TableEvolver, WiderowError
-from widerow.nosql.committer import Committer
-from widerow.storage.interface import Write
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
@@ -327,47 +325,42 @@ def test_many_puts_share_a_sync(tmp_path: Path) -> None:
         assert store.engine.store.statistics()["syncs"] == before + 2
 
 
-def test_waiting_threads_share_the_next_sync() -> None:
-    """The leader of the first group is held up until the others have come."""
-    opened = open_store("memory:")
-    come = threading.Semaphore(0)
+def test_waiting_threads_share_the_next_sync(
+    store: nosql.Store, users: nosql.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What threads write while a group is under way is one group behind it."""
+    arrived, go_on = threading.Event(), threading.Event()
     groups: list[int] = []
-    commit = opened.transact_group
+    commit = store._bytes.transact_group
 
     def held(writes: Sequence[Any]) -> Any:  # noqa: ANN401  # the store's
-        if not groups:
-            for _ in range(3):
-                come.acquire()
         groups.append(len(writes))
+        arrived.set()
+        assert go_on.wait(timeout=10)
         return commit(writes)
 
-    committer = Committer(opened)
-
-    def write(name: bytes) -> None:
-        committer.commit([Write((b"\x10",), lambda txn: txn.put(b"\x10" + name, name))])
-
-    opened.transact_group = held  # type: ignore[method-assign]  # a seam of this test
-    first = threading.Thread(target=write, args=(b"first",))
-    first.start()
-    others = [threading.Thread(target=write, args=(name,)) for name in (b"a", b"b", b"c")]
-    for thread in others:
+    monkeypatch.setattr(store._bytes, "transact_group", held)
+    threads = [
+        threading.Thread(target=users.put, args=({"g": "g", "id": number},)) for number in range(4)
+    ]
+    threads[0].start()
+    assert arrived.wait(timeout=10)
+    for thread in threads[1:]:
         thread.start()
-    while len(committer._waiting) < 3:
+    while store._committer.waiting < 3:
         pass
-    for _ in others:
-        come.release()
-    for thread in (first, *others):
+    go_on.set()
+    for thread in threads:
         thread.join()
     assert groups == [1, 3]
-    opened.close()
+    assert len(users.multi_get({"g": "g"})) == 4
 
 
-def test_a_group_that_fails_tells_each_of_its_writers() -> None:
-    opened = open_store("memory:")
-    committer = Committer(opened)
-    opened.close()
+def test_a_closed_store_refuses_its_writers() -> None:
+    with nosql.open("memory:") as opened:
+        table = opened.create_table(simple("t"))
     with pytest.raises(StorageFailure):
-        committer.commit([Write((b"\x10",), lambda _: None)])
+        table.put({"k": "x"})
 
 
 def test_both_models_share_one_store() -> None:

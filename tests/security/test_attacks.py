@@ -17,6 +17,7 @@ from widerow.testing.requests import BODIES
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"),
     *("ComputeSplitPointsBySize", "WiderowPartitions"),
+    *("ListSearchIndex", "ListTimeseriesTable"),
 }
 WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"}
 MANAGE: Final = {

@@ -216,20 +216,23 @@ def test_a_message_cut_anywhere_is_refused(wire: Wire, sender: Sender, action: s
         assert_refused(sender, action, answer, unreadable())
 
 
+NAMELESS: Final = ("ListTable", "ListTimeseriesTable")  # their requests have no field
 EMPTY: Final = {
     "BatchGetRow": invalid("No row specified in the request of BatchGetRow."),
     "BatchWriteRow": invalid("No row is specified in BatchWriteRow."),
 }
 
 
-@pytest.mark.parametrize("action", [name for name in ACTIONS if name != "ListTable"])
+@pytest.mark.parametrize(
+    "action", [name for name in ACTIONS if name not in {*NAMELESS, "ListSearchIndex"}]
+)
 def test_an_empty_message_is_refused(wire: Wire, sender: Sender, action: str) -> None:
     answer = wire.ask(sender.request(action, b""))
     error = EMPTY.get(action, unreadable())
     assert_refused(sender, action, answer, error)
 
 
-@pytest.mark.parametrize("action", [name for name in ACTIONS if name != "ListTable"])
+@pytest.mark.parametrize("action", [name for name in ACTIONS if name not in NAMELESS])
 def test_a_name_that_is_no_text_is_refused(wire: Wire, sender: Sender, action: str) -> None:
     body = BODIES[action]("QQQQ").replace(b"QQQQ", b"\xff\xfe\xfd\xfc")
     answer = wire.ask(sender.request(action, body))
@@ -281,8 +284,15 @@ def test_a_body_at_the_limit_is_looked_at(wire: Wire, sender: Sender, action: st
 
 # --- tables that are not there (semantics §1.4, §20) ---------------------------------------------
 
-ON_TABLES: Final = tuple(name for name in ACTIONS if name not in {"ListTable", "CreateTable"})
+ON_TABLES: Final = tuple(name for name in ACTIONS if name not in {*NAMELESS, "CreateTable"})
 NOT_FOUND: Final[Error] = (404, "OTSObjectNotExist", "Requested table does not exist.")
+
+
+def _not_found(action: str, table: str) -> Error:
+    """Search indexes have a text of their own (search §1.1)."""
+    if action == "ListSearchIndex":
+        return invalid(f"table [{table}] does not exist")
+    return NOT_FOUND
 
 
 @pytest.mark.parametrize("action", ON_TABLES)
@@ -290,7 +300,7 @@ NOT_FOUND: Final[Error] = (404, "OTSObjectNotExist", "Requested table does not e
 def test_an_unknown_table_is_refused(wire: Wire, sender: Sender, action: str, table: str) -> None:
     answer = wire.ask(sender.request(action, BODIES[action](table)))
     if not action.startswith("Batch"):
-        assert_refused(sender, action, answer, NOT_FOUND)
+        assert_refused(sender, action, answer, _not_found(action, table))
         return
     assert answer.status == 200  # each row fails by itself (semantics §4.8, §5.5)
     assert sender.signed(action, answer)
@@ -316,4 +326,4 @@ def test_tables_of_another_instance_are_not_there(wire: Wire, sender: Sender, ac
     if action.startswith("Batch"):
         assert NOT_FOUND[1].encode() in answer.body
     else:
-        assert_refused(sender, action, answer, NOT_FOUND)
+        assert_refused(sender, action, answer, _not_found(action, TABLE))

@@ -27,8 +27,8 @@ from widerow.auth.signing import (
     derive_v4,
 )
 from widerow.errors import InvalidRequest, NotPermitted, Rule
+from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import (
-    Opened,
     answer_date,
     open_request,
     response_headers,

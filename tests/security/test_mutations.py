@@ -4,6 +4,7 @@
 seconds with fixed seeds, and is shown servers that it must find wanting.
 """
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: the tool's own source of chance
 
@@ -14,6 +15,7 @@ import mutations
 import recorded
 from widerow.engine.engine import Engine
 from widerow.testing.http import Answer, Sender, Wire
+from widerow.wire.tablestore.dialect import TABLESTORE
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 CASES = 2000
@@ -79,9 +81,9 @@ def test_a_wrong_signature_and_a_wrong_digest_are_found(monkeypatch: pytest.Monk
 
 
 def test_an_answer_that_is_no_message_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    operation = OPERATIONS["GetRow"]
-    broken = operation._replace(encode=lambda _: b"\xff")
-    monkeypatch.setattr("widerow.server.dispatch.OPERATIONS", {**OPERATIONS, "GetRow": broken})
+    broken = OPERATIONS["GetRow"]._replace(encode=lambda _: b"\xff")
+    dialect = replace(TABLESTORE, paths={**TABLESTORE.paths, b"/GetRow": broken})
+    monkeypatch.setattr("widerow.server.lifecycle.DIALECTS", (dialect,))
     assert "status 200 has a body that is no GetRowResponse" in found()
 
 

@@ -1,4 +1,7 @@
-"""An engine on a memory store, at the founding page's own date: 2016-07-20 00:00:00 UTC."""
+"""An engine on a memory store, at the founding page's own date: 2016-07-20 00:00:00 UTC.
+
+Its column names are strict, as the founding pages have them (docs/operating/configure.md).
+"""
 
 from collections.abc import Iterator
 
@@ -25,4 +28,4 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture
 def engine(store: Store, clock: FakeClock) -> Engine:
-    return Engine(store, clock, FakeEntropy())
+    return Engine(store, clock, FakeEntropy(), strict_column_names=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PROMISED = {"setup", "serve", "test", "check", "bench"}
+PROMISED = {"setup", "serve", "test", "check", "bench", "wheel"}
+IN_BACKGROUND = "python tools/compile.py --background"
 PROGRAMS = ("python", "pip", "ruff", "mypy", "lint-imports", "pytest", "widerow")
 
 
@@ -35,20 +36,26 @@ def clone(tmp_path: Path) -> Path:
     return folder
 
 
-def said(clone: Path, *command: str, cwd: Path | None = None) -> list[str]:
-    """What the clone's programs were asked to do by a command that succeeded."""
+def started(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    """A command that ran in `folder`, and succeeded."""
     # Without the network: whatever asks for an index or a proxy meets a closed door.
     offline = {"PIP_NO_INDEX": "1", "HTTPS_PROXY": "http://127.0.0.1:1"}
     settings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     run = subprocess.run(  # noqa: S603  # our own commands
         command,
-        cwd=cwd or clone,
+        cwd=folder,
         env=settings | offline,
         capture_output=True,
         text=True,
         check=False,
     )
     assert run.returncode == 0, run.stdout + run.stderr
+    return run
+
+
+def said(clone: Path, *command: str, cwd: Path | None = None) -> list[str]:
+    """What the clone's programs were asked to do by a command that succeeded."""
+    started(cwd or clone, *command)
     record = clone / "said"
     return record.read_text().splitlines() if record.exists() else []
 
@@ -81,7 +88,26 @@ def test_make_serve_takes_what_is_compiled_and_does_not_wait_for_a_compiler(clon
     assert said(clone, "make", "serve") == ["from build/compiled"]
     (clone / "build" / "compiled" / ".stamp").unlink()
     (clone / "said").unlink()
-    assert said(clone, "make", "serve") == ["from source"]
+    assert said(clone, "make", "serve") == [IN_BACKGROUND, "from source"]
+
+
+def test_an_edited_module_is_compiled_again(clone: Path) -> None:
+    stamp = clone / "build" / "compiled" / ".stamp"
+    os.utime(stamp, (stamp.stat().st_atime, 0))
+    assert said(clone, "make", "compile") == ["python tools/compile.py"]
+
+
+def test_make_wheel_puts_the_compiled_package_into_dist(clone: Path) -> None:
+    (clone / "build" / "compiled" / "widerow-1-cp311-linux.whl").write_text("wheel")
+    assert said(clone, "make", "wheel") == []
+    assert (clone / "dist" / "widerow-1-cp311-linux.whl").read_text() == "wheel"
+
+
+def test_what_could_not_be_compiled_is_not_tested_and_says_so(clone: Path) -> None:
+    (clone / "build" / "compiled" / ".stamp").unlink()
+    run = started(clone, "make", "compiled")
+    assert "SKIPPED" in run.stdout
+    assert (clone / "said").read_text().splitlines() == ["python tools/compile.py"]
 
 
 def test_make_test_runs_every_test_on_several_processes(clone: Path) -> None:

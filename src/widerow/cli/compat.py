@@ -1,9 +1,9 @@
-"""`widerow compat`: the actions of the protocol and what becomes of each."""
+"""`widerow compat`: the operations of each protocol and what becomes of them."""
 
 import json
 import sys
 
-from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
+from widerow.wire.dialects import DIALECTS
 
 __all__ = ["show_compatibility"]
 
@@ -14,15 +14,17 @@ def show_compatibility(*, as_json: bool, supported: bool) -> None:
         {
             "action": name,
             "status": "served",
-            "permission": entry.permission,
+            "permission": entry.permission.value,
             "feature": "commits" if entry.writes else "reads",
         }
-        for name, entry in OPERATIONS.items()
+        for dialect in DIALECTS
+        for name, entry in dialect.operations.items()
     ]
     if not supported:
         rows += [
             {"action": name, "status": "refused", "permission": "", "feature": feature}
-            for name, feature in UNSUPPORTED.items()
+            for dialect in DIALECTS
+            for name, feature in dialect.refused.items()
         ]
     if as_json:
         sys.stdout.write(json.dumps(rows) + "\n")
@@ -36,4 +38,6 @@ def show_compatibility(*, as_json: bool, supported: bool) -> None:
         table.add_row(*row.values(), style=style)
     console = Console()
     console.print(table)
-    console.print(f"{len(OPERATIONS)} of {len(OPERATIONS) + len(UNSUPPORTED)} actions are served.")
+    served = sum(len(dialect.operations) for dialect in DIALECTS)
+    refused = sum(len(dialect.refused) for dialect in DIALECTS)
+    console.print(f"{served} of {served + refused} actions are served.")

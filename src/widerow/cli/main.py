@@ -269,9 +269,9 @@ app.add_typer(advise_app, name="advise")
 
 
 def main() -> None:
-    """The entry point. What went wrong is told in one line, with exit code 2."""
+    """The entry point, by any way of starting. An error is told in one line, with exit code 2."""
     try:
-        app()
+        app(prog_name="widerow")
     except WiderowError as error:
         sys.stderr.write(f"widerow: {error}\n")
         sys.exit(2)

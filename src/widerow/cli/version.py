@@ -4,13 +4,17 @@ import json
 import platform
 import sys
 from importlib import metadata
+from pathlib import Path
 from typing import Final
 
+import widerow
 from widerow import __version__
 from widerow.rows import cells
 
 __all__ = ["show_version"]
 
+# What setup.py leaves in a package that it could not compile: the reason.
+_WHY_PLAIN: Final = Path(widerow.__file__).with_name("not_compiled.txt")
 # Those whose version can explain a behaviour.
 _LIBRARIES: Final = ("rocksdict", "protobuf", "httptools", "uvloop", "fastcrc")
 
@@ -19,7 +23,7 @@ def show_version(*, as_json: bool) -> None:
     """Print the versions, as a table or as one JSON document."""
     facts = {
         "widerow": __version__,
-        "compiled": "yes" if _is_compiled() else "no",
+        "compiled": _compiled(),
         "python": platform.python_version(),
         "platform": platform.platform(),
         **{name: _installed(name) for name in _LIBRARIES},
@@ -36,9 +40,14 @@ def show_version(*, as_json: bool) -> None:
     Console().print(table)
 
 
-def _is_compiled() -> bool:
-    """Whether the hot modules run as machine code (setup.py)."""
-    return not str(cells.__file__).endswith(".py")
+def _compiled() -> str:
+    """Whether the hot modules run as machine code, and if not, why their build left them plain."""
+    if not str(cells.__file__).endswith(".py"):
+        return "yes"
+    try:
+        return f"no: {_WHY_PLAIN.read_text(encoding='utf-8').strip()}"
+    except FileNotFoundError:  # they were not built: the sources themselves run
+        return "no"
 
 
 def _installed(name: str) -> str | None:

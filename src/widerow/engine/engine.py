@@ -23,6 +23,7 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
+from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
 from widerow.engine.lease import Lease
 from widerow.engine.partitions.balance import Partitions
@@ -32,7 +33,7 @@ from widerow.engine.partitions.split_points import find_locations, find_split_po
 from widerow.engine.partitions.table_load import END
 from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
-from widerow.engine.plan import Plan, commit_plan, failing, single
+from widerow.engine.plan import Plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
 from widerow.engine.reads import ABSENT, read_record, read_row
 from widerow.engine.schema import check_key, concrete, key_in_shard, row_key, shard_of
@@ -114,20 +115,21 @@ class Engine:
         entropy: Entropy,
         *,
         tables_per_instance: int = TABLES_PER_INSTANCE_MAX,
-        lenient_column_names: bool = False,
+        strict_column_names: bool = False,
         thresholds: Thresholds | None = None,
         enforce_throughput: bool = False,
     ) -> None:
         """Load the catalogue. Raises `StoreDamaged` if the store is not one of ours.
 
-        `thresholds`: what partitions may be. `enforce_throughput`: refuse what is above the
+        `strict_column_names`: attribute columns are named as primary key columns are (semantics
+        §1.4). `thresholds`: what partitions may be. `enforce_throughput`: refuse what is above the
         reserve.
         """
         self.store = store
         self._clock = clock
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
-        self._names = ColumnNames(lenient=lenient_column_names)
+        self._names = ColumnNames(strict=strict_column_names)
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE)
         self.lease = Lease(store, clock, entropy)
@@ -142,7 +144,12 @@ class Engine:
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        return commit_plan(plan, self.store.transact_group)
+        answer: Any = plan
+        while isinstance(answer, Plan):
+            answer, error = end_of(answer, outcomes_of(answer, self.store.transact_group))
+            if error is not None:
+                raise error
+        return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
@@ -212,16 +219,23 @@ class Engine:
         return self._table(instance, table)
 
     def compute_split_points(self, instance: str, request: ComputeSplitPoints) -> SplitPoints:
-        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6)."""
+        """ComputeSplitPointsBySize: sizes are those that writes added up to (semantics §6).
+
+        Without a write in between, the same question has the same points for an answer.
+        """
         if request.split_bytes <= 0:
             raise InvalidRequest(Rule.SPLIT_SIZE)
         if request.limit is not None and request.limit <= 0:
             raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
         table = self._table(instance, request.table)
-        sizes = self.partitions.load_of(table).sizes
-        snapshot = self.store.snapshot()
+        load, written = self.partitions.load_of(table), self.partitions.write_units(table)
+        asked = request.split_bytes, request.limit
         numbered = table.id, TABLESTORE.partition_key(table).end
-        points = find_split_points(snapshot, numbered, sizes, request.split_bytes, request.limit)
+
+        def find() -> tuple[bytes, ...]:
+            return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
+
+        points = load.answered.of(written, asked, find)
         return SplitPoints(table, points, find_locations(table, points))
 
     def describe_partitions(
@@ -331,7 +345,7 @@ class Engine:
             raise InvalidRequest(Rule.BATCH_GET_COUNT, limit=BATCH_GET_ROWS_MAX, count=count)
         for get in request.tables:
             check_table_name(get.table)
-            check_selection(get.selection, self._names)
+            check_selection(get.selection, self._names, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
             for key in get.keys:
                 check_point_key(key, write=False)
         snapshot = self.store.snapshot()
@@ -531,9 +545,12 @@ def _position(value: KeyInput) -> bytes:
 
 
 def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowError:
+    """The key's values, or the error that concerns the row alone (semantics §3)."""
     try:
         return concrete(check_key(table, key))
-    except WiderowError as error:
+    except InvalidRequest as error:
+        if error.rule is Rule.KEY_COLUMN_COUNT:
+            raise  # it concerns the batch as a whole
         return error
 
 

@@ -13,7 +13,7 @@ from widerow.errors import Exhausted, Replan, Rule
 from widerow.limits import REPLANS_MAX
 from widerow.storage.interface import Outcome, Write
 
-__all__ = ["Plan", "PlanAgain", "commit_plan", "concluded", "failing", "put_off", "single"]
+__all__ = ["Plan", "PlanAgain", "concluded", "failing", "put_off", "single"]
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -102,21 +102,6 @@ def concluded(plan: Plan[T], outcomes: Sequence[Outcome[Any]]) -> "T | Plan[T]":
         following = again(outcomes)
         following.attempts = plan.attempts + 1
         return following
-
-
-def commit_plan(plan: Plan[T], commit: Callable[[list[Write[Any]]], Sequence[Outcome[Any]]]) -> T:
-    """Commit a plan group by group through `commit`, as often as it is planned again; its answer.
-
-    Raises: what `concluded` and `commit` raise.
-    """
-    while True:
-        outcomes: list[Outcome[Any]] = []
-        for group in plan.groups():
-            outcomes += commit(group)
-        answer = concluded(plan, outcomes)
-        if not isinstance(answer, Plan):
-            return answer
-        plan = answer
 
 
 def single(outcomes: Sequence[Outcome[T]]) -> T:

@@ -1,8 +1,10 @@
 """Reading a row from its record (semantics §5.1-5.4).
 
 Where nothing but max_versions could hide a cell the record's header decides, and the stored bytes
-are the answer. Otherwise the cells are split and `select.py` says which are seen. Rows that are cut
-into segments and do not fit one answer are read by `wide.py`, a page at a time.
+are the answer. Otherwise the cells are split and `select.py` says which are seen. Where none is,
+the row is answered with its key alone, unless columns were asked for by name: then it is left out
+(semantics §5.2). Rows that are cut into segments and do not fit one answer are read by `wide.py`,
+a page at a time.
 """
 
 from collections.abc import Sequence
@@ -90,6 +92,6 @@ def _read_selected(
         return Selected(b"", size)
     if selection.pagination is not None:
         cells = paginate(cells, selection.pagination)
-    if not cells and not rule.wants_key and (every or selection.columns):
+    if not cells and rule.names_columns:
         return Selected(b"", size)
     return Selected(join_row(section.encoded, section.crc, [cell.wire for cell in cells]), size)

@@ -5,6 +5,7 @@ from typing import Final
 from widerow.errors import InvalidRequest, Rule
 from widerow.keys.encode import encode_key, encode_key_value
 from widerow.keys.layout import row_prefix
+from widerow.limits import KEY_COLUMNS_MAX
 from widerow.model.row import PrimaryKey
 from widerow.model.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
@@ -21,10 +22,13 @@ _TYPES: Final[dict[type, KeyType]] = {
 def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
     """The key's values, once count, names and types fit the table. Markers fit every type.
 
-    Raises `InvalidRequest`: KEY_SIZE, then column by column KEY_NAME, KEY_TYPE.
+    Raises `InvalidRequest`: KEY_COLUMN_COUNT where no table has so many columns, KEY_SIZE, then
+    column by column KEY_NAME, KEY_TYPE.
     """
     columns, expected = key.columns, table.key_columns
     if len(columns) != len(expected):
+        if not 1 <= len(columns) <= KEY_COLUMNS_MAX:
+            raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns))
         raise InvalidRequest(Rule.KEY_SIZE, count=len(columns), expected=len(expected))
     for index, column in enumerate(expected):
         name, value = columns[index]

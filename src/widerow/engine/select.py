@@ -32,19 +32,20 @@ class ReadRule:
 
     `table_versions` and `versions`: how many versions of a column the table keeps and the request
     wants. `live_from`: the smallest version that has not expired. `key_names`: the primary key
-    columns, which filters may name and `columns` may ask for. `copies`: rows whose header allows
-    it are returned as stored.
+    columns, which filters may name and `columns` may ask for. `names_columns`: only attribute
+    columns are named, so a row that has none of them is left out (semantics §5.2). `copies`: rows
+    whose header allows it are returned as stored.
     """
 
     __slots__ = (
         "copies",
         "key_names",
         "live_from",
+        "names_columns",
         "selection",
         "table",
         "table_versions",
         "versions",
-        "wants_key",
     )
 
     def __init__(self, table: Table, selection: Selection, live_from: int) -> None:
@@ -55,7 +56,8 @@ class ReadRule:
         self.table_versions = table.options.max_versions
         self.versions = min(self.table_versions, selection.max_versions)
         self.key_names = tuple([column.name for column in table.key_columns])
-        self.wants_key = not selection.columns.isdisjoint(self.key_names)
+        columns = selection.columns
+        self.names_columns = bool(columns) and columns.isdisjoint(self.key_names)
         self.copies = selection.everything
 
 

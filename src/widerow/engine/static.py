@@ -49,30 +49,35 @@ _KNOWN_SHAPES_MAX: Final = 1_000  # of at most 1024 names that others hold too: 
 class ColumnNames:
     """Which attribute column names are taken (semantics §1.4).
 
-    Strict: the documented rule. Lenient: what the service was seen to take: any text of 1 to 255
-    bytes that does not begin with "#". Names of tables and primary key columns are always strict.
+    Strict: the documented rule. Otherwise what the service was seen to take: any text of 1 to 255
+    bytes that does not begin with "#". Names of tables, of primary key columns and of defined
+    columns are always strict.
     """
 
-    __slots__ = ("_known", "_latest", "_lenient", "_shapes")
+    __slots__ = ("_known", "_latest", "_shapes", "_strict")
 
-    def __init__(self, *, lenient: bool = False) -> None:
-        """The strict rule unless `lenient`."""
-        self._lenient = lenient
+    def __init__(self, *, strict: bool = False) -> None:
+        """The rule of the service unless `strict`."""
+        self._strict = strict
         # Names, and shapes of whole rows, that passed: most requests repeat them.
         self._known: set[str] = set()
         self._shapes: set[RowShape] = set()
         self._latest: RowShape | None = None
 
     def check(self, name: str) -> None:
-        """Raises `InvalidRequest(COLUMN_NAME)`. A name seen before costs one set lookup."""
+        """Raises `InvalidRequest`: COLUMN_NAME where the names are strict, or ATTRIBUTE_NAME.
+
+        A name seen before costs one set lookup.
+        """
         if not self.takes(name):
-            raise InvalidRequest(Rule.COLUMN_NAME, name=name)
+            rule = Rule.COLUMN_NAME if self._strict else Rule.ATTRIBUTE_NAME
+            raise InvalidRequest(rule, name=name)
 
     def takes(self, name: str) -> bool:
         """Whether `name` is one. A name seen before costs one set lookup."""
         if name in self._known:
             return True
-        if _NAME.match(name) is None and not (self._lenient and _taken_by_the_service(name)):
+        if _NAME.match(name) is None and (self._strict or not _taken_by_the_service(name)):
             return False
         if len(self._known) < _KNOWN_NAMES_MAX:
             self._known.add(name)
@@ -99,7 +104,7 @@ def _taken_by_the_service(name: str) -> bool:
     return bool(name) and name[0] != "#" and len(name.encode()) <= NAME_BYTES_MAX
 
 
-STRICT: Final = ColumnNames()
+STRICT: Final = ColumnNames(strict=True)
 
 
 def check_table_name(name: str) -> None:
@@ -146,8 +151,16 @@ def check_range_key(key: PrimaryKey) -> None:
     _check_key_length(key)
 
 
-def check_selection(selection: Selection, names: ColumnNames = STRICT) -> None:
-    """The columns a read names, itself and in its filter."""
+def check_selection(
+    selection: Selection,
+    names: ColumnNames = STRICT,
+    missing: Rule = Rule.VERSION_CONDITION_MISSING,
+) -> None:
+    """The columns a read names, itself and in its filter; then that it says which versions.
+
+    Raises `InvalidRequest`: READ_COLUMN_COUNT, a name's rule, and `missing` where the read names
+    neither versions nor times (semantics §5.1).
+    """
     if selection.everything:
         return
     if len(selection.columns) > READ_COLUMNS_MAX:
@@ -158,10 +171,10 @@ def check_selection(selection: Selection, names: ColumnNames = STRICT) -> None:
     if selection.filter is not None:
         named |= columns_of(selection.filter)
     for name in (*sorted(named), selection.start_column, selection.end_column):
-        if name:
+        if name is not None:
             names.check(name)
-        elif name == "":
-            raise InvalidRequest(Rule.COLUMN_NAME, name=name)
+    if selection.max_versions == 0:
+        raise InvalidRequest(missing)
 
 
 def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:

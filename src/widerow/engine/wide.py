@@ -67,7 +67,7 @@ def read_wide(
         return Selected(b"", section.size)
     cells, after = _page(_columns(reader, key, rule, resume), rule, resume, room)
     size = section.size + sum([cell_size(cell.wire) for cell in cells])
-    if not cells and not rule.wants_key:
+    if not cells and rule.names_columns:
         return Selected(b"", size)
     wire = join_row(section.encoded, section.crc, [cell.wire for cell in cells])
     return Selected(wire, size, after)

@@ -283,7 +283,13 @@ def _update(
 def _update_absent(
     txn: Transaction, write: RowWrite, current: _Current, section: KeySection, version: int
 ) -> list[Cell]:
-    """The row does not exist: puts and increments create it, deletes alone change nothing."""
+    """The row does not exist: puts and increments create it, deletes alone change nothing.
+
+    Under a concrete value of an auto-increment column there is no row to update, and none is
+    created (semantics §4.7). Raises `Conflict(CONDITION_FAILED)` then.
+    """
+    if write.table.auto_increment is not None and _unmarked(write):
+        raise Conflict(Rule.CONDITION_FAILED)
     changes = write.change.cells
     if not any(change.body for change in changes):
         return []

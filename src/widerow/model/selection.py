@@ -22,9 +22,10 @@ class TimeRange(NamedTuple):
 class Selection:
     """Which cells of a row are read.
 
-    `columns` empty: all of them. `max_versions` per column, after the table's own. `start_column`
-    inclusive and `end_column` exclusive, in byte order of names. `everything` is true when only
-    `max_versions` can hide a cell, so that a stored row may be copied as it is.
+    `columns` empty: all of them. `max_versions` per column, after the table's own; 0 where a
+    request names neither versions nor times, which the engine refuses. `start_column` inclusive and
+    `end_column` exclusive, in byte order of names. `everything` is true when only `max_versions`
+    can hide a cell, so that a stored row may be copied as it is.
     """
 
     columns: frozenset[str] = frozenset()
@@ -40,6 +41,7 @@ class Selection:
         """Decide once whether stored rows can be copied."""
         restricted = (
             self.columns
+            or self.max_versions == 0
             or self.time_range is not None
             or self.filter is not None
             or self.pagination is not None

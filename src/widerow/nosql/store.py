@@ -8,9 +8,10 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from widerow.clock import Clock, Entropy
+from widerow.commit.committer import Committer, Uncounted
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.plan import Plan, commit_plan, concluded
+from widerow.engine.plan import Plan, concluded
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
@@ -32,7 +33,6 @@ from widerow.model.typed.names import split_name
 from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
-from widerow.nosql.committer import Committer
 from widerow.nosql.operation import Operation, Target
 from widerow.nosql.table import Table
 from widerow.server.partition_events import log_events
@@ -108,7 +108,7 @@ class Store:
         self._bytes = store
         self._whole = Engine(store, clock, entropy, thresholds=thresholds)
         self.engine = self._whole.typed
-        self._committer = Committer(store)
+        self._committer = Committer(store, clock, Uncounted())
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._closing = threading.Event()
         self._closed = False
@@ -302,13 +302,11 @@ class Store:
             planned = self._planned(source)
             if not planned:
                 return results
-            writes = [write for plan in planned for write in plan.writes]
-            outcomes = self._committer.commit(writes)
+            writes = tuple(write for plan in planned for write in plan.writes)
+            outcomes = self._committer.run(Plan(writes, _every_outcome))
             for plan, outcome in zip(planned, outcomes, strict=True):
                 answer = concluded(plan, [outcome])
-                if isinstance(answer, Plan):
-                    answer = commit_plan(answer, self._committer.commit)
-                results.append(answer)
+                results.append(self._run(answer) if isinstance(answer, Plan) else answer)
 
     def _planned(self, source: Iterator[Operation]) -> list[Plan[WriteResult]]:
         """The next operations that share a sync: bounded in number and bytes.
@@ -361,7 +359,7 @@ class Store:
         return self._run(make())
 
     def _run(self, plan: Plan[T]) -> T:
-        return commit_plan(plan, self._committer.commit)
+        return self._committer.run(plan)
 
     def form_of(self, table: str | Target) -> TableForm:
         """The form of a table given by name or itself. Raises `NotFound`."""
@@ -431,6 +429,10 @@ class Store:
             except Exception as error:  # noqa: BLE001  # it can wait: a table may just be dropped
                 facts = {"kind": type(error).__name__}
                 _log.warning("housekeeping is put off", extra={"facts": facts})
+
+
+def _every_outcome(outcomes: Sequence[Outcome[Any]]) -> Sequence[Outcome[Any]]:
+    return outcomes
 
 
 def _first_error(outcomes: Sequence[Outcome[object]]) -> None:

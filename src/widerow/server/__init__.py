@@ -1,5 +1,5 @@
 """The only place that waits: sockets, threads, settings, metrics.
 
 Imports everything below it. Start at `lifecycle.py` (what is started and stopped, in which order),
-then `http.py` (bytes to requests), `dispatch.py` (requests to answers), `committer.py` (syncs).
+then `http.py` (bytes to requests), `dispatch.py` (requests to answers), `schedule.py` (threads).
 """

@@ -10,11 +10,11 @@ import logging
 from functools import partial
 from typing import Final
 
+from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import StorageFailure, StoreDamaged
 from widerow.limits import BALANCE_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
-from widerow.server.committer import Committer
 from widerow.server.partition_events import log_events
 
 __all__ = ["Balance", "commit"]

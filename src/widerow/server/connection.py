@@ -24,10 +24,9 @@ transfer coding, folded or blank-padded header names, bare line feeds, control c
 import asyncio
 import math
 from collections import deque
-from typing import Final, final
+from typing import Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from mypy_extensions import mypyc_attr
 
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import (
@@ -39,6 +38,7 @@ from widerow.limits import (
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
 )
+from widerow.server.headers import HTTP_HEADERS, Spelling
 from widerow.server.message import Request, Response, render
 from widerow.server.shared import Shared
 
@@ -48,8 +48,6 @@ _SLICE_BYTES: Final = (
     4096  # parsed at once outside of bodies, so that the bounds hold within a read
 )
 _PIECE_BYTES: Final = 4096  # of a body; smaller ones are put together as they come
-_SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
-_READ_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -72,30 +70,6 @@ _NO_HEADERS: Final[dict[str, str]] = {}
 
 class _Stop(Exception):
     """The rest of the input is of no interest. Raised through the parser, never out of here."""
-
-
-@mypyc_attr(acyclic=True)
-@final
-class _Spelling:
-    """A header's name as it is sent, and as the server acts on it: "" if it does not.
-
-    `text` is what was last sent under it, as bytes in `value`: most headers say the same again.
-    """
-
-    __slots__ = ("name", "raw", "text", "value")
-
-    def __init__(self, raw: bytes, name: str) -> None:
-        self.raw = raw
-        self.name = name
-        self.value = b""
-        self.text = ""
-
-    def read(self, value: bytes) -> str:
-        """What `value` says."""
-        if value != self.value:
-            self.text = _text_of(value)
-            self.value = value
-        return self.text
 
 
 class Connection:
@@ -167,9 +141,9 @@ class Connection:
         self._body = b""  # its first piece, which mostly is all of it
         self._pieces: list[bytes | bytearray] = []  # the others, joined once the body is whole
         self._body_bytes = 0  # of all pieces
-        self._former: list[_Spelling] = []  # the names of the request before, if none came twice
+        self._former: list[Spelling] = []  # the names of the request before, if none came twice
         self._names: tuple[str, ...] = ()  # of the headers that the server acts on, in order
-        self._spellings: list[_Spelling] | None = None  # of this one, where they are others
+        self._spellings: list[Spelling] | None = None  # of this one, where they are others
         self.deadline = math.inf
         self.unsent = 0
 
@@ -312,9 +286,7 @@ class Connection:
         """One that the request before did not have in this place."""
         if number >= HEADERS_COUNT_MAX:
             self._stop(InvalidRequest(Rule.HTTP_HEADERS_TOO_LARGE))
-        spelling = _SPELLINGS.get(raw_name)
-        if spelling is None:
-            spelling = _spelling_of(raw_name)
+        spelling = self._shared.headers.spelling(raw_name)
         if self._headers_complete:
             return
         if self._spellings is None:
@@ -326,7 +298,7 @@ class Connection:
         if name in self._headers:
             self._repeat(name, value)
         else:
-            self._headers[name] = _text_of(value)
+            self._headers[name] = spelling.read(value)
 
     def on_headers_complete(self) -> None:
         """The body comes next: is it wanted?"""
@@ -496,10 +468,10 @@ class Connection:
 
     def _repeat(self, name: str, value: bytes) -> None:
         """A header that came before. Of two signed ones, one would go unsigned."""
-        if name.startswith("x-ots-"):
-            self._repeated = name
-        else:
+        if name in HTTP_HEADERS:
             self._headers[name] += "," + str(value, "latin-1").strip()
+        else:
+            self._repeated = name
 
     def _stop(self, error: WiderowError) -> None:
         self._refusal = error
@@ -619,19 +591,6 @@ class Connection:
             transport.resume_reading()
 
 
-_SPELLINGS: Final[dict[bytes, _Spelling]] = {}
-
-
-def _spelling_of(raw: bytes) -> _Spelling:
-    """The name in lower case, if the server acts on such headers. Remembered."""
-    lowered = raw.lower().decode("latin-1")
-    name = lowered if lowered in _READ_HEADERS or lowered.startswith("x-ots-") else ""
-    spelling = _Spelling(raw, name)
-    if len(_SPELLINGS) < _SPELLINGS_MAX:
-        _SPELLINGS[raw] = spelling
-    return spelling
-
-
 _SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 
 
@@ -649,11 +608,3 @@ def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
                 _SHARED_NAMES.clear()
             _SHARED_NAMES[names] = names
     return found
-
-
-def _text_of(value: bytes) -> str:
-    """A header's value: UTF-8, or Latin-1 where it is not."""
-    try:
-        return value.decode().strip()
-    except UnicodeDecodeError:
-        return value.decode("latin-1").strip()

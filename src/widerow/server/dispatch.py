@@ -1,82 +1,58 @@
 """From a request to its answer: find the operation, verify the sender, decode, run, encode.
 
-Checks come in the protocol's order (wire §1.2): method, action, headers and identity
-(`wire/tablestore/envelope.py`), permission, then decoding and the engine's own rules. Whatever a
-client sends is answered with an error of the protocol; an exception that nobody foresaw is
-answered as an internal error and logged with its frames, and without its words: they may hold
-what the client stored.
-
-Reads run here, on the loop, unless the store says that its reads may block; then requests run on
-a few threads. Writes become plans, which the committer carries out; their answers come back on the
-loop.
+What a protocol's requests and answers look like is its dialect's affair (`wire/dialect.py`), which
+thread runs what that of the schedule (`schedule.py`), and how plans become durable the committer's
+(`widerow.commit`). Here they meet. Whatever a client sends is answered with an error of its
+dialect; an exception that nobody foresaw is answered as an internal error and logged with its
+frames, and without its words: they may hold what the client stored.
 
 What one turn of the loop reads is gathered and then run stage by stage: all senders verified, then
-all messages decoded, all asked of the engine, all answered, all written. A stage's code is fetched
-once for many requests that way, and not for each of them again: one request walks through more code
-than a processor keeps at hand (docs/internals/performance.md has what it brings).
+all messages decoded, all asked of the engine, all answered, all written. A stage takes a task and
+says whether it goes on to the next one; else it has been answered, is on a thread, or waits for the
+committer. A stage's code is fetched once for many requests that way, and not for each of them
+again: one request walks through more code than a processor keeps at hand
+(docs/internals/performance.md has what it brings).
 """
 
 import logging
 import traceback
-from asyncio import AbstractEventLoop
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from mypy_extensions import mypyc_attr
 
-from widerow.auth.keyring import Keyring, Permission
+from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
+from widerow.commit.places import Caller
+from widerow.commit.waiting import Done, Waiting, tell_group
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, WiderowError
-from widerow.limits import (
-    BATCH_THREADS,
-    BLOCKING_THREADS_MAX,
-    BUSY_TURNS,
-    LENGTHY_BODY_BYTES,
-    LENGTHY_THREADS_MAX,
-    STAGE_REQUESTS_MAX,
-    STAGED_BYTES_MAX,
-    STAGED_ROW_BYTES_MAX,
-)
+from widerow.limits import STAGE_REQUESTS_MAX, STAGED_BYTES_MAX, STAGED_ROW_BYTES_MAX
 from widerow.model.answers import RowRead
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, text
-from widerow.server.system import processors
+from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
-from widerow.server.waiting import Done, End
-from widerow.storage.bulk import LONG_WORK
-from widerow.wire.tablestore.envelope import (
-    AnswerDate,
-    Opened,
-    answer_date,
-    open_request,
-    response_headers,
-)
-from widerow.wire.tablestore.errors import encode_error, foreign, hint
-from widerow.wire.tablestore.operations.table import (
-    OPERATIONS,
-    OWN,
-    UNSUPPORTED,
-    Operation,
-    operation,
-)
+from widerow.wire.dialect import Dialect, Opened, Operation
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from widerow.engine.ends import End
     from widerow.engine.plan import Plan
 
-__all__ = ["Commits", "Dispatcher", "Identity", "RequestIds"]
+__all__ = ["Commits", "Dispatcher", "Identity", "RequestIds", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
 _NO_ACTION: Final = "other"  # in metrics: what clients make up is no label
 _UNIQUE_BYTES: Final = 10  # of a process, in its request ids: 80 bits, written as 20 digits
 _TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
+_LOOP: Final = Caller.LOOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +64,30 @@ class Identity:
 
 
 class Commits(Protocol):
-    """Where writes go. Called on the loop's thread, but for one."""
+    """Where writes go: a `Committer`."""
 
-    def submit(self, plan: "Plan[Any]", done: Done) -> None:
-        """Commit `plan`, in a group with others; `done` gets its answer or its error."""
-        ...
-
-    def commit_alone(self, plan: "Plan[Any]") -> End | None:
-        """On another thread: commit `plan` alone and say how it ended, or None to submit it."""
+    def submit(self, plan: "Plan[Any]", done: Done | None, caller: Caller) -> "End | None":
+        """Commit `plan`: its end, or None if `done` is told."""
         ...
 
     def flush(self) -> None:
-        """Nothing more comes in this turn: do not wait for the turn's end."""
+        """The loop's turn is over: commit what it submitted."""
         ...
 
     def report(self, error: StorageFailure) -> None:
-        """The store refused a write elsewhere."""
+        """The store refused something elsewhere."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What requests are carried out with."""
+
+    engine: Engine
+    committer: Commits
+    clock: Clock
+    entropy: Entropy
+    metrics: Metrics
 
 
 class RequestIds:
@@ -134,25 +117,35 @@ class RequestIds:
 @mypyc_attr(acyclic=True)
 @final
 class _Route:
-    """An operation, its counts, who may ask for it, and the signed path, without a prefix.
+    """An operation of a dialect, and its counts.
 
-    The operation's functions are the route's own: to call a tuple's costs a search for a method.
+    Their functions are the route's own: to call a tuple's costs a search for a method.
     """
 
     __slots__ = (
+        "answer_date",
         "call",
         "computes",
         "consumed",
         "counts",
         "decode",
+        "dialect",
         "encode",
+        "envelope",
         "lengthy",
+        "name",
+        "open_request",
         "path",
         "permission",
         "writes",
     )
 
-    def __init__(self, operation: Operation, counts: ActionCounts) -> None:
+    def __init__(self, dialect: Dialect, operation: Operation, counts: ActionCounts) -> None:
+        self.dialect = dialect
+        self.open_request = dialect.open_request
+        self.envelope = dialect.envelope
+        self.answer_date = dialect.answer_date
+        self.name = operation.name
         self.writes = operation.writes
         self.decode = operation.decode
         self.call = operation.call
@@ -161,8 +154,8 @@ class _Route:
         self.lengthy = operation.lengthy
         self.computes = operation.writes and operation.lengthy is not None  # and then waits
         self.counts = counts
-        self.permission = Permission(operation.permission)
-        self.path = "/" + operation.name
+        self.permission = operation.permission
+        self.path = operation.path
 
 
 @mypyc_attr(acyclic=True)
@@ -170,10 +163,20 @@ class _Route:
 class _Call:
     """What an answer needs to know of its request; `opened` once that is known."""
 
-    __slots__ = ("counts", "opened", "path", "received_ns", "request_id")
+    __slots__ = ("counts", "dialect", "name", "opened", "path", "received_ns", "request_id")
 
-    def __init__(self, counts: ActionCounts, path: str, request_id: str, received_ns: int) -> None:
+    def __init__(
+        self,
+        dialect: Dialect,
+        counts: ActionCounts,
+        name: str,
+        path: str,
+        request_id: str,
+        received_ns: int,
+    ) -> None:
+        self.dialect = dialect
         self.counts = counts
+        self.name = name
         self.path = path
         self.request_id = request_id
         self.received_ns = received_ns
@@ -185,7 +188,7 @@ class _Call:
 class _Task:
     """One request on its way through the stages. Called with a write's outcome."""
 
-    __slots__ = ("asked", "call", "dispatcher", "reply", "request", "route")
+    __slots__ = ("asked", "call", "dispatcher", "on_thread", "reply", "request", "route")
 
     def __init__(
         self, dispatcher: "Dispatcher", route: _Route, request: Request, reply: Reply, call: _Call
@@ -195,11 +198,12 @@ class _Task:
         self.request = request
         self.reply = reply
         self.call = call
+        self.on_thread = False
         # The body, then what the operation's `decode` made of it, then a read's result.
         self.asked: Any = None
 
     def __call__(self, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # the plan's
-        """A write is durable, or refused (`Done`)."""
+        """A write is durable, or refused (`Done`). On the loop's thread."""
         self.dispatcher.settled(self, answer, error)
 
 
@@ -207,140 +211,171 @@ _Answer = tuple[Response, tuple[int, int] | None]
 """A response, and the capacity units that it says were consumed."""
 
 
+@final
+class _Answers:
+    """Answers that are written together, behind the stages or a commit; they have one date."""
+
+    __slots__ = ("_bytes", "_clock", "_date", "_dated", "_ended")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._ended: list[tuple[Reply, Response]] = []
+        self._bytes = 0
+        self._dated: Dialect | None = None
+        self._date: Any = None
+
+    def date(self, dialect: Dialect) -> Any:  # noqa: ANN401  # the dialect's own
+        """The time of these answers, as a dialect writes it."""
+        if self._dated is not dialect:
+            self._date = dialect.answer_date(self._clock.now_us())
+            self._dated = dialect
+        return self._date
+
+    def add(self, reply: Reply, response: Response) -> None:
+        """One more; where they become many bytes, they are written already."""
+        self._ended.append((reply, response))
+        self._bytes += len(response.body)
+        if self._bytes > STAGED_BYTES_MAX:
+            self.hand_over()
+
+    def hand_over(self) -> None:
+        """Write them; a connection that cannot take its own keeps nobody from theirs."""
+        ended, self._ended = self._ended, []
+        self._bytes = 0
+        self._dated = None
+        for reply, response in ended:
+            try:
+                reply(response)
+            except Exception as error:  # noqa: BLE001  # see above
+                frames = "".join(traceback.format_tb(error.__traceback__))
+                facts = {"frames": frames}
+                _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+
+
 class Dispatcher:
     """The handler of the port. Lives on the loop's thread; nothing it is handed makes it raise."""
 
     def __init__(
         self,
-        engine: Engine,
-        committer: Commits,
+        service: Service,
         probes: Probes,
         identity: Identity,
-        clock: Clock,
-        entropy: Entropy,
-        metrics: Metrics,
+        schedule: Schedule,
+        dialects: Sequence[Dialect],
     ) -> None:
-        """Serve `engine`, committing through `committer`."""
+        """Serve these dialects with `service`, each request where `schedule` says."""
         self.identity = identity
-        self._engine = engine
-        self._committer = committer
+        self._engine = service.engine
+        self._committer = service.committer
+        self._clock = service.clock
+        self._metrics = service.metrics
         self._probes = probes
-        self._clock = clock
-        self._metrics = metrics
-        self._others = metrics.of(_NO_ACTION)
-        self._ids = RequestIds(entropy)
-        self._routes = _routes({**OPERATIONS, **OWN}, metrics)
+        self._schedule = schedule
+        self._dialects = tuple(dialects)
+        self._others = service.metrics.of(_NO_ACTION)
+        self._ids = RequestIds(service.entropy)
+        self._routes: dict[bytes, _Route] = {}  # by whole targets
+        self._selected: dict[tuple[str, str], _Route] = {}  # by dialect and operation
+        for dialect in reversed(self._dialects):  # where two have one path, it is the first one's
+            for path, operation in dialect.paths.items():
+                self._routes[path] = self._route_of(dialect, operation)
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._gathered: list[_Task] = []
-        self._ended: list[tuple[Reply, Response]] | None = None  # while stages run
-        self._ended_bytes = 0
-        self._date: AnswerDate | None = None  # of all answers of these stages, once one asks
         self._now_us = 0  # when these stages began
-        self._lengthy = 0  # on threads, or written by what a thread has planned
-        self._loop: AbstractEventLoop | None = None
-        self._threads: ThreadPoolExecutor | None = None
-        self._batch_thread: ThreadPoolExecutor | None = None
-        self._always = False
-        self._crowded = False
-        self._turn_of_work: AbstractContextManager[object] = LONG_WORK
-
-    def use_loop(self, loop: AbstractEventLoop, *, always: bool) -> None:
-        """Gather the requests of each turn of `loop`, and run lengthy ones on threads.
-
-        Without a loop each request is run as it comes. Lengthy ones share the processor with the
-        loop in slices of the interpreter's switch interval instead of holding everyone up. Writes
-        among them have a thread of their own: they compute from their first byte to their sync, and
-        two of them would do nothing but take the interpreter's lock from each other.
-        `always`: every request runs on threads, because the store may block.
-        """
-        self._loop = loop
-        self._always = always
-        self._crowded = processors() <= LENGTHY_THREADS_MAX
-        if always:
-            self._turn_of_work = nullcontext()  # nobody waits for a store with the turn in hand
-            self._threads = ThreadPoolExecutor(BLOCKING_THREADS_MAX, "widerow-request")
-            self._batch_thread = self._threads
-        else:
-            self._threads = ThreadPoolExecutor(LENGTHY_THREADS_MAX, "widerow-request")
-            self._batch_thread = ThreadPoolExecutor(BATCH_THREADS, "widerow-batch")
+        self._answers = _Answers(service.clock)
 
     def close(self) -> None:
-        """End the threads, if there are any, after the work they have."""
-        for threads in (self._threads, self._batch_thread):
-            if threads is not None:
-                threads.shutdown()
+        """End the threads, after the work they have."""
+        self._schedule.close()
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """Answer now, or return None and call `reply` on the loop's thread later."""
         route = self._routes.get(request.target)
-        if route is not None and request.method == b"POST":
-            return self._run(route, request, reply)
+        if route is None or request.method != b"POST":
+            found = self._find(request)
+            if isinstance(found, Response):
+                return found
+            route = found
+        call = _Call(
+            route.dialect,
+            route.counts,
+            route.name,
+            route.path,
+            self._ids.next(),
+            request.received_ns,
+        )
+        self._schedule.request_came()
+        self._gathered.append(_Task(self, route, request, reply, call))
+        if len(self._gathered) == 1:
+            self._schedule.when_turn_ends(self._turn)
+        return None
+
+    def refuse(self, error: WiderowError) -> Response:
+        """The answer to something that never became a request."""
+        return self._refused_unread(self._dialects[0], self._clock.monotonic_ns(), error)
+
+    def told(self, ended: Sequence[Waiting]) -> None:
+        """Others than the loop have committed these plans (`Post`)."""
+        tell_group(ended)
+        self._answers.hand_over()
+
+    # --- which operation ---------------------------------------------------------------------
+
+    def _find(self, request: Request) -> _Route | Response:
+        """The operation of a request whose target alone does not name it, or what answers it."""
         target = request.target.decode("latin-1").partition("?")[0]
         if request.method in (b"GET", b"HEAD"):
             page = self._probes.page(target)
             if page is not None:
                 return self._counted(request, target[1:], page)
-        action = _action_of(target)
-        known = action in OPERATIONS or action in OWN or action in UNSUPPORTED
-        if request.method in (b"GET", b"HEAD") and not known:
-            words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
-            return self._counted(request, _NO_ACTION, text(404, words))
-        call = _Call(self._others, "/" + action, self._ids.next(), request.received_ns)
+        dialect = self._claiming(target)
+        if dialect is None:
+            if request.method in (b"GET", b"HEAD"):
+                words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
+                return self._counted(request, _NO_ACTION, text(404, words))
+            dialect = self._dialects[0]
         try:
-            if request.method != b"POST":
-                raise InvalidRequest(Rule.HTTP_METHOD)
-            found = operation(action)
-        except WiderowError as error:
-            return self._failed(call, error)
-        return self._run(_Route(found, self._metrics.of(found.name)), request, reply)
+            method = request.method.decode("latin-1")
+            operation = dialect.select(method, target, request.body)
+        except Exception as error:  # noqa: BLE001  # every request is answered
+            return self._refused_unread(dialect, request.received_ns, error)
+        return self._route_of(dialect, operation)
 
-    def refuse(self, error: WiderowError) -> Response:
-        """The answer to something that never became a request."""
-        now_ns = self._clock.monotonic_ns()
-        return self._failed(_Call(self._others, "/", self._ids.next(), now_ns), error)
+    def _claiming(self, target: str) -> Dialect | None:
+        for dialect in self._dialects:
+            if dialect.claims(target):
+                return dialect
+        return None
+
+    def _route_of(self, dialect: Dialect, operation: Operation) -> _Route:
+        name = (dialect.name, operation.name)
+        route = self._selected.get(name)
+        if route is None:
+            counts = self._metrics.of(dialect.label + operation.name)
+            route = self._selected[name] = _Route(dialect, operation, counts)
+        return route
 
     # --- stages ------------------------------------------------------------------------------
-
-    def _run(self, route: _Route, request: Request, reply: Reply) -> Response | None:
-        call = _Call(route.counts, route.path, self._ids.next(), request.received_ns)
-        task = _Task(self, route, request, reply, call)
-        if self._loop is None:
-            ended = self._run_stages([task])
-            return ended[0][1] if ended else None
-        if self._lengthy and not self._always:
-            LOOP_TURN.begin()
-        self._gathered.append(task)
-        if len(self._gathered) == 1:
-            self._loop.call_soon(self._turn)
-        return None
 
     def _turn(self) -> None:
         """Run what was gathered in this turn of the loop."""
         tasks, self._gathered = self._gathered, []
         try:
             for first in range(0, len(tasks), STAGE_REQUESTS_MAX):
-                _hand_over(self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX]))
+                self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX])
         finally:
-            LOOP_TURN.end()
+            self._schedule.turn_ends()
         tasks = []  # what nobody needs any more makes room before a group is committed
         # Reads need not wait for what is synced now.
-        ended = self._ended = []
-        self._ended_bytes = 0
-        self._date = None
         self._committer.flush()
-        self._ended = None
-        _hand_over(ended)
+        self._answers.hand_over()
 
-    def _run_stages(self, tasks: list[_Task]) -> list[tuple[Reply, Response]]:
-        """Run requests stage by stage; those that are answered now, and with what."""
-        ended = self._ended = []
-        self._ended_bytes = 0
-        self._date = None
+    def _run_stages(self, tasks: list[_Task]) -> None:
+        """Run requests stage by stage, and answer those that are answered now."""
         self._now_us = self._clock.now_us()
         for stage in (self._verify, self._decode, self._ask, self._encode):
             tasks = self._through(stage, tasks)
-        self._ended = None
-        return ended
+        self._answers.hand_over()
 
     def _through(self, stage: Callable[[_Task], bool], tasks: list[_Task]) -> list[_Task]:
         """The tasks that go on behind this stage; those that fail in it are answered."""
@@ -350,41 +385,44 @@ class Dispatcher:
                 if stage(task):
                     going_on.append(task)
             except Exception as error:  # noqa: BLE001  # every request is answered
-                self._end(task.reply, self._failed(task.call, error))
+                self._end(task, self._failed(task.call, error))
         return going_on
 
-    def _end(self, reply: Reply, response: Response) -> None:
-        """Answer a request: behind the stages if they run, else at once."""
-        ended = self._ended
-        if ended is None:
-            reply(response)
-            return
-        ended.append((reply, response))
-        self._ended_bytes += len(response.body)
-        if self._ended_bytes > STAGED_BYTES_MAX and self._loop is not None:
-            early = ended.copy()
-            ended.clear()
-            self._ended_bytes = 0
-            _hand_over(early)
+    def _end(self, task: _Task, response: Response) -> None:
+        """Answer a request, with those that are answered now."""
+        if task.on_thread:
+            self._schedule.answered()
+        self._answers.add(task.reply, response)
 
     def _verify(self, task: _Task) -> bool:
-        threaded = self._threads is not None
-        # The digest of a large body alone takes as long as ten others' requests.
-        if threaded and len(task.request.body) > LENGTHY_BODY_BYTES:
+        schedule = self._schedule
+        if schedule.verifies_on_thread(len(task.request.body)):
             self._run_on_thread(task)
             return False
         self._admit(task, self._now_us)
-        if threaded and self._is_lengthy(task.route, task.asked):
+        if schedule.runs_on_thread(task.route.lengthy, task.asked):
             self._run_on_thread(task)
             return False
         return True
 
     def _admit(self, task: _Task, now_us: int) -> None:
         """Verify and permit the request, and take its body. On any thread."""
-        opened, task.asked = self._open(task.call.path, task.request, now_us)
+        request, route = task.request, task.route
+        if request.repeated:
+            raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
+        identity = self.identity
+        opened, task.asked = route.open_request(
+            route.path,
+            request.headers,
+            request.body,
+            identity.keyring,
+            identity.instances,
+            now_us,
+            request.names,
+        )
         task.call.opened = opened
-        task.request.let_go()
-        authorize(opened.key, task.route.permission)
+        request.let_go()
+        authorize(opened.key, route.permission)
 
     def _decode(self, task: _Task) -> bool:
         task.asked = task.route.decode(task.asked)
@@ -397,7 +435,7 @@ class Dispatcher:
         result = route.call(self._engine, call.opened.instance, task.asked)
         if route.writes:
             task.asked = None
-            self._committer.submit(result, task)
+            self._committer.submit(result, task, _LOOP)
             return False
         task.asked = result
         # What may be large is answered now, so that no turn holds many of them.
@@ -406,82 +444,8 @@ class Dispatcher:
         return True
 
     def _encode(self, task: _Task) -> bool:
-        answer = self._answer(task.route, task.call, task.asked)
-        self._end(task.reply, self._answered(task.call, answer))
+        self._end(task, self._succeeded(task, task.asked))
         return False
-
-    def _open(self, path: str, request: Request, now_us: int) -> tuple[Opened, bytes]:
-        if request.repeated:
-            raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
-        identity = self.identity
-        return open_request(
-            path,
-            request.headers,
-            request.body,
-            identity.keyring,
-            identity.instances,
-            now_us,
-            request.names,
-        )
-
-    def _is_lengthy(self, route: _Route, body: bytes) -> bool:
-        lengthy = route.lengthy
-        return self._always or (lengthy is not None and lengthy(body))
-
-    def _run_on_thread(self, task: _Task) -> None:
-        threads = self._batch_thread if task.route.computes else self._threads
-        assert threads is not None
-        assert self._loop is not None
-        loop = self._loop
-        task.reply = partial(self._end_lengthy, task.reply)
-        back = partial(self._performed, task)
-        work = threads.submit(self._work, task)
-        self._lengthy += 1
-        work.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
-
-    def _end_lengthy(self, reply: Reply, response: Response) -> None:
-        self._lengthy -= 1
-        reply(response)
-
-    def _work(self, task: _Task) -> Any:  # noqa: ANN401  # as below
-        """On a thread: the whole of an answer, or the plan of a write that has to be submitted."""
-        route, call = task.route, task.call
-        # Digests of large bodies let other threads run: they need no turn.
-        if call.opened is None:
-            self._admit(task, self._clock.now_us())
-        assert call.opened is not None
-        with self._turn_of_work:
-            LOOP_TURN.give_way()
-            turns = LOOP_TURN.begun
-            asked = route.decode(task.asked)
-            task.asked = None
-            result = route.call(self._engine, call.opened.instance, asked)
-            body = b"" if route.writes else route.encode(result)
-            if self._crowded and LOOP_TURN.begun - turns > BUSY_TURNS and not route.writes:
-                # Others are served meanwhile, and no processor is left for them if the next one
-                # computes while this answer is hashed.
-                return _signed(route, call, result, body, answer_date(self._clock.now_us()))
-        if route.writes:
-            end = None if self._always else self._committer.commit_alone(result)
-            if end is None:
-                return result
-            result, error = end
-            if error is not None:
-                raise error
-            body = route.encode(result)
-        return _signed(route, call, result, body, answer_date(self._clock.now_us()))
-
-    def _performed(self, task: _Task, future: "Future[Any]") -> None:
-        """Back on the loop."""
-        try:
-            result = future.result()
-            if not isinstance(result, tuple):
-                self._committer.submit(result, task)
-                return
-            response = self._answered(task.call, result)
-        except Exception as error:  # noqa: BLE001  # every request is answered
-            response = self._failed(task.call, error)
-        task.reply(response)
 
     def settled(
         self,
@@ -490,35 +454,82 @@ class Dispatcher:
         error: Exception | None,
     ) -> None:
         """A write is durable, or refused."""
-        call = task.call
         if error is not None:
-            self._end(task.reply, self._failed(call, error))
+            self._end(task, self._failed(task.call, error))
             return
         try:
-            response = self._answered(call, self._answer(task.route, call, answer))
+            response = self._succeeded(task, answer)
         except Exception as failure:  # noqa: BLE001  # every request is answered
-            response = self._failed(call, failure)
-        self._end(task.reply, response)
+            response = self._failed(task.call, failure)
+        self._end(task, response)
 
-    # --- answers -----------------------------------------------------------------------------
+    # --- on threads --------------------------------------------------------------------------
 
-    def _answer(
+    def _run_on_thread(self, task: _Task) -> None:
+        task.on_thread = True
+        work, back = partial(self._work, task), partial(self._performed, task)
+        self._schedule.start(work, back, computes=task.route.computes)
+
+    def _work(self, task: _Task) -> _Answer | None:
+        """On a thread: the whole of an answer, or None for a write that somebody else commits."""
+        route, call, schedule = task.route, task.call, self._schedule
+        # Digests of large bodies let other threads run: they need no turn.
+        if call.opened is None:
+            self._admit(task, self._clock.now_us())
+        assert call.opened is not None
+        with schedule.long_turn():
+            LOOP_TURN.give_way()
+            turns = LOOP_TURN.begun
+            asked = route.decode(task.asked)
+            task.asked = None
+            result = route.call(self._engine, call.opened.instance, asked)
+            body = b"" if route.writes else route.encode(result)
+            if not route.writes and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
+                return self._enveloped(route, call, result, body)
+        if route.writes:
+            end = self._committer.submit(result, task, schedule.rules.caller)
+            if end is None:
+                return None
+            result, error = end
+            if error is not None:
+                raise error
+            body = route.encode(result)
+        return self._enveloped(route, call, result, body)
+
+    def _enveloped(
         self,
         route: _Route,
         call: _Call,
         result: Any,  # noqa: ANN401  # what the route's `encode` takes
+        body: bytes,
     ) -> _Answer:
-        """On the loop: the answer to a request that succeeded, not yet counted."""
-        return _signed(route, call, result, route.encode(result), self._date_now())
+        """On a thread: an answer with a date of its own."""
+        return _answer(route, call, result, body, route.answer_date(self._clock.now_us()))
 
-    def _date_now(self) -> AnswerDate:
-        """On the loop: the date of an answer. What is answered together has one."""
-        if self._ended is None:
-            return answer_date(self._clock.now_us())
-        date = self._date
-        if date is None:
-            date = self._date = answer_date(self._clock.now_us())
-        return date
+    def _performed(self, task: _Task, future: "Future[_Answer | None]") -> None:
+        """Back on the loop."""
+        try:
+            answer = future.result()
+            if answer is None:
+                return
+            response = self._answered(task.call, answer)
+        except Exception as error:  # noqa: BLE001  # every request is answered
+            response = self._failed(task.call, error)
+        self._end(task, response)
+        self._answers.hand_over()
+
+    # --- answers -----------------------------------------------------------------------------
+
+    def _succeeded(
+        self,
+        task: _Task,
+        result: Any,  # noqa: ANN401  # what the route's `encode` takes
+    ) -> Response:
+        """On the loop: the answer to a request, counted."""
+        route = task.route
+        body = route.encode(result)
+        date = self._answers.date(route.dialect)
+        return self._answered(task.call, _answer(route, task.call, result, body, date))
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count it."""
@@ -529,12 +540,24 @@ class Dispatcher:
         self._note(call, 200, "OK")
         return response
 
+    def _refused_unread(self, dialect: Dialect, received_ns: int, error: Exception) -> Response:
+        """The answer to a request of which no operation is known. It is written at once."""
+        call = _Call(dialect, self._others, "", "/", self._ids.next(), received_ns)
+        return self._refused(call, error, dialect.answer_date(self._clock.now_us()))
+
     def _failed(self, call: _Call, error: Exception) -> Response:
-        status, code, message = foreign(error)
-        body = encode_error(code, message)
-        head = response_headers(call.path, body, call.request_id, self._date_now(), call.opened)
-        allow = b"allow: POST\r\n" if status == 405 else b""
-        self._note(call, status, code)
+        """On the loop: the answer to a request that was refused, among those answered now."""
+        return self._refused(call, error, self._answers.date(call.dialect))
+
+    def _refused(
+        self,
+        call: _Call,
+        error: Exception,
+        date: Any,  # noqa: ANN401  # the dialect's own
+    ) -> Response:
+        refusal = call.dialect.refuse(error, call.name)
+        head = call.dialect.envelope(call.path, refusal.body, call.request_id, date, call.opened)
+        self._note(call, refusal.status, refusal.code)
         if not isinstance(error, WiderowError):
             frames = "".join(traceback.format_tb(error.__traceback__))
             facts = {"action": call.counts.action, "request_id": call.request_id, "frames": frames}
@@ -549,67 +572,50 @@ class Dispatcher:
             self._engine.store.distrust(str(error))
         elif isinstance(error, StorageFailure):
             self._committer.report(error)
-        return Response(
-            status, b"%b%bx-widerow-hint: %b\r\n" % (head, allow, hint(error).encode()), body
-        )
+        return Response(refusal.status, head + refusal.lines, refusal.body)
 
     def _counted(self, request: Request, action: str, response: Response) -> Response:
-        call = _Call(self._metrics.of(action), "", "", request.received_ns)
-        self._note(call, response.status, "OK" if response.status == 200 else "-")
+        """A page: counted, and nothing else."""
+        self._count(
+            self._metrics.of(action),
+            "",
+            request.received_ns,
+            response.status,
+            "OK" if response.status == 200 else "-",
+        )
         return response
 
     def _note(self, call: _Call, status: int, code: str) -> None:
-        elapsed_ns = self._clock.monotonic_ns() - call.received_ns
-        call.counts.answered(code, elapsed_ns)
+        self._count(call.counts, call.request_id, call.received_ns, status, code)
+
+    def _count(
+        self, counts: ActionCounts, request_id: str, received_ns: int, status: int, code: str
+    ) -> None:
+        elapsed_ns = self._clock.monotonic_ns() - received_ns
+        counts.answered(code, elapsed_ns)
         if self._traced:
             facts = {
-                "action": call.counts.action,
+                "action": counts.action,
                 "status": status,
                 "code": code,
                 "us": elapsed_ns // 1000,
-                "request_id": call.request_id,
+                "request_id": request_id,
             }
             _log.debug("answered", extra={"facts": facts})
 
 
-def _signed(
+def _answer(
     route: _Route,
     call: _Call,
     result: Any,  # noqa: ANN401  # what the route's `encode` takes
     body: bytes,
-    date: AnswerDate,
+    date: Any,  # noqa: ANN401  # the dialect's own
 ) -> _Answer:
-    """On any thread: an answer with its signature, not yet counted."""
+    """On any thread: an answer in its envelope, not yet counted."""
     consumed = None if route.consumed is None else route.consumed(result)
-    head = response_headers(call.path, body, call.request_id, date, call.opened)
+    head = route.envelope(call.path, body, call.request_id, date, call.opened)
     return Response(200, head, body), consumed
 
 
 def _is_large(result: object) -> bool:
     return isinstance(result, RowRead) and len(result.row) > STAGED_ROW_BYTES_MAX
-
-
-def _hand_over(ended: list[tuple[Reply, Response]]) -> None:
-    """Write answers; a connection that cannot take its own keeps nobody from theirs."""
-    for reply, response in ended:
-        try:
-            reply(response)
-        except Exception as error:  # noqa: BLE001  # see above
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": {"frames": frames}})
-
-
-def _routes(operations: Mapping[str, Operation], metrics: Metrics) -> dict[bytes, _Route]:
-    return {
-        f"/{name}".encode(): _Route(each, metrics.of(each.name))
-        for name, each in operations.items()
-    }
-
-
-def _action_of(target: str) -> str:
-    """The action of a target, whatever prefix the endpoint has: its last segment.
-
-    The actions of tunnels are the only ones of two segments.
-    """
-    before, _, last = target.rpartition("/")
-    return f"tunnel/{last}" if before.endswith("/tunnel") else last

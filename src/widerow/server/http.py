@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from widerow.limits import HANDSHAKES_MAX
 from widerow.server.connection import Connection
+from widerow.server.headers import KeptHeaders
 from widerow.server.shared import Handler, Patience, Shared
 from widerow.server.tls import Greeting, Greetings
 
@@ -28,9 +29,11 @@ _BACKLOG_MIN: Final = 8
 class Listener:
     """One port. Everything happens on the thread of the loop that `start` ran on."""
 
-    def __init__(self, handler: Handler, admission: "Admission", clock: "Clock") -> None:
+    def __init__(
+        self, handler: Handler, admission: "Admission", clock: "Clock", headers: KeptHeaders
+    ) -> None:
         """Listen nowhere yet."""
-        self._shared = Shared(handler, admission, clock, _PATIENCE)
+        self._shared = Shared(handler, admission, clock, _PATIENCE, headers)
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._greetings: Greetings | None = None

@@ -12,11 +12,13 @@ is a restart, which is the operator's decision.
 import asyncio
 import errno
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from widerow.clock import Clock, Entropy
+from widerow.commit.committer import Committer
+from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StoreDamaged, StorePoisoned
 from widerow.limits import (
@@ -27,21 +29,22 @@ from widerow.limits import (
 )
 from widerow.server.admission import Admission
 from widerow.server.balance import Balance, commit
-from widerow.server.committer import Committer
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
-from widerow.server.dispatch import Dispatcher, Identity
-from widerow.server.gathering import Gathering
+from widerow.server.dispatch import Dispatcher, Identity, Service
+from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
+from widerow.server.schedule import Schedule, rules_for
 from widerow.server.settings import Settings, SettingsInvalid
-from widerow.server.system import SystemClock, SystemEntropy
+from widerow.server.system import SystemClock, SystemEntropy, processors
 from widerow.server.tls import TlsFiles
-from widerow.server.waiting import Committed, call_each
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
+from widerow.wire.dialect import Dialect
+from widerow.wire.dialects import DIALECTS
 
 __all__ = ["Server"]
 
@@ -67,11 +70,13 @@ class Server:
         clock: Clock | None = None,
         engine_clock: Clock | None = None,
         entropy: Entropy | None = None,
+        dialects: Sequence[Dialect] | None = None,
     ) -> None:
         """Start nothing yet. A `store` that is handed in is the caller's to close.
 
         `engine_clock` dates rows and tables; `clock`, which it is unless given, keeps the time of
         connections and signatures. A test moves the one, while clients go by the other.
+        `dialects`: what the port speaks, all that there are unless given.
         """
         self.settings = settings
         self.endpoint = ""
@@ -82,6 +87,7 @@ class Server:
         self._clock = clock or SystemClock()
         self._engine_clock = engine_clock or self._clock
         self._entropy = entropy or SystemEntropy()
+        self._dialects = DIALECTS if dialects is None else tuple(dialects)
         self._committer: Committer | None = None
         self._dispatcher: Dispatcher | None = None
         self._listener: Listener | None = None
@@ -114,7 +120,7 @@ class Server:
                 self._engine_clock,
                 self._entropy,
                 tables_per_instance=self.settings.max_tables_per_instance,
-                lenient_column_names=self.settings.column_names == "lenient",
+                strict_column_names=self.settings.column_names == "strict",
                 thresholds=self.settings.thresholds,
                 enforce_throughput=self.settings.enforce_throughput,
             )
@@ -204,25 +210,23 @@ class Server:
     async def _listen(self, engine: Engine, store: Store, identity: Identity) -> None:
         loop = asyncio.get_running_loop()
 
-        def post(ends: list[Committed]) -> None:
-            loop.call_soon_threadsafe(call_each, ends)
+        def post(ended: Sequence[Waiting]) -> None:
+            loop.call_soon_threadsafe(dispatcher.told, ended)
 
         committer = self._committer = Committer(
             store, self._clock, self.metrics, post, self._store_failed, _store_resumed
         )
-        committer.start()
-        blocks = store.capabilities.reads_may_block
+        rules = rules_for(processors(), reads_may_block=store.capabilities.reads_may_block)
         dispatcher = self._dispatcher = Dispatcher(
-            engine,
-            committer if blocks else Gathering(committer, loop.call_soon),
+            Service(engine, committer, self._clock, self._entropy, self.metrics),
             Probes(engine, committer, self.admission, self.metrics),
             identity,
-            self._clock,
-            self._entropy,
-            self.metrics,
+            Schedule(rules, loop),
+            self._dialects,
         )
-        dispatcher.use_loop(loop, always=blocks)
-        self._listener = Listener(dispatcher, self.admission, self._clock)
+        committer.start()
+        headers = KeptHeaders(each.headers for each in self._dialects)
+        self._listener = Listener(dispatcher, self.admission, self._clock, headers)
         self.endpoint = await self._bind(self._listener)
         self._tasks.add(loop.create_task(self._keep_house(engine, committer)))
         balance = self._balance = Balance(engine, committer)

@@ -18,7 +18,7 @@ class Request:
     """One whole HTTP request.
 
     `headers` holds what the server acts on, names lowered (`http.py` says which); `repeated` names
-    an `x-ots-*` header that came twice, "" if none did. `received_ns` is the monotonic time at
+    one of a dialect's that came twice, "" if none did. `received_ns` is the monotonic time at
     which its last byte was read. `names` are those of the headers in their order, where the
     listener has them at hand; `size`: bytes of the body as it came; `says_connection`: there is a
     header of that name.

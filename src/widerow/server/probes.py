@@ -13,9 +13,9 @@ from widerow.server.partition_metrics import partition_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from widerow.commit.committer import Committer
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
-    from widerow.server.committer import Committer
 
 __all__ = ["PAGES", "Probes", "text"]
 

@@ -50,7 +50,7 @@ class Settings:
     instances: tuple[str, ...] | None = None
     log_format: str = "text"
     log_level: str = "info"
-    column_names: str = "strict"
+    column_names: str = "lenient"
     cache_mb: int = CACHE_BYTES_DEFAULT // _MEBIBYTE
     max_tables_per_instance: int = TABLES_PER_INSTANCE_MAX
     accept_damaged_store: bool = False
@@ -94,7 +94,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "log_level": "debug, info, warning, error or critical; info if not set, debug logs requests.",
     "column_names": (
         "strict or lenient: the documented rule for names of attribute columns, or what the "
-        "service was seen to take; strict if not set."
+        "service was seen to take; lenient if not set."
     ),
     "cache_mb": "Block cache of the store in MiB; 128 if not set.",
     "max_tables_per_instance": "Tables an instance may have; 64 if not set.",

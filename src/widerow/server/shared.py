@@ -13,6 +13,7 @@ from widerow.limits import (
     LINGER_SECONDS_MAX,
 )
 from widerow.server.admission import Admission
+from widerow.server.headers import KeptHeaders
 from widerow.server.message import Reply, Request, Response
 
 if TYPE_CHECKING:
@@ -99,15 +100,22 @@ class Shared:
         "connections",
         "date_line",
         "handler",
+        "headers",
         "loop",
         "now",
         "patience",
     )
 
     def __init__(
-        self, handler: Handler, admission: Admission, clock: Clock, patience: Patience
+        self,
+        handler: Handler,
+        admission: Admission,
+        clock: Clock,
+        patience: Patience,
+        headers: KeptHeaders,
     ) -> None:
         """No connections yet."""
+        self.headers = headers
         self.handler = handler
         self.admission = admission
         self.clock = clock

@@ -137,6 +137,10 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "UpdateRow": lambda table: update_row(table).SerializeToString(),
         "DeleteRow": lambda table: delete_row(table).SerializeToString(),
         "BatchWriteRow": lambda table: batch_write(table).SerializeToString(),
+        "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
+            table_name=table
+        ).SerializeToString(),
+        "ListTimeseriesTable": lambda _: b"",
     }
 )
 """The body of a request of every action, by the action's name, about a table."""

@@ -38,6 +38,7 @@ from typing import Any, Final, NamedTuple
 from rich.console import Console
 from rich.progress import track
 
+from widerow.commit.committer import Committer
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
@@ -50,7 +51,6 @@ from widerow.errors import (
 )
 from widerow.model.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
-from widerow.server.committer import Committer
 from widerow.server.metrics import Metrics
 from widerow.storage.interface import Transaction, Write
 from widerow.testing.answers import decode_row, decode_rows

@@ -19,21 +19,32 @@ func ranges(client *tablestore.TableStoreClient) facts {
 	backward, _ := scan(client, span("ranges", most, least, tablestore.BACKWARD, 3))
 	inner, _ := scan(client, span("ranges", key("a", 2), key("b", 2), tablestore.FORWARD, 0))
 	exact, exactSizes := scan(client, span("ranges", least, most, tablestore.FORWARD, 8))
-	matrix := span("ranges", key("a", 1), key("a", 3), tablestore.FORWARD, 0)
-	matrix.DataBlockType = tablestore.SimpleRowMatrix
-	matrix.ColumnsToGet = []string{"c"}
-	whole, _ := scan(client, matrix)
+	matrix := func(columns ...string) *tablestore.RangeRowQueryCriteria {
+		wanted := span("ranges", key("a", 1), key("a", 3), tablestore.FORWARD, 0)
+		wanted.DataBlockType = tablestore.SimpleRowMatrix
+		wanted.ColumnsToGet = columns
+		return wanted
+	}
+	isMatrix := func(columns ...string) bool {
+		got, err := client.GetRange(
+			&tablestore.GetRangeRequest{RangeRowQueryCriteria: matrix(columns...)})
+		must(err)
+		return got.DataBlockType == tablestore.SimpleRowMatrix
+	}
+	named, _ := scan(client, matrix("c", "none"))
+	all, _ := scan(client, matrix())
 	_, empty := client.GetRange(&tablestore.GetRangeRequest{
 		RangeRowQueryCriteria: span("ranges", key("b", 1), key("a", 1), tablestore.FORWARD, 0),
 	})
 	return facts{
-		"forward":      forward,
-		"page sizes":   sizes,
-		"backward":     backward,
-		"inner":        inner,
-		"exact limit":  list{len(exact), exactSizes},
-		"matrix asked": whole,
-		"wrong way":    refusal(empty),
+		"forward":     forward,
+		"page sizes":  sizes,
+		"backward":    backward,
+		"inner":       inner,
+		"exact limit": list{len(exact), exactSizes},
+		"matrix":      list{isMatrix("c", "none"), named},
+		"no matrix":   list{isMatrix(), all},
+		"wrong way":   refusal(empty),
 	}
 }
 

@@ -26,7 +26,7 @@ func errors(client *tablestore.TableStoreClient) facts {
 		ReservedThroughput: &tablestore.ReservedThroughput{},
 	})
 	_, put := client.PutRow(&tablestore.PutRowRequest{
-		PutRowChange: withColumn(putChange("errors", key("a", 1)), "not valid", "x"),
+		PutRowChange: withColumn(putChange("errors", key("a", 1)), "#1", "x"),
 	})
 	_, streams := client.ListStream(&tablestore.ListStreamRequest{})
 	return facts{

@@ -275,8 +275,11 @@ def test_ranges_are_read_in_pages_both_ways(go: Go) -> None:
     assert facts["wrong way"] == invalid("Begin key must less than end key in FORWARD")
 
 
-def test_rows_come_as_they_are_where_a_matrix_was_asked_for(go: Go) -> None:
-    assert go("ranges")["matrix asked"] == [row("a", 1, "a1"), row("a", 2, "a2")]
+def test_rows_come_as_a_matrix_where_columns_are_named(go: Go) -> None:
+    # wire §2.6
+    rows = [row("a", 1, "a1"), row("a", 2, "a2")]
+    assert go("ranges")["matrix"] == [True, rows]
+    assert go("ranges")["no matrix"] == [False, rows]  # nothing says which columns it would have
 
 
 def test_a_range_of_more_rows_than_a_page_goes_on(go: Go) -> None:
@@ -317,7 +320,7 @@ def test_filters_choose_rows_and_columns(go: Go) -> None:
         ),
         ("infinite key", invalid("VT_INF_MIN is an invalid type for the primary key.")),
         ("exists", refused(409, "OTSObjectAlreadyExist", "Requested table already exists.")),
-        ("column name", invalid("Invalid column name: 'not valid'.")),
+        ("column name", invalid("Invalid column name: '#1'.")),
         (
             "not offered",
             refused(400, "OTSUnsupportOperation", "Unsupported operation: 'ListStream'."),

@@ -25,7 +25,7 @@ final class Refusals {
         meta.addPrimaryKeyColumn("pk", PrimaryKeyType.STRING);
         CreateTableRequest again = new CreateTableRequest(meta, new TableOptions(-1, 1));
         RowPutChange misnamedColumn =
-                Rows.put("errors", Rows.key("a", 1), "not valid", Rows.text("x"));
+                Rows.put("errors", Rows.key("a", 1), "#1", Rows.text("x"));
         return Printing.facts(
                 "no table", read(client, "nowhere", Rows.key("a", 1)),
                 "short key", read(client, "errors", shortKey),

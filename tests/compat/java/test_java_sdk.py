@@ -322,7 +322,7 @@ def test_filters_choose_rows_and_columns(java: Java) -> None:
         ),
         ("infinite key", invalid("VT_INF_MIN is an invalid type for the primary key.")),
         ("exists", refused(409, "OTSObjectAlreadyExist", "Requested table already exists.")),
-        ("column name", invalid("Invalid column name: 'not valid'.")),
+        ("column name", invalid("Invalid column name: '#1'.")),
         (
             "not offered",
             refused(400, "OTSUnsupportOperation", "Unsupported operation: 'ListStream'."),

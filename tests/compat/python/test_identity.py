@@ -4,6 +4,7 @@ import asyncio
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import tablestore
@@ -25,6 +26,9 @@ from tablestore.retry import DefaultRetryPolicy, NoRetryPolicy
 from widerow.server.system import SystemClock
 from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
 
@@ -79,15 +83,25 @@ def test_errors_are_signed_objects_of_the_sdk(ots: OTSClient) -> None:
 
 
 def test_actions_that_are_not_offered_say_so(ots: OTSClient) -> None:
-    for action in (
+    actions: tuple[Callable[[], object], ...] = (
         lambda: ots.search("t", "i", SearchQuery(MatchAllQuery())),
         lambda: ots.exe_sql_query("select 1"),
         lambda: ots.start_local_transaction("t", [("pk", "a")]),
-        ots.list_timeseries_table,
-    ):
+        lambda: ots.delete_search_index("t", "i"),
+    )
+    for action in actions:
         with pytest.raises(OTSServiceError) as caught:
             action()
         assert refusal(caught)[:2] == (400, "OTSUnsupportOperation")
+
+
+def test_lists_of_what_is_not_offered_are_empty(ots: OTSClient) -> None:
+    # search §1.1, timeseries §3: the vendor's suites ask for them to clean up
+    assert ots.list_timeseries_table() == []
+    assert ots.list_search_index() == []
+    with pytest.raises(OTSServiceError) as caught:
+        ots.list_search_index("t")
+    assert refusal(caught) == (400, "OTSParameterInvalid", "table [t] does not exist")
 
 
 def test_the_retries_of_the_sdk_end_with_the_error(ots: OTSClient) -> None:

@@ -21,6 +21,7 @@ from tablestore import (
 )
 
 from widerow.server.system import SystemClock
+from widerow.testing.server import WiderowServer
 
 Key = list[tuple[str, object]]
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
@@ -245,6 +246,10 @@ def test_reads_choose_versions(dated: tuple[OTSClient, int]) -> None:
     assert values(ots, max_version=2, time_range=(now - 3, now)) == [-1, -2]
     assert values(ots, max_version=None, time_range=now - 2) == [-2]
     assert values(ots, max_version=None, time_range=now + 1) == []
+    _, row, _ = ots.get_row("t", PK, max_version=None, time_range=now + 1)
+    assert (row.primary_key, row.attribute_columns) == (PK, [])  # no columns_to_get (§5.2)
+    _, row, _ = ots.get_row("t", PK, columns_to_get=["c"], max_version=None, time_range=now + 1)
+    assert row is None
 
 
 def test_reads_must_say_which_versions(dated: tuple[OTSClient, int]) -> None:
@@ -327,6 +332,30 @@ def test_column_names_outside_the_rule_are_refused(table: OTSClient, name: str) 
             action()
         assert refusal(caught) == expected
     assert cells(table) is None
+
+
+@pytest.mark.parametrize("name", ["postal code", "price-2", "Header 1"])
+def test_column_names_of_the_vendors_programs_are_taken(table: OTSClient, name: str) -> None:
+    # semantics §1.4
+    table.put_row("t", Row(PK, [(name, 1)]), IGNORE)
+    update(table, PUT=[("fine", 2)])
+    assert cells(table, columns_to_get=[name]) == {name: 1}
+    assert cells(table) == {name: 1, "fine": 2}
+
+
+def test_column_names_may_be_strict() -> None:
+    # docs/operating/configure.md
+    with WiderowServer(settings={"column_names": "strict"}) as server:
+        ots = server.client()
+        create(ots, SCHEMA)
+        with pytest.raises(OTSServiceError) as caught:
+            ots.put_row("t", Row(PK, [("postal code", 1)]), IGNORE)
+        assert refusal(caught) == (
+            400,
+            "OTSParameterInvalid",
+            "Invalid column name: 'postal code'.",
+        )
+        assert cells(ots) is None
 
 
 def test_values_and_cells_have_bounds(plain: OTSClient) -> None:

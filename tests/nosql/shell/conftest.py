@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from widerow import nosql
+from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.script import run_lines
-from widerow.cli.kv.session import Mode, Session
-from widerow.cli.kv.target import open_target
-from widerow.cli.kv.top import COMMANDS
+from widerow.cli.kv.session import Mode, Session, open_target
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from widerow.cli.kv.command import matching
-from widerow.cli.kv.top import COMMANDS
+from widerow.cli.kv.commands import COMMANDS
 
 if TYPE_CHECKING:
     from tests.nosql.shell.conftest import Shell

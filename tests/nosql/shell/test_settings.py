@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from widerow.cli.kv.complete import completions
-from widerow.cli.kv.interactive import converse
+from widerow.cli.kv.interactive import completions, converse
 
 if TYPE_CHECKING:
     from tests.nosql.shell.conftest import Shell

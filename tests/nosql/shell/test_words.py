@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.cli.kv.lines import Lines
-from widerow.cli.kv.words import Scanner, split_words
+from widerow.cli.kv.scanner import Lines, Scanner, split_words
 
 # cli §1: words; quotes, no mixing, escapes as in C; comments
 WORDS = [

@@ -225,6 +225,25 @@ def test_help_shows_examples(help_of_serve: str, tmp_path: Path) -> None:
     assert all(name in commands for name in ("serve", "doctor", "version"))
 
 
+@pytest.mark.parametrize("arguments", [("--help",), ("serve", "--help"), ("serve", "--prot", "1")])
+def test_the_module_is_the_command(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    command = run(*arguments, cwd=tmp_path)
+    module = subprocess.run(  # noqa: S603  # our own command
+        [sys.executable, "-m", "widerow", *arguments],
+        cwd=tmp_path,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (module.returncode, module.stdout, module.stderr) == (
+        command.returncode,
+        command.stdout,
+        command.stderr,
+    )
+    assert "Usage: widerow " in module.stdout + module.stderr
+
+
 def test_an_unknown_flag_is_exit_2(tmp_path: Path) -> None:
     done = run("serve", "--prot", "1", cwd=tmp_path)
     assert done.returncode == 2

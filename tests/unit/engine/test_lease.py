@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.lease import Lease, LeaseRecord, decode_lease, encode_lease
-from widerow.engine.plan import commit_plan
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import LEASE_KEY
 from widerow.limits import LEASE_SECONDS
@@ -38,7 +38,9 @@ class _World:
     def step(self, who: int) -> None:
         plan = self.leases[who].plan()
         if plan is not None:
-            commit_plan(plan, self.store.transact_group)
+            _, error = end_of(plan, outcomes_of(plan, self.store.transact_group))
+            if error is not None:
+                raise error
 
     @property
     def holders(self) -> list[int]:

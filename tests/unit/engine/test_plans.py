@@ -1,11 +1,12 @@
 """Plans that are planned again when what they were planned on has changed (engine/plan.py)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
-from widerow.engine.plan import Plan, commit_plan, concluded, failing, single
+from widerow.engine.ends import end_of, outcomes_of
+from widerow.engine.plan import Plan, concluded, failing, single
 from widerow.errors import Exhausted, NotFound, Replan, Rule
 from widerow.limits import REPLANS_MAX
 from widerow.storage.interface import Outcome, Write
@@ -20,6 +21,18 @@ def plan(answers: list[Outcome[Any]]) -> Plan[Any]:
         return plan(answers)
 
     return Plan((Write((b"s",), lambda _: None),), single, again=again)
+
+
+def commit_plan(
+    first: Plan[Any], commit: Callable[[Sequence[Write[Any]]], list[Outcome[Any]]]
+) -> object:
+    """What whoever commits plans does (engine/ends.py)."""
+    answer: Any = first
+    while isinstance(answer, Plan):
+        answer, error = end_of(answer, outcomes_of(answer, commit))
+        if error is not None:
+            raise error
+    return answer
 
 
 def commit_of(answers: list[Outcome[Any]]) -> list[Outcome[Any]]:

@@ -6,7 +6,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import GetRow
+from widerow.model.requests import BatchGet, GetRow, TableGet
 from widerow.model.row import ReturnContent, ReturnType, RowChange
 from widerow.model.selection import Selection, TimeRange
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
@@ -19,8 +19,10 @@ from widerow.testing.changes import (
     delete_one,
     get,
     increment,
+    primary_key,
     put,
     put_cells,
+    scan,
     update,
 )
 from widerow.testing.clock import FakeClock
@@ -258,7 +260,6 @@ def test_selections(engine: Engine) -> None:
     assert selected(Selection(frozenset({"blah"}))) is None
     assert selected(Selection(frozenset({"blah", "k"}))) == {}
     assert selected(Selection(time_range=TimeRange(NOW, NOW + 1))) == {"x": [(NOW, 1)]}
-    assert selected(Selection(time_range=TimeRange(NOW + 7, NOW + 8))) is None
     assert selected(Selection(start_column="y")) == {"y": [(NOW + 1, 3)]}
     assert selected(Selection(end_column="y", max_versions=1)) == {"x": [(NOW + 1, 2)]}
     assert selected(Selection(pagination=Pagination(1, 5))) == {"y": [(NOW + 1, 3)]}
@@ -268,6 +269,44 @@ def test_selections(engine: Engine) -> None:
         "y": [(NOW + 1, 3)],
     }
     assert selected(Selection(filter=Comparison("x", Comparator.LESS_THAN, 2))) is None
+
+
+_OUTSIDE = TimeRange(NOW + 7, NOW + 8)
+_UNSELECTED: list[tuple[Selection, object]] = [
+    # semantics §5.2: with no columns_to_get a row comes back, without columns
+    (Selection(time_range=_OUTSIDE), {}),
+    (Selection(time_range=_OUTSIDE, max_versions=1), {}),
+    (Selection(start_column="d"), {}),
+    (Selection(pagination=Pagination(1000, 1)), {}),
+    # attribute columns named, none of them there: no row
+    (Selection(frozenset({"c000"}), time_range=_OUTSIDE), None),
+    (Selection(frozenset({"blah"})), None),
+    # a primary key column named too: its key
+    (Selection(frozenset({"c000", "k"}), time_range=_OUTSIDE), {}),
+    # a filter refuses the row, whatever else is asked for
+    (Selection(time_range=_OUTSIDE, filter=Comparison("c000", Comparator.EXIST, b"")), None),
+]
+
+
+@pytest.mark.parametrize("count", [2, 1000], ids=["plain", "wide"])
+@pytest.mark.parametrize(("selection", "expected"), _UNSELECTED)
+def test_rows_of_which_no_column_is_selected(
+    engine: Engine, selection: Selection, expected: object, count: int
+) -> None:
+    # semantics §5.2: by each of the three reads
+    write(engine, put("t", {"k": "a"}, {f"c{n:03}": [(NOW, n)] for n in range(count)}))
+    key = primary_key({"k": "a"})
+    batch = BatchGet((TableGet("t", (key,), selection),))
+    (outcomes,) = engine.batch_get_row("i", batch)
+    assert outcomes[0].read is not None
+    every = scan("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}, selection=selection)
+    found = [
+        read(engine, get("t", {"k": "a"}, selection)),
+        decode_row(outcomes[0].read.row),
+        decode_row(engine.get_range("i", every).rows),
+    ]
+    row = None if expected is None else ({"k": "a"}, expected)
+    assert found == [row] * 3
 
 
 def test_server_versions_never_go_back(engine: Engine, clock: FakeClock) -> None:
@@ -308,8 +347,8 @@ def test_static_limits(engine: Engine) -> None:
         ({"x": "v" * 2_097_153}, Rule.VALUE_LENGTH),
         ({"x": b"v" * 2_097_153}, Rule.VALUE_LENGTH),
         ({f"c{n}": n for n in range(1025)}, Rule.COLUMN_COUNT),
-        ({"#": 1}, Rule.COLUMN_NAME),
-        ({"n" * 256: 1}, Rule.COLUMN_NAME),
+        ({"#": 1}, Rule.ATTRIBUTE_NAME),
+        ({"n" * 256: 1}, Rule.ATTRIBUTE_NAME),
         ({"k": 1}, Rule.COLUMN_SHADOWS_KEY),
         ({"x": [(-1, 1)]}, Rule.VERSION_RANGE),
         ({"x": [((2**63 - 1) // 1000, 1)]}, Rule.VERSION_RANGE),

@@ -11,18 +11,30 @@ from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, 
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, SPACE_SEQUENCES
 from widerow.model.requests import (
+    BatchWrite,
     CreateTable,
     OptionsChange,
     StreamChange,
+    TableWrite,
     ThroughputChange,
     UpdateTable,
 )
 from widerow.model.row import ReturnContent, ReturnType
 from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
+from widerow.model.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import create, delete, get, put
+from widerow.testing.answers import decode_row, plain
+from widerow.testing.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    put,
+    put_cells,
+    update,
+)
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SCHEMA = {"k": KeyType.STRING, "n": KeyType.INTEGER}
@@ -319,6 +331,38 @@ def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
         engine.run(engine.write_row("i", put("t", chosen, {"x": 1})))
 
 
+def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: Engine) -> None:
+    # semantics §4.7: UpdateRow and DeleteRow address existing rows with a concrete value
+    columns = [KeyColumn("k", KeyType.STRING), KeyColumn("n", KeyType.INTEGER, auto_increment=True)]
+    engine.run(engine.create_table("i", create("t", columns)))
+    absent: dict[str, KeyInput] = {"k": "a", "n": 2**62}
+    for cells in (put_cells({"x": 1}), (increment("x", 1),), (delete_all("x"),)):
+        change = update("t", absent, cells)
+        with pytest.raises(Conflict) as refused:
+            engine.run(engine.write_row("i", change))
+        assert refused.value.rule is Rule.CONDITION_FAILED
+        for atomic in (False, True):
+            batch = BatchWrite((TableWrite("t", (change,)),), atomic)
+            ((outcome,),) = engine.run(engine.batch_write_row("i", batch))
+            assert isinstance(outcome.error, Conflict)
+    assert engine.get_row("i", get("t", absent)).row == b""
+    engine.run(engine.write_row("i", delete("t", absent)))
+    # the refused numbers were not noted: the next one is far below them
+    returns = ReturnContent(ReturnType.PRIMARY_KEY)
+    chosen: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
+    made = update("t", chosen, put_cells({"x": 1}), returns=returns)
+    row = decode_row(engine.run(engine.write_row("i", made)).row)
+    assert row is not None
+    number = row[0]["n"]
+    assert isinstance(number, int)
+    assert number < 2**62
+    # a row that exists is updated
+    engine.run(engine.write_row("i", update("t", {"k": "a", "n": number}, put_cells({"x": 2}))))
+    found = decode_row(engine.get_row("i", get("t", {"k": "a", "n": number})).row)
+    assert found is not None
+    assert plain(found) == {"x": 2}
+
+
 def test_defined_columns_come_and_go(engine: Engine, store: Store) -> None:
     # semantics §2.6
     engine.run(engine.create_table("i", FULL))
@@ -348,20 +392,44 @@ def test_defined_columns_come_and_go(engine: Engine, store: Store) -> None:
         engine.add_defined_columns("i", "nowhere", more)
 
 
-def test_lenient_column_names(store: Store, clock: FakeClock) -> None:
+def test_attribute_columns_are_named_as_the_service_names_them(
+    store: Store, clock: FakeClock
+) -> None:
     # semantics §1.4: what the Java SDK's tests found the service to accept and to reject
-    strict = Engine(store, clock, FakeEntropy())
-    strict.run(strict.create_table("i", create("t", {"k": KeyType.STRING})))
-    lenient = Engine(store, clock, FakeEntropy(), lenient_column_names=True)
-    for name in ("公司", "a b", ".", ":", "'", '"', "$", "&", "*", "(", "/", "\\", "\n", "3-x"):
+    lenient = Engine(store, clock, FakeEntropy())
+    lenient.run(lenient.create_table("i", create("t", {"k": KeyType.STRING})))
+    strict = Engine(store, clock, FakeEntropy(), strict_column_names=True)
+    for name in (
+        *("公司", "a b", ".", ":", "'", '"', "$", "&", "*", "(", "/", "\\", "\n", "3-x"),
+        *("postal code", "price-2", "Header 1"),
+    ):
         change = put("t", {"k": "a"}, {name: 1})
-        with pytest.raises(InvalidRequest):
-            strict.write_row("i", change)
+        read = get("t", {"k": "a"}, Selection(frozenset({name})))
+        for ask in (lambda: strict.write_row("i", change), lambda: strict.get_row("i", read)):  # noqa: B023  # called at once
+            with pytest.raises(InvalidRequest) as refused:
+                ask()
+            assert refused.value.rule is Rule.COLUMN_NAME
         lenient.run(lenient.write_row("i", change))
-        row = decode_row(lenient.get_row("i", get("t", {"k": "a"})).row)
+        row = decode_row(lenient.get_row("i", read).row)
         assert row is not None
         assert list(row[1]) == [name]
     for name in ("#", "#abc", "#公司", "# ", "", "a" * 256, "公" * 86):
         with pytest.raises(InvalidRequest) as refused:
             lenient.write_row("i", put("t", {"k": "a"}, {name: 1}))
+        assert refused.value.rule is Rule.ATTRIBUTE_NAME
+
+
+@pytest.mark.parametrize("name", ["公司", "a b", "price-2", "3x"])
+def test_declared_columns_are_named_by_the_documented_rule(engine: Engine, name: str) -> None:
+    # semantics §1.4: for primary key columns the strict rule
+    defined = replace(
+        create("t", SCHEMA), defined_columns=(DefinedColumn(name, ColumnType.STRING),)
+    )
+    for request in (create("t", {name: KeyType.STRING}), defined):
+        with pytest.raises(InvalidRequest) as refused:
+            engine.create_table("i", request)
         assert refused.value.rule is Rule.COLUMN_NAME
+    engine.run(engine.create_table("i", create("t", SCHEMA)))
+    with pytest.raises(InvalidRequest) as refused:
+        engine.write_row("i", put("t", {"k": "a", name: 1}, {"x": 1}))
+    assert refused.value.rule is Rule.COLUMN_NAME

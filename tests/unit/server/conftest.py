@@ -10,12 +10,14 @@ import pytest
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
+from widerow.server.headers import KeptHeaders
 from widerow.server.lifecycle import Server
 from widerow.server.message import Reply, Request, Response
 from widerow.server.settings import Settings
 from widerow.server.shared import Patience, Shared
 from widerow.storage.interface import Store
 from widerow.testing.clock import FakeClock
+from widerow.wire.dialects import DIALECTS
 from widerow.wire.tablestore.messages import (
     CapacityUnit,
     CreateTableRequest,
@@ -110,7 +112,8 @@ class Side:
         self.admission = Admission(connections_max=2, requests_max=100, bytes_max=1_000_000)
         self.clock = FakeClock()
         self.loop = loop
-        self.shared = Shared(self.handler, self.admission, self.clock, Patience())
+        headers = KeptHeaders(each.headers for each in DIALECTS)
+        self.shared = Shared(self.handler, self.admission, self.clock, Patience(), headers)
         self.shared.loop = loop
         self.shared.date_line = b"date: today\r\n"
         self.wire, self.connection = self.connect()

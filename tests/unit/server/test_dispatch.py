@@ -6,12 +6,16 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
+from widerow.commit.committer import Committer, Uncounted
+from widerow.commit.places import Caller
+from widerow.commit.waiting import Done
+from widerow.engine.ends import End
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
@@ -23,84 +27,156 @@ from widerow.limits import (
 )
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
-from widerow.server.committer import Committer
-from widerow.server.dispatch import Dispatcher, Identity, RequestIds, _Route
+from widerow.server.dispatch import Dispatcher, Identity, RequestIds, Service
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
+from widerow.server.schedule import Rules, Schedule, rules_for
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.server.turn import LOOP_TURN
-from widerow.server.waiting import Done
 from widerow.storage.bulk import LONG_WORK
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.http import Answer, Sender, assert_refused
+from widerow.wire.dialect import Operation
+from widerow.wire.tablestore.dialect import TABLESTORE
 from widerow.wire.tablestore.messages import ListTableResponse
-from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, Operation
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 SENDER = Sender()
 
 
-class Inline(Committer):
+LOCAL = rules_for(2, reads_may_block=False)
+ON_THE_LOOP = replace(LOCAL, request_threads=0, batch_threads=0)
+BLOCKING = rules_for(2, reads_may_block=True)
+
+
+class Held(Committer):
     """Commits when told to; the error it was given stands for a store that refuses."""
 
     def __init__(self, store: Store) -> None:
-        super().__init__(store, SystemClock(), Metrics())
+        super().__init__(store, SystemClock(), Uncounted())
         self.failure: Exception | None = None
         self.held: list[tuple[Plan[Any], Done]] = []
+        self.callers: list[Caller] = []
 
-    def submit(self, plan: Plan[Any], done: Done) -> None:
+    def submit(
+        self, plan: Plan[Any], done: Done | None, caller: Caller = Caller.ELSEWHERE
+    ) -> End | None:
+        self.callers.append(caller)
+        if caller is Caller.REQUEST and self.failure is None:
+            end = super().submit(plan, done, caller)
+            if end is None:
+                self._line.clear()  # it is `settle` that commits
+                assert done is not None
+                self.held.append((plan, done))
+            return end
+        assert done is not None
         self.held.append((plan, done))
+        return None
 
     def settle(self) -> None:
         plan, done = self.held.pop(0)
         try:
             if self.failure is not None:
                 raise self.failure  # noqa: TRY301  # what the store would raise
-            answer = self.run(plan)
-        except Exception as error:  # noqa: BLE001  # as the writer does
-            done(None, error)
-        else:
-            done(answer, None)
+            answer, error = super().submit(plan, None, Caller.BLOCKED) or (None, None)
+        except Exception as failure:  # noqa: BLE001  # as the writer does
+            answer, error = None, failure
+        done(answer, error)
+
+
+class Loop:
+    """As much of a loop as a dispatcher needs that runs nothing on threads."""
+
+    def __init__(self) -> None:
+        self._due: list[Callable[[], None]] = []
+
+    def call_soon(self, work: Callable[[], None]) -> None:
+        self._due.append(work)
+
+    def end_turn(self) -> None:
+        due, self._due = self._due, []
+        for work in due:
+            work()
 
 
 class Desk:
     """A dispatcher on a memory store, asked without a network."""
 
     def __init__(self, store: Store) -> None:
-        clock = SystemClock()
-        self.committer = Inline(store)
+        self.clock = SystemClock()
+        self.store = store
+        self.committer = Held(store)
         self.metrics = Metrics()
         self.admission = Admission()
-        engine = Engine(store, clock, SystemEntropy())
-        self.dispatcher = Dispatcher(
-            engine,
-            self.committer,
-            Probes(engine, self.committer, self.admission, self.metrics),
-            Identity(Keyring.default(), InstancePolicy()),
-            clock,
-            SystemEntropy(),
-            self.metrics,
-        )
+        self.engine = Engine(store, self.clock, SystemEntropy())
+        self.identity = Identity(Keyring.default(), InstancePolicy())
+        self.served: dict[str, Operation] = {}
+        self.loop = Loop()
+        self.dispatcher = self.made(ON_THE_LOOP, cast("asyncio.AbstractEventLoop", self.loop))
         self.replies: list[Response] = []
 
+    def made(self, rules: Rules, loop: asyncio.AbstractEventLoop) -> Dispatcher:
+        """A dispatcher that goes by these rules and serves what the desk does."""
+        paths = {f"/{name}".encode(): each for name, each in self.served.items()}
+        dialect = replace(TABLESTORE, paths={**TABLESTORE.paths, **paths})
+        return Dispatcher(
+            Service(self.engine, self.committer, self.clock, SystemEntropy(), self.metrics),
+            Probes(self.engine, self.committer, self.admission, self.metrics),
+            self.identity,
+            Schedule(rules, loop),
+            (dialect,),
+        )
+
     def handle(self, request: Request) -> Response | None:
-        return self.dispatcher.handle(request, self.replies.append)
+        """The answer if there is one when the turn has ended."""
+        response = self.dispatcher.handle(request, self.replies.append)
+        self.loop.end_turn()
+        if response is None and self.replies:
+            response = self.replies.pop()
+        return response
+
+    def settle(self) -> Response:
+        """Commit, and take the answer as a group's leader has it posted."""
+        self.committer.settle()
+        self.dispatcher.told(())
+        return self.replies.pop()
 
     def ask(self, request: Request) -> Answer:
         """The answer, whether it comes at once or after a commit."""
         response = self.handle(request)
-        if response is None:
-            self.committer.settle()
-            response = self.replies.pop()
-        return read(response)
+        return read(self.settle() if response is None else response)
 
     def serve(self, name: str, **changes: Any) -> None:  # noqa: ANN401  # Operation's fields
         """Let the action `name` be that of the table with changes."""
-        self.dispatcher._routes[f"/{name}".encode()] = _Route(
-            OPERATIONS[name]._replace(**changes), self.metrics.of(name)
-        )
+        self.served[name] = OPERATIONS[name]._replace(**changes)
+        self.dispatcher = self.made(ON_THE_LOOP, cast("asyncio.AbstractEventLoop", self.loop))
+
+    def run(
+        self, rules: Rules, requests: list[Request], hold: Callable[[], object] = lambda: None
+    ) -> list[Answer]:
+        """Hand in requests in one turn of a real loop; their answers, in the same order."""
+
+        async def ask() -> list[Response]:
+            loop = asyncio.get_running_loop()
+            dispatcher = self.made(rules, loop)
+            answers: list[asyncio.Future[Response]] = [loop.create_future() for _ in requests]
+            try:
+                for request, answer in zip(requests, answers, strict=True):
+                    assert dispatcher.handle(request, answer.set_result) is None
+                while not all(answer.done() for answer in answers):
+                    while self.committer.held:
+                        hold()
+                        self.committer.settle()
+                        dispatcher.told(())
+                    await asyncio.sleep(0)
+            finally:
+                dispatcher.close()
+            return [await answer for answer in answers]
+
+        return [read(response) for response in asyncio.run(ask())]
 
 
 @pytest.fixture
@@ -140,8 +216,7 @@ def test_a_read_is_answered_at_once_and_signed(desk: Desk) -> None:
 def test_a_write_is_answered_when_it_is_committed(desk: Desk, table_body: bytes) -> None:
     assert desk.handle(signed("CreateTable", table_body)) is None
     assert desk.replies == []
-    desk.committer.settle()
-    assert read(desk.replies[0]).status == 200
+    assert read(desk.settle()).status == 200
     listed = ListTableResponse.FromString(desk.ask(signed("ListTable")).body)
     assert list(listed.table_names) == ["t"]
 
@@ -337,7 +412,7 @@ def test_requests_are_counted_under_names_of_ours(desk: Desk) -> None:
 
 def test_requests_are_logged_when_asked_for(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG, "widerow.server"):
-        Desk(desk.committer._store).ask(signed("ListTable"))
+        Desk(desk.store).ask(signed("ListTable"))
     (record,) = caplog.records
     facts = record.__dict__["facts"]
     assert (facts["action"], facts["status"], facts["code"]) == ("ListTable", 200, "OK")
@@ -346,29 +421,14 @@ def test_requests_are_logged_when_asked_for(desk: Desk, caplog: pytest.LogCaptur
 # --- stores that block -------------------------------------------------------------------------
 
 
-def later(desk: Desk, request: Request, *, blocking: bool) -> Answer:
-    """Ask on a loop; `blocking`: of a store across a network, for which all runs on threads."""
-
-    async def ask() -> Response:
-        loop = asyncio.get_running_loop()
-        desk.dispatcher.use_loop(loop, always=blocking)
-        answered: asyncio.Future[Response] = loop.create_future()
-        assert desk.dispatcher.handle(request, answered.set_result) is None
-        while not answered.done():
-            if desk.committer.held:
-                desk.committer.settle()
-            await asyncio.sleep(0)
-        return await answered
-
-    try:
-        return read(asyncio.run(ask()))
-    finally:
-        desk.dispatcher.close()
+def later(desk: Desk, request: Request, rules: Rules) -> Answer:
+    """Ask on a loop."""
+    return desk.run(rules, [request])[0]
 
 
 def test_blocking_reads_and_writes_run_on_threads(desk: Desk, table_body: bytes) -> None:
-    assert later(desk, signed("CreateTable", table_body), blocking=True).status == 200
-    answer = later(desk, signed("ListTable"), blocking=True)
+    assert later(desk, signed("CreateTable", table_body), BLOCKING).status == 200
+    answer = later(desk, signed("ListTable"), BLOCKING)
     assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
 
 
@@ -378,7 +438,7 @@ def test_errors_on_threads_are_answered(desk: Desk, part: str) -> None:
         raise InvalidRequest(Rule.RANGE_LIMIT)
 
     desk.serve("ListTable", **{part: refuse})
-    assert later(desk, signed("ListTable"), blocking=True).status == 400
+    assert later(desk, signed("ListTable"), BLOCKING).status == 400
 
 
 @pytest.mark.parametrize("long", [True, False])
@@ -390,7 +450,7 @@ def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> Non
         return ()
 
     desk.serve("ListTable", call=call, lengthy=lambda _: long)
-    assert later(desk, signed("ListTable"), blocking=False).status == 200
+    assert later(desk, signed("ListTable"), LOCAL).status == 200
     assert (asked == [threading.get_ident()]) is not long
 
 
@@ -398,23 +458,30 @@ def test_lengthy_requests_leave_the_loop_alone(desk: Desk, *, long: bool) -> Non
 def test_a_lengthy_write_is_committed_where_it_was_planned(
     desk: Desk, table_body: bytes, *, busy: bool
 ) -> None:
-    """Unless another group is under way: then it is submitted, to share the next sync."""
+    """Unless another group is under way: then it stands in the line, to share the next sync."""
     desk.serve("CreateTable", lengthy=lambda _: True)
-    submitted: list[Plan[Any]] = []
-    submit = desk.committer.submit
+    waited: list[bool] = []
 
-    def note(plan: Plan[Any], done: Done) -> None:
-        desk.committer._turning.release()
-        submitted.append(plan)
-        submit(plan, done)
+    def hold() -> None:
+        desk.committer._turn.release()
+        waited.append(True)
 
-    vars(desk.committer)["submit"] = note
     if busy:
-        desk.committer._turning.acquire()
-    assert later(desk, signed("CreateTable", table_body), blocking=False).status == 200
-    assert len(submitted) == busy
-    answer = later(desk, signed("ListTable"), blocking=False)
+        desk.committer._turn.acquire()
+    (answer,) = desk.run(LOCAL, [signed("CreateTable", table_body)], hold)
+    assert answer.status == 200
+    assert desk.committer.callers == [Caller.REQUEST]
+    assert waited == [True] * busy
+    answer = later(desk, signed("ListTable"), LOCAL)
     assert list(ListTableResponse.FromString(answer.body).table_names) == ["t"]
+
+
+def test_a_write_of_a_store_that_blocks_is_never_committed_by_its_request(
+    desk: Desk, table_body: bytes
+) -> None:
+    """Many threads wait for such a store: their plans share its answers."""
+    assert later(desk, signed("CreateTable", table_body), BLOCKING).status == 200
+    assert desk.committer.callers == [Caller.ELSEWHERE]
 
 
 @pytest.mark.parametrize("crowded", [True, False])
@@ -426,7 +493,6 @@ def test_where_others_are_served_a_long_answer_is_hashed_before_the_next_is_read
     hashed_in_turn: list[bool] = []
 
     def call(*_: object) -> tuple[str, ...]:
-        desk.dispatcher._crowded = crowded
         for _turn in range(turns):
             LOOP_TURN.begin()
             LOOP_TURN.end()
@@ -437,7 +503,8 @@ def test_where_others_are_served_a_long_answer_is_hashed_before_the_next_is_read
         return 0, 0
 
     desk.serve("ListTable", call=call, lengthy=lambda _: True, consumed=consumed)
-    assert later(desk, signed("ListTable"), blocking=False).status == 200
+    rules = replace(LOCAL, crowded=crowded)
+    assert later(desk, signed("ListTable"), rules).status == 200
     assert hashed_in_turn == [crowded and turns > BUSY_TURNS]
 
 
@@ -454,9 +521,9 @@ def test_lengthy_writes_have_a_thread_of_their_own(desk: Desk, table_body: bytes
 
     for action in ("CreateTable", "ListTable"):
         desk.serve(action, call=noted(OPERATIONS[action].call), lengthy=lambda _: True)
-    assert later(desk, signed("CreateTable", table_body), blocking=False).status == 200
-    assert later(desk, signed("ListTable"), blocking=False).status == 200
-    assert later(desk, signed("CreateTable", table_body), blocking=True).status == 409
+    assert later(desk, signed("CreateTable", table_body), LOCAL).status == 200
+    assert later(desk, signed("ListTable"), LOCAL).status == 200
+    assert later(desk, signed("CreateTable", table_body), BLOCKING).status == 409
     assert [name.rpartition("_")[0] for name in names] == [
         "widerow-batch",
         "widerow-request",
@@ -466,8 +533,8 @@ def test_lengthy_writes_have_a_thread_of_their_own(desk: Desk, table_body: bytes
 
 def test_a_lengthy_write_that_is_refused_is_answered(desk: Desk, table_body: bytes) -> None:
     desk.serve("CreateTable", lengthy=lambda _: True)
-    assert later(desk, signed("CreateTable", table_body), blocking=False).status == 200
-    again = later(desk, signed("CreateTable", table_body), blocking=False)
+    assert later(desk, signed("CreateTable", table_body), LOCAL).status == 200
+    again = later(desk, signed("CreateTable", table_body), LOCAL)
     assert again.error[:2] == (409, "OTSObjectAlreadyExist")
     assert not desk.committer.held
 
@@ -483,7 +550,7 @@ def test_lengthy_requests_take_turns_unless_the_store_may_block(
         return ()
 
     desk.serve("ListTable", call=call, lengthy=lambda _: True)
-    assert later(desk, signed("ListTable"), blocking=blocking).status == 200
+    assert later(desk, signed("ListTable"), BLOCKING if blocking else LOCAL).status == 200
     assert held == [not blocking]
     assert not LONG_WORK.locked()
 
@@ -491,9 +558,8 @@ def test_lengthy_requests_take_turns_unless_the_store_may_block(
 def test_every_operation_has_a_permission() -> None:
     for name, operation in OPERATIONS.items():
         assert isinstance(operation, Operation)
-        route = _Route(operation, Metrics().of(name))
-        assert route.path == f"/{name}"
-        assert route.permission in Permission
+        assert operation.path == f"/{name}"
+        assert operation.permission in Permission
 
 
 # --- turns of the loop -------------------------------------------------------------------------
@@ -501,23 +567,7 @@ def test_every_operation_has_a_permission() -> None:
 
 def in_one_turn(desk: Desk, requests: list[Request]) -> list[Answer]:
     """Hand in requests in one turn of a loop; their answers in the order of the requests."""
-
-    async def ask() -> list[Response]:
-        loop = asyncio.get_running_loop()
-        desk.dispatcher.use_loop(loop, always=False)
-        answers: list[asyncio.Future[Response]] = [loop.create_future() for _ in requests]
-        for request, answer in zip(requests, answers, strict=True):
-            assert desk.dispatcher.handle(request, answer.set_result) is None
-        while not all(answer.done() for answer in answers):
-            while desk.committer.held:
-                desk.committer.settle()
-            await asyncio.sleep(0)
-        return [await answer for answer in answers]
-
-    try:
-        return [read(response) for response in asyncio.run(ask())]
-    finally:
-        desk.dispatcher.close()
+    return desk.run(LOCAL, requests)
 
 
 def test_a_turn_runs_each_stage_for_all_requests(desk: Desk) -> None:
@@ -560,23 +610,22 @@ def test_beside_a_lengthy_request_the_loop_has_its_turn(desk: Desk) -> None:
 
     async def ask() -> tuple[list[bool], Response, Response]:
         loop = asyncio.get_running_loop()
-        desk.dispatcher.use_loop(loop, always=False)
+        dispatcher = desk.made(LOCAL, loop)
         later: asyncio.Future[Response] = loop.create_future()
-        desk.dispatcher.handle(signed("ListTable"), later.set_result)
+        dispatcher.handle(signed("ListTable"), later.set_result)
         await asyncio.sleep(0)  # its turn: it is on a thread now
         turns = [is_the_loops_turn()]
         answered: asyncio.Future[Response] = loop.create_future()
-        assert desk.dispatcher.handle(other, answered.set_result) is None
+        assert dispatcher.handle(other, answered.set_result) is None
         turns.append(is_the_loops_turn())
         beside = await answered
         turns.append(is_the_loops_turn())
         go_on.set()
-        return turns, beside, await later
+        lengthy = await later
+        dispatcher.close()
+        return turns, beside, lengthy
 
-    try:
-        turns, beside, lengthy = asyncio.run(ask())
-    finally:
-        desk.dispatcher.close()
+    turns, beside, lengthy = asyncio.run(ask())
     assert turns == [False, True, False]
     assert (beside.status, lengthy.status) == (400, 200)
 
@@ -620,16 +669,9 @@ def test_large_answers_are_not_held_until_others_are_ready(desk: Desk, how: str)
     lengthy = (lambda _: False) if how == "a page or a batch" else None
     desk.serve("ListTable", call=call, encode=encode, lengthy=lengthy)
 
-    async def ask() -> None:
-        desk.dispatcher.use_loop(asyncio.get_running_loop(), always=False)
-        for _ in range(3):
-            desk.dispatcher.handle(signed("ListTable"), lambda _: seen.append("reply"))
-        await asyncio.sleep(0)
-
-    try:
-        asyncio.run(ask())
-    finally:
-        desk.dispatcher.close()
+    for _ in range(3):
+        desk.dispatcher.handle(signed("ListTable"), lambda _: seen.append("reply"))
+    desk.loop.end_turn()
     if how == "many bytes":
         assert seen == ["call"] * 3 + ["encode", "reply"] * 3
     else:
@@ -644,15 +686,8 @@ def test_a_connection_that_takes_no_answer_keeps_nobody_from_theirs(
     def refuse(_: Response) -> None:
         raise OSError("gone")
 
-    async def ask() -> None:
-        desk.dispatcher.use_loop(asyncio.get_running_loop(), always=False)
-        desk.dispatcher.handle(signed("ListTable"), refuse)
-        desk.dispatcher.handle(signed("ListTable"), answered.append)
-        await asyncio.sleep(0)
-
-    try:
-        asyncio.run(ask())
-    finally:
-        desk.dispatcher.close()
+    desk.dispatcher.handle(signed("ListTable"), refuse)
+    desk.dispatcher.handle(signed("ListTable"), answered.append)
+    desk.loop.end_turn()
     assert [response.status for response in answered] == [200]
     assert "unforeseen OSError" in caplog.text

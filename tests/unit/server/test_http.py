@@ -11,6 +11,7 @@ import pytest
 from widerow.limits import BODY_BYTES_MAX, IDLE_SECONDS_MAX
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
+from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener, _endpoint
 from widerow.server.message import Reply, Request, Response
 from widerow.server.shared import Kept
@@ -135,7 +136,7 @@ def _is_in_message(connection: Kept) -> bool:
 def test_the_tick_ends_what_waits_too_long() -> None:
     async def run() -> None:
         clock = FakeClock()
-        listener = Listener(Still(), Admission(), clock)
+        listener = Listener(Still(), Admission(), clock, KeptHeaders(()))
         endpoint = await listener.start("127.0.0.1", 0)
         port = int(endpoint.rpartition(":")[2])
         idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", port)

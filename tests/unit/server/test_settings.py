@@ -30,6 +30,7 @@ def settled(
 def test_without_anything_the_defaults_hold(tmp_path: Path) -> None:
     assert settled(tmp_path) == Settings()
     assert (Settings().host, Settings().port) == ("127.0.0.1", 8087)  # design §9
+    assert Settings().column_names == "lenient"  # semantics §1.4: what the service takes
 
 
 def test_the_nearest_source_wins(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from widerow.server.committer import Committer
-from widerow.server.waiting import Committed, Post
+from widerow.commit.committer import Committer
+from widerow.commit.waiting import Post, Waiting
 from widerow.storage.interface import Outcome, Write
 from widerow.testing import simulation
 from widerow.testing.lossy import LossyDisk, LossyStore
@@ -141,13 +141,11 @@ def test_a_careless_store_is_caught(
 
 
 def test_a_committer_that_swaps_answers_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def swapped(self: Committer, ends: list[Committed], post: Post) -> None:
-        right = list(ends)
-        if len(right) > 1:
-            first, second = right[:2]
-            right[0] = Committed(first.done, second.answer, first.error)
-            right[1] = Committed(second.done, first.answer, second.error)
-        tell(self, right, post)
+    def swapped(self: Committer, group: list[Waiting], post: Post) -> None:
+        if len(group) > 1:
+            first, second = group[:2]
+            first.answer, second.answer = second.answer, first.answer
+        tell(self, group, post)
 
     tell = Committer._tell
     monkeypatch.setattr(Committer, "_tell", swapped)

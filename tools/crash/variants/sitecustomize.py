@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
-from widerow.server.committer import Committer
+from widerow.commit.committer import Committer
 from widerow.storage import rocksdb, rocksdb_engine
 from widerow.storage.interface import Write
 from widerow.storage.rocksdb import RocksDBStore, Steps

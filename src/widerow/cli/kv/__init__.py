@@ -1,6 +1,11 @@
 """The `kv` shell: the vendor's admin shell for typed tables, on a store in a directory.
 
-`words` and `lines` turn what is typed into commands, `command` and `dispatch` find what is meant,
-`top` is the table of commands; each command is a module of `tables`, `building`, `plans`, `show`,
-`data` or `settings`. `script` and `interactive` are the two ways to feed it.
+`commands` is the table of all commands. The modules by subject:
+
+- running: `start` (`widerow kv`), `script`, `interactive`, `session` (the shell's state);
+- the language: `scanner` (lines to commands to words), `command` (words to arguments), `dispatch`
+  (find and run one), `faults` (what is printed when one fails, exit codes), `help`;
+- definitions: `tables`, `build_mode`, `build_levels`, `add_field`; `plans`, `plan_run`;
+- rows: `rows` (get, delete), `aggregate`, `put`, `put_mode`; `selection`, `values`;
+- the rest: `show`, `settings`.
 """

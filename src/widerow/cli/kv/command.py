@@ -1,7 +1,7 @@
-"""What a command is: a name, flags, and a function; and how words become its arguments (cli §1)."""
+"""What a command is (name, flags, function), and how words become its arguments (cli §1)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from widerow.cli.kv.faults import ArgumentFault, UsageFault
 from widerow.cli.kv.session import Session
@@ -11,7 +11,11 @@ __all__ = ["Arguments", "Command", "Entry", "Flag", "Group", "matching", "missin
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """A flag, typed exactly; with `value` it takes a word, which usages show as `<value>`."""
+    """A flag, which must be typed in full.
+
+    If `value` is not empty the flag takes a word, which usages show as `<value>`. A `repeated` flag
+    may be given several times.
+    """
 
     name: str
     value: str = ""
@@ -20,7 +24,7 @@ class Flag:
 
     @property
     def shown(self) -> str:
-        """As usages show it."""
+        """The flag as usages show it."""
         text = f"{self.name} <{self.value}>" if self.value else self.name
         text = text if self.required else f"[{text}]"
         return f"{text}…" if self.repeated else text
@@ -28,7 +32,10 @@ class Flag:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What followed the name of a command: its flags with their values, in order, and words."""
+    """The arguments of a command.
+
+    `pairs` are its flags with their values, in the order typed; `words` the words without a flag.
+    """
 
     pairs: tuple[tuple[str, str], ...]
     words: tuple[str, ...] = ()
@@ -38,7 +45,7 @@ class Arguments:
         return any(name == flag for name, _ in self.pairs)
 
     def get(self, flag: str) -> str | None:
-        """The value of a flag, or None."""
+        """The value of a flag (empty for a flag without value); None if the flag was not given."""
         return next((value for name, value in self.pairs if name == flag), None)
 
     def need(self, flag: str) -> str:
@@ -51,8 +58,16 @@ class Arguments:
         """Every value of a repeated flag, in order."""
         return [value for name, value in self.pairs if name == flag]
 
+    def refuse_both(self, first: str, second: str) -> None:
+        """Raise `ArgumentFault` if both flags were given: they exclude each other."""
+        if self.has(first) and self.has(second):
+            raise ArgumentFault(f"{first} and {second} cannot be used together")
+
     def number(self, flag: str) -> int | None:
-        """The value of a flag that takes a number from 0 up. Raises `ArgumentFault`."""
+        """The value of a flag as a number of 1 to 18 digits; None if the flag was not given.
+
+        Raises: `ArgumentFault` for any other value.
+        """
         value = self.get(flag)
         if value is None:
             return None
@@ -68,9 +83,10 @@ Run = Callable[[Session, Arguments], str | None]
 class Command:
     """A command without sub-commands.
 
-    `shortest`: how many characters of the name are enough. `takes`: how many words without a flag
-    it wants at least and at most, named in `words`. `check` refuses arguments before anything is
-    done, `strange` words an unknown flag. `run` does it and answers what is printed, or None.
+    `shortest`: the number of characters of the name that are enough to call it. `takes`: the least
+    and the greatest number of words without a flag; usages show them as `words`. `check` refuses
+    arguments before the command runs. `unknown`: the beginning of the message about an unknown
+    argument. `run` carries the command out and returns the text to print, or None.
     """
 
     name: str
@@ -81,20 +97,23 @@ class Command:
     takes: tuple[int, int] = (0, 0)
     words: str = ""
     check: Callable[[Session, Arguments], None] | None = None
-    strange: str = "Unknown argument"
+    unknown: str = "Unknown argument"
 
     def syntax(self, path: str) -> str:
-        """The usage, for a command typed as `path`."""
+        """The usage; `path` is the name of the command with that of its group."""
         flags = [flag.shown for flag in self.flags]
         return " ".join(part for part in (path, self.words, *flags) if part)
 
     @property
     def own_flags(self) -> Mapping[str, Flag]:
-        """Its flags by name."""
+        """The flags of this command by their names."""
         return {flag.name: flag for flag in self.flags}
 
     def parse(self, session: Session, words: Sequence[str]) -> Arguments:
-        """The arguments. Raises `UsageFault` for words it does not know or that are missing."""
+        """The arguments that `words` give.
+
+        Raises: `UsageFault` for unknown and for missing words; the faults of `check`.
+        """
         flags = self.own_flags
         pairs: list[tuple[str, str]] = []
         plain: list[str] = []
@@ -106,7 +125,7 @@ class Command:
             elif len(plain) < self.takes[1]:
                 plain.append(word)
             else:
-                raise UsageFault(f"{self.strange}: {word}")
+                raise UsageFault(f"{self.unknown}: {word}")
         if len(plain) < self.takes[0]:
             raise UsageFault(
                 f"Incorrect number of arguments for command: {self.name}", incomplete=True
@@ -132,19 +151,22 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A command with sub-commands, in alphabetical order."""
+    """A command with sub-commands. `shortest` is that of `Command`."""
 
     name: str
     shortest: int
     description: str
-    commands: tuple[Command, ...] = field(default=())
+    commands: tuple[Command, ...]
 
 
 Entry = Command | Group
 
 
 def matching(typed: str, entries: Sequence[Entry]) -> Entry | None:
-    """The first entry in alphabetical order that `typed` is enough of, whatever its case."""
+    """The first entry in alphabetical order that `typed` abbreviates, in any case of letters.
+
+    None if there is none.
+    """
     wanted = typed.lower()
     for entry in sorted(entries, key=lambda each: each.name):
         enough = len(wanted) >= min(entry.shortest, len(entry.name))
@@ -154,10 +176,10 @@ def matching(typed: str, entries: Sequence[Entry]) -> Entry | None:
 
 
 def understood(session: Session) -> list[Entry]:
-    """The commands of the innermost mode."""
+    """The commands and groups of the innermost mode."""
     return [each for each in session.mode.commands if isinstance(each, (Command, Group))]
 
 
 def missing(what: str, command: str) -> UsageFault:
-    """A required argument is not there (yet)."""
+    """The fault of a required argument that is missing; the next line may bring it."""
     return UsageFault(f"Missing required argument ({what}) for command: {command}", incomplete=True)

@@ -1,29 +1,22 @@
-"""Running one command: which it is, what it answers, what goes wrong (cli §1)."""
+"""Running one command: find it, parse its arguments, run it, print its answer or fault (cli §1)."""
 
 from collections.abc import Callable, Sequence
 from traceback import format_exception
 from typing import Any, Final, NamedTuple
 
 from widerow.cli.kv.command import Command, Group, matching, understood
-from widerow.cli.kv.faults import (
-    EXIT_OK,
-    CommandFault,
-    Fault,
-    UsageFault,
-    usage,
-)
+from widerow.cli.kv.faults import EXIT_OK, Call, CommandFault, Fault, UsageFault, usage, worded
 from widerow.cli.kv.help import HELP, HELP_WORDS, command_list, group_usage
+from widerow.cli.kv.scanner import split_words
 from widerow.cli.kv.session import Mode, Session
-from widerow.cli.kv.wording import worded
-from widerow.cli.kv.words import split_words
 from widerow.errors import WiderowError
 from widerow.model.typed.json_rows import dumps
 
 __all__ = ["execute", "execute_words", "incomplete"]
 
 _SWITCHES: Final = ("-verbose", "-debug", "-json", "-json-v1")
-_SUCCEEDED, _FAILED = 5000, 5100  # return codes of reports
-# The names of a report's members, as the vendor has them now and had them before.
+_SUCCEEDED, _FAILED = 5000, 5100  # the return codes in the vendor's JSON reports
+# The names of the members of a JSON report: the vendor's names of today, and the older ones.
 _MEMBERS: Final = {
     "-json": ("operation", "returnCode", "description", "returnValue"),
     "-json-v1": ("operation", "return_code", "description", "return_value"),
@@ -31,7 +24,7 @@ _MEMBERS: Final = {
 
 
 class _Found(NamedTuple):
-    """A command, as it is called and with its arguments still as words."""
+    """A command that was found: `path` is its name with that of its group, `words` follow it."""
 
     command: Command
     path: str
@@ -39,12 +32,16 @@ class _Found(NamedTuple):
 
     @property
     def syntax(self) -> str:
-        """Its usage."""
+        """The usage of the command."""
         return self.command.syntax(self.path)
+
+    def call(self, line: str) -> Call:
+        """The command as a fault prints it."""
+        return Call(line, self.syntax, self.command.description)
 
 
 def incomplete(session: Session, line: str) -> bool:
-    """Whether `line` lacks an argument that may still follow. Does nothing else."""
+    """Whether `line` lacks an argument that the next line may bring. Runs nothing."""
     try:
         found = _find(session, split_words(line))
         if found is not None and not _asks_help(found):
@@ -57,12 +54,12 @@ def incomplete(session: Session, line: str) -> bool:
 
 
 def execute(session: Session, line: str) -> int:
-    """Run one command; print what it answers; return its exit code."""
+    """Run one command and print its answer; returns its exit code."""
     return execute_words(session, line, split_words(line))
 
 
 def execute_words(session: Session, line: str, words: Sequence[str]) -> int:
-    """The same for words that were taken apart already; `line` is shown and remembered."""
+    """Run the command whose words these are; `line` is its text for the history and for faults."""
     session.history.append(line)
     started = session.clock.monotonic_ns()
     timed = session.timing
@@ -78,7 +75,7 @@ def _execute(session: Session, line: str, words: Sequence[str]) -> int:
     try:
         found = _find(session, words)
     except Fault as fault:
-        session.write(fault.text(line, "", ""))
+        session.write(fault.text(Call(line)))
         return fault.exit_code
     if found is None:
         return EXIT_OK
@@ -88,8 +85,12 @@ def _execute(session: Session, line: str, words: Sequence[str]) -> int:
     kept, switches = _without_switches(found)
     verbose, session.verbose = session.verbose, session.verbose or "-verbose" in switches
     session.value = None
+    command = found.command
     code, text = _guarded(
-        line, found, lambda: _run(session, found.command, kept), debug="-debug" in switches
+        line,
+        found,
+        lambda: command.run(session, command.parse(session, kept)),
+        debug="-debug" in switches,
     )
     if "-verbose" in switches:
         session.verbose = verbose
@@ -101,16 +102,16 @@ def _execute(session: Session, line: str, words: Sequence[str]) -> int:
     return code or _afterwards(session, mode, found, line)
 
 
-def _run(session: Session, command: Command, words: Sequence[str]) -> str | None:
-    return command.run(session, command.parse(session, words))
-
-
 def _guarded(
-    line: str, found: _Found, act: Callable[[], str | None], *, debug: bool = False
+    line: str,
+    found: _Found,
+    act: Callable[[], str | None] | Callable[[], None],
+    *,
+    debug: bool = False,
 ) -> tuple[int, str | None]:
-    """What `act` answers, or what is printed instead, and the exit code.
+    """Call `act`; returns the exit code, and the answer or the text of the fault.
 
-    `debug`: also where in widerow it went wrong.
+    With `debug` the text of a fault includes the Python traceback.
     """
     fault: Fault
     try:
@@ -122,7 +123,7 @@ def _guarded(
     except OSError as error:
         message = f"{error.strerror or error}: {error.filename or found.path}"
         fault = _caused(CommandFault(message), error)
-    text = fault.text(line, found.syntax, found.command.description)
+    text = fault.text(found.call(line))
     if debug:
         text += "\n" + "".join(format_exception(fault)).rstrip()
     return fault.exit_code, text
@@ -134,34 +135,31 @@ def _caused(fault: Fault, error: Exception) -> Fault:
 
 
 def _afterwards(session: Session, mode: Mode, found: _Found, line: str) -> int:
-    """What the mode has to say once a command of it was done (the whole definition, cli §3)."""
+    """Check the level of the mode after a command of it; prints a fault (cli §3)."""
     check = mode.after
     if check is None or found.command is HELP:
         return EXIT_OK
-
-    def act() -> None:
-        check(mode)
-
-    code, text = _guarded(line, found, act)
+    code, text = _guarded(line, found, check)
     if text is not None:
         session.write(text)
     return code
 
 
 def _find(session: Session, words: Sequence[str]) -> _Found | None:
-    """The command that `words` begin with; None where there are none. Raises `UsageFault`."""
+    """The command that `words` call; None if there are no words. Raises `UsageFault`."""
     if not words:
         return None
     mode = session.mode
     name = "help" if words[0] == "?" else words[0]
-    entry = matching(name, understood(session))
+    entries = understood(session)
+    entry = matching(name, entries)
     if entry is None:
         if mode.level is None:
-            listed = command_list(understood(session))
+            listed = command_list(entries)
             raise UsageFault(f"Could not find command: {words[0]}", help_text=listed)
-        commands = [each for each in understood(session) if isinstance(each, Command)]
+        # The name of a group stands between the two spaces; a mode has none.
         raise UsageFault(
-            f"Could not find  subcommand: {words[0]}", help_text=group_usage("", commands)
+            f"Could not find  subcommand: {words[0]}", help_text=group_usage("", entries)
         )
     if isinstance(entry, Command):
         return _Found(entry, entry.name, list(words[1:]))
@@ -182,11 +180,11 @@ def _find_in(group: Group, words: Sequence[str]) -> _Found:
 
 
 def _asks_help(found: _Found) -> bool:
-    return found.command is not HELP and found.words[:1] != [] and found.words[0] in HELP_WORDS
+    return found.command is not HELP and not HELP_WORDS.isdisjoint(found.words[:1])
 
 
 def _without_switches(found: _Found) -> tuple[list[str], list[str]]:
-    """The words of a command without those that every command takes, and those taken out."""
+    """The words of a command without the switches that every command takes, and these switches."""
     own = {flag.name for flag in found.command.flags}
     taken = [word for word in found.words if word in _SWITCHES and word not in own]
     return [word for word in found.words if word not in taken], taken
@@ -197,9 +195,9 @@ def _report(
     members: tuple[str, ...],
     code: int,
     text: str | None,
-    value: Any,  # noqa: ANN401  # what the command answers with
+    value: Any,  # noqa: ANN401  # any JSON document
 ) -> str:
-    """The answer of a command as a JSON document."""
+    """The answer or the fault of a command as a JSON document with these `members`."""
     succeeded = code == EXIT_OK
     answer = value if value is not None else (text or "").strip("\n") or None
     described = "Operation ends successfully" if succeeded else (text or "")

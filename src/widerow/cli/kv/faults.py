@@ -1,14 +1,21 @@
-"""What a command answers when it cannot be done, with its exit code (cli §1).
+"""Why a command was not carried out: what is printed, and the exit code (cli §1).
 
 | class | printed | exit code |
 |---|---|---|
 | `UsageFault` | the message, the usage, what the command does | 64 |
 | `ArgumentFault` | `Invalid argument: …` and the usage | 65 |
+| `UnreadableFault` | the message | 65 |
 | `CommandFault` | `Error handling command <line>: …` | 1 |
+| `PlainFault` | the message | 1 |
 | `PlanFault` | the vendor's class name, a colon, the text | 1 |
+| `ScriptFault` | nothing: the command of the script has printed its fault | that of the command |
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, WiderowError
+from widerow.model.typed.rules import TypedRule
 
 __all__ = [
     "EXIT_ARGUMENT",
@@ -17,6 +24,7 @@ __all__ = [
     "EXIT_OK",
     "EXIT_USAGE",
     "ArgumentFault",
+    "Call",
     "CommandFault",
     "Fault",
     "PlainFault",
@@ -25,43 +33,52 @@ __all__ = [
     "UnreadableFault",
     "UsageFault",
     "usage",
+    "worded",
 ]
 
 EXIT_OK: Final = 0
 EXIT_FAILED: Final = 1
 EXIT_USAGE: Final = 64
 EXIT_ARGUMENT: Final = 65
-EXIT_INTERRUPTED: Final = 130  # as shells say of a process that an interrupt ended
+EXIT_INTERRUPTED: Final = 130  # the code of a process that an interrupt (signal 2) ended: 128 + 2
+
+
+class Call(NamedTuple):
+    """A command as it was typed, with its usage and description where the command is known."""
+
+    line: str = ""
+    syntax: str = ""
+    description: str = ""
 
 
 class Fault(Exception):
-    """A command was not done. `str` is the message without what surrounds it."""
+    """A command was not carried out. `str` is the message alone."""
 
     exit_code: int = EXIT_FAILED
 
-    def text(self, line: str, syntax: str, description: str) -> str:
-        """What is printed, given the line as typed and the help of its command."""
-        raise NotImplementedError
+    def text(self, call: Call) -> str:  # noqa: ARG002  # subclasses add parts of the call
+        """The text to print for this fault of `call`."""
+        return str(self)
 
 
 class UsageFault(Fault):
-    """The command was called in a way it cannot be, or there is no such command.
+    """The command does not exist, or its arguments do not fit its usage.
 
-    `incomplete`: what is missing may still be typed, so the shell goes on reading (cli §1).
-    `help_text` stands for the help of a command where there is none.
+    `incomplete`: the missing argument may be on the next line, so the shell continues reading
+    (cli §1). `help_text` is printed in place of the help of the command if there is no command.
     """
 
     exit_code = EXIT_USAGE
 
     def __init__(self, message: str, *, incomplete: bool = False, help_text: str = "") -> None:
-        """Carry the message."""
+        """Store the message and what belongs to it."""
         super().__init__(message)
         self.incomplete = incomplete
         self.help_text = help_text
 
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """The message and the whole help."""
-        return f"{self}\n{self.help_text or usage(syntax, description)}"
+    def text(self, call: Call) -> str:
+        """The message, and the help of the command."""
+        return f"{self}\n{self.help_text or usage(call.syntax, call.description)}"
 
 
 class ArgumentFault(Fault):
@@ -69,64 +86,70 @@ class ArgumentFault(Fault):
 
     exit_code = EXIT_ARGUMENT
 
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """The message and the syntax."""
-        shown = f"Invalid argument: {self}"
-        return f"{shown}\n\tUsage: {syntax}" if syntax else shown
+    def text(self, call: Call) -> str:
+        """The message, and the usage of the command."""
+        message = f"Invalid argument: {self}"
+        return f"{message}\n\tUsage: {call.syntax}" if call.syntax else message
 
 
 class UnreadableFault(Fault):
-    """A file that a command needs cannot be read; the message says which."""
+    """A file that a command needs cannot be read; the message names the file."""
 
     exit_code = EXIT_ARGUMENT
 
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """The message alone."""
-        return str(self)
-
 
 class ScriptFault(Fault):
-    """A command of a script failed, and said so; the script has its exit code."""
+    """A command of a script failed and has printed why; the script takes its exit code."""
 
     def __init__(self, exit_code: int) -> None:
-        """Carry the exit code."""
+        """Store the exit code of the command; the message is empty."""
         super().__init__()
         self.exit_code = exit_code
-
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # was said
-        """Nothing more."""
-        return ""
 
 
 class CommandFault(Fault):
     """The command was understood and failed."""
 
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """The line as typed and the message."""
-        return f"Error handling command {line}: {self}"
+    def text(self, call: Call) -> str:
+        """The line as typed, and the message."""
+        return f"Error handling command {call.line}: {self}"
 
 
 class PlainFault(Fault):
-    """The command failed, and the message says so in its own words."""
-
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """The message alone."""
-        return str(self)
+    """The command was understood and failed, and the vendor prints the message alone."""
 
 
 class PlanFault(Fault):
     """A plan was refused; `kind` is the vendor's class name, which scripts look for (cli §4)."""
 
     def __init__(self, kind: str, message: str) -> None:
-        """Carry both."""
+        """Store the class name and the message."""
         super().__init__(message)
         self.kind = kind
 
-    def text(self, line: str, syntax: str, description: str) -> str:  # noqa: ARG002  # not shown here
-        """As the vendor's server reports it."""
+    def text(self, call: Call) -> str:  # noqa: ARG002  # the vendor's text has no part of the call
+        """The text of the vendor's server."""
         return f"oracle.kv.impl.admin.{self.kind}:{self}"
 
 
 def usage(syntax: str, description: str) -> str:
     """The help of a command: its usage and what it does."""
     return f"Usage: {syntax}\n\t" + description.replace("\n", "\n\t")
+
+
+# The shell's texts for errors of the store, where they differ from the store's own (cli §3, §6).
+_TEXTS: Final[Mapping[AnyRule, str]] = {
+    TypedRule.NOT_NULL_WITHOUT_DEFAULT: "Not nullable field {field} must have a default value",
+    TypedRule.NOT_NULLABLE: "The field can not be null: {field}",
+    TypedRule.JSON_NULL: "The field can not be null: {field}",
+    TypedRule.TABLE_MISSING: "Table not found: {table}",
+}
+
+
+def worded(error: WiderowError) -> str:
+    """The shell's text for an error of the store."""
+    if isinstance(error, (InvalidRequest, NotFound, Conflict)):
+        text = _TEXTS.get(error.rule)
+        if text is not None:
+            return text.format_map(error.details)
+    return str(error)

@@ -1,4 +1,4 @@
-"""What `help` shows: the commands, the sub-commands of one, the usage of one (cli §1)."""
+"""`help`: the list of commands, the sub-commands of a group, the usage of a command (cli §1)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,15 +13,15 @@ HELP_WORDS: Final = frozenset(("-help", "--help", "help", "?"))
 
 
 def command_list(entries: Sequence[Entry]) -> str:
-    """The names of all commands, one a line."""
+    """The names of all commands, one on each line."""
     names = sorted(entry.name for entry in entries)
     return "\n\t".join(("Commands:", *names))
 
 
-def group_usage(name: str, commands: Sequence[Command], description: str = "") -> str:
-    """The usage of a command with sub-commands."""
-    names = " |\n\t".join(sorted(command.name for command in commands))
-    lines = f"Usage: {name} {names}".replace("Usage:  ", "Usage: ")
+def group_usage(name: str, entries: Sequence[Entry], description: str = "") -> str:
+    """The usage of the group `name` of commands; the commands of a mode have an empty name."""
+    names = " |\n\t".join(sorted(entry.name for entry in entries))
+    lines = f"Usage: {name} {names}" if name else f"Usage: {names}"
     return f"{description}\n{lines}" if description else lines
 
 
@@ -29,7 +29,7 @@ def _help(session: Session, given: Arguments) -> str:
     entries = understood(session)
     if not given.words:
         if session.mode.level is not None:
-            return group_usage("", _commands(entries))
+            return group_usage("", entries)
         return f"{command_list(entries)}\nhelp <command> says more of one."
     entry = matching(given.words[0], entries)
     if isinstance(entry, Group) and len(given.words) > 1:
@@ -43,10 +43,6 @@ def _help(session: Session, given: Arguments) -> str:
     if isinstance(entry, Group):
         return group_usage(entry.name, entry.commands, entry.description)
     return usage(entry.syntax(entry.name), entry.description)
-
-
-def _commands(entries: Sequence[Entry]) -> list[Command]:
-    return [entry for entry in entries if isinstance(entry, Command)]
 
 
 HELP: Final = Command(

@@ -1,26 +1,28 @@
-"""A shell for a person: prompts, a history that stays, completion (cli §1).
+"""The shell at a terminal: prompts, pages, a history that is kept, completion (cli §1).
 
-Editing, history and completion are those of `readline`, which is loaded only here.
+Editing, history and completion use `readline`, which is imported only for a person.
 """
 
 import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.kv.complete import completions
+from widerow.cli.kv.command import Command, Group, matching, understood
 from widerow.cli.kv.dispatch import execute, incomplete
-from widerow.cli.kv.lines import Lines
+from widerow.cli.kv.scanner import Lines, split_words
 from widerow.cli.kv.session import Session
 
-__all__ = ["Terminal", "converse", "prepare_terminal"]
+__all__ = ["Terminal", "completions", "converse", "prepare_terminal"]
 
 _HISTORY_LINES: Final = 1000
+# The flags that take the name of a table in the store, or of a table that was built.
+_TABLE_FLAGS: Final = frozenset(("-name", "-table", "-ancestor", "-child", "-parent"))
 
 
 class Terminal:
@@ -28,11 +30,11 @@ class Terminal:
 
     @property
     def height(self) -> int:
-        """How many lines it shows, less the one that asks."""
+        """The number of lines on the screen without the line of the prompt; at least 2."""
         return max(2, shutil.get_terminal_size().lines - 1)
 
     def more(self, prompt: str) -> bool:
-        """Wait for Enter; a line that begins with q, or the end of input, is enough."""
+        """Show `prompt` and wait for Enter; False if the line begins with q, or the input ends."""
         sys.stdout.write(prompt)
         sys.stdout.flush()
         line = sys.stdin.readline()
@@ -40,10 +42,10 @@ class Terminal:
 
 
 def converse(session: Session, read: Callable[[str], str]) -> None:
-    """Read lines and run them until `exit` or the end of input.
+    """Read lines and run their commands until `exit` or the end of input.
 
-    `read` shows a prompt and returns a line, or raises `EOFError`. An interrupt forgets the line,
-    and stops the command that runs.
+    `read` shows a prompt and returns a line, or raises `EOFError`. An interrupt (Control-C) drops
+    the command being typed, or stops the command that runs.
     """
     lines = Lines(partial(incomplete, session), blank_ends=False)
     while not session.finished:
@@ -62,13 +64,14 @@ def converse(session: Session, read: Callable[[str], str]) -> None:
 
 
 def prepare_terminal(session: Session) -> Callable[[], None]:
-    """Load the history and switch completion on; returns what saves the history.
+    """Load the history and switch completion on; returns the function that saves the history.
 
-    An interrupt is taken even by a shell whose parent ignores it, as a job in the background does.
+    Interrupts are handled even if the parent process has switched them off, as it does for a job
+    in the background.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        import readline  # noqa: PLC0415  # only for a person; not on every platform
+        import readline  # noqa: PLC0415  # only a person needs it, and not every platform has it
     except ImportError:
         return _nothing
     file = _history_file()
@@ -86,7 +89,7 @@ def prepare_terminal(session: Session) -> Callable[[], None]:
     readline.set_completer(complete)
 
     def save() -> None:
-        with suppress(OSError):  # a history that cannot be kept is no reason to fail
+        with suppress(OSError):  # the shell works without a history file
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             readline.write_history_file(file)
             file.chmod(0o600)
@@ -94,11 +97,48 @@ def prepare_terminal(session: Session) -> Callable[[], None]:
     return save
 
 
+def completions(session: Session, line: str) -> list[str]:
+    """The words that may end `line`, where the cursor is; a space follows each.
+
+    They are names of commands, flags and tables.
+    """
+    start = line.rpartition(";")[2]
+    words = split_words(start)
+    typed = "" if not words or start[-1:].isspace() else words.pop()
+    candidates = _candidates(session, words)
+    return [f"{each} " for each in sorted(candidates) if each.lower().startswith(typed.lower())]
+
+
+def _candidates(session: Session, words: list[str]) -> Iterable[str]:
+    entries = understood(session)
+    if not words:
+        return [entry.name for entry in entries]
+    entry = matching(words[0], entries)
+    rest = words[1:]
+    if isinstance(entry, Group):
+        if not rest:
+            return [command.name for command in entry.commands]
+        entry = matching(rest[0], entry.commands)
+        rest = rest[1:]
+    if not isinstance(entry, Command):
+        return []
+    flags = entry.own_flags
+    last = flags.get(rest[-1]) if rest else None
+    if last is not None and last.value:
+        return _tables(session) if last.name in _TABLE_FLAGS else []
+    return [name for name, flag in flags.items() if flag.repeated or name not in rest]
+
+
+def _tables(session: Session) -> set[str]:
+    held = {table.definition.qualified for table in session.store.tables()}
+    return held | set(session.staged)
+
+
 def _history_file() -> Path:
-    """Where the lines of earlier shells are kept: under XDG_STATE_HOME."""
+    """The file with the lines of earlier shells, under XDG_STATE_HOME."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "widerow" / "kv-history"
 
 
 def _nothing() -> None:
-    """Nothing to save where there is no readline."""
+    """Save no history: there is no readline."""

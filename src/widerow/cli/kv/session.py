@@ -1,59 +1,91 @@
-"""What the shell remembers between two commands."""
+"""What the shell remembers between two commands, and which store it works on."""
 
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
+from widerow import nosql
 from widerow.clock import Clock
+from widerow.errors import StoreLocked
 from widerow.model.typed.table import TypedTable
 from widerow.nosql import Store
+from widerow.server.settings import SettingsInvalid
 
-__all__ = ["Mode", "Named", "Screen", "Session", "Staged"]
+__all__ = [
+    "NO_SERVER",
+    "Level",
+    "Mode",
+    "Named",
+    "Screen",
+    "Session",
+    "Staged",
+    "counting",
+    "open_target",
+]
 
-_HEIGHT: Final = 24  # where there is no terminal to ask
+NO_SERVER: Final = (
+    "widerow serves no NoSQL protocol over the network yet, so the shell cannot work through a "
+    "server. Stop the server and use: widerow kv --path DIR"
+)
+_DEFAULT_PAGE_HEIGHT: Final = 24  # lines, where no terminal can be asked
 
 
 class Named(Protocol):
-    """A command, of which this module knows no more (`command.understood` gives it whole)."""
+    """A command. This module needs its name only; `command.understood` returns whole commands."""
 
     @property
     def name(self) -> str:
-        """What is typed for it."""
+        """The word that is typed to call the command."""
         ...
 
 
 class Screen(Protocol):
-    """The terminal that long results are paged on."""
+    """The terminal on which long results are shown page by page."""
 
     @property
     def height(self) -> int:
-        """How many lines it has."""
+        """The number of lines that fit on a page."""
         ...
 
     def more(self, prompt: str) -> bool:
-        """Show `prompt` and wait; False if the reader has seen enough."""
+        """Show `prompt` and wait for an answer; False if the reader wants no further page."""
         ...
+
+
+class Level(ABC):
+    """The thing that the commands of a mode put together: a table, a row, or a part of one."""
+
+    @abstractmethod
+    def finish(self, session: "Session") -> str | None:
+        """Check the thing and hand it over; returns the text to print.
+
+        Raises a fault or an error of the store if the thing is not valid; then nothing was handed
+        over.
+        """
 
 
 @dataclass(slots=True)
 class Mode:
-    """Which commands are understood, and what they work on.
+    """The commands that are understood, and the thing that they work on.
 
-    `prompt` is its part of the prompt; `level` what its commands make, None at the top. `after` is
-    called with the mode when a command of it was done.
+    `prompt` is the part of the prompt that stands for this mode. `level` is None outside of the
+    modes that put something together. `after` is called after each command that succeeded.
     """
 
     prompt: str
     commands: Sequence[Named]
-    level: Any = None
-    after: Callable[["Mode"], None] | None = None
+    level: Level | None = None
+    after: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A definition that was built and not yet added to the store (cli §2).
+    """A table definition that was built in the shell and that no plan has carried out yet (cli §2).
 
-    `before` is the table it evolves, None for a new one.
+    `before` is the definition that `table` changes; None for a new table.
     """
 
     table: TypedTable
@@ -62,7 +94,13 @@ class Staged:
 
 @dataclass(slots=True)
 class Session:
-    """The state of one shell. `write` prints a line."""
+    """The state of one shell.
+
+    `write` prints a line. `modes` holds the top mode first and the innermost mode last. `reopen`
+    opens another store for `connect`. `page` is the height of a page in lines, None for the height
+    of the screen. `depth` counts the scripts that load each other. `value` is the result of the
+    command for the `-json` switch; None stands for the printed text.
+    """
 
     store: Store
     clock: Clock
@@ -86,23 +124,31 @@ class Session:
         """The innermost mode."""
         return self.modes[-1]
 
+    def finish_mode(self) -> str | None:
+        """Finish the level of the innermost mode and leave the mode; returns the text to print."""
+        level = self.mode.level
+        assert level is not None
+        answer = level.finish(self)
+        self.modes.pop()
+        return answer
+
     @property
     def prompt(self) -> str:
-        """What is shown before a line."""
+        """The text before a line that is typed."""
         inner = [mode.prompt for mode in self.modes[1:]]
         return f"{'.'.join(inner) if inner else self.modes[0].prompt}-> "
 
     @property
     def continuation(self) -> str:
-        """What is shown before a line that goes on, as wide as the prompt."""
+        """The text before a line that continues a command, as wide as the prompt."""
         return "-> ".rjust(len(self.prompt))
 
     @property
     def page_height(self) -> int:
-        """How many lines of a result are shown at a time."""
+        """The number of lines of a result on one page."""
         if self.page is not None:
             return self.page
-        return self.screen.height if self.screen is not None else _HEIGHT
+        return self.screen.height if self.screen is not None else _DEFAULT_PAGE_HEIGHT
 
     def qualified(self, name: str, namespace: str | None = None) -> str:
         """The full name of a table: `[namespace:]name`, in the session's namespace by default."""
@@ -110,7 +156,7 @@ class Session:
         return name if ":" in name or not space else f"{space}:{name}"
 
     def show(self, lines: Iterable[str]) -> int:
-        """Print many lines, a page at a time where someone watches; how many were printed."""
+        """Print lines, page by page where there is a screen; returns the number printed."""
         height = self.page_height if self.screen is not None and self.paging else 0
         count = 0
         for line in lines:
@@ -121,3 +167,39 @@ class Session:
             self.write(line)
             count += 1
         return count
+
+
+def open_target(path: str) -> Store:
+    """Open the store in a directory.
+
+    Raises: `StoreLocked`, without waiting, if another process has the store open;
+    `SettingsInvalid` if `path` is not the name of a directory; the errors of opening a store.
+    """
+    try:
+        return nosql.open(path)
+    except StoreLocked as error:
+        raise StoreLocked(
+            f"{error.__cause__ or error}. The shell has a store to itself: if a server (widerow "
+            "serve) or another shell holds this one, stop it first; nothing was opened or changed"
+        ) from error
+    except ValueError as error:
+        raise SettingsInvalid(str(error)) from error
+
+
+@contextmanager
+def counting(session: Session, what: str) -> Iterator[Callable[[int], None]]:
+    """Show a counter on the terminal during a long command: the caller passes it each new count.
+
+    Nothing is shown where no person watches.
+    """
+    if session.screen is None or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    # rich is slow to import, and only a terminal needs it.
+    from rich.console import Console  # noqa: PLC0415  # see above
+    from rich.progress import Progress, SpinnerColumn, TextColumn  # noqa: PLC0415  # see above
+
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,.0f} " + what))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda count: bar.update(task, completed=count)

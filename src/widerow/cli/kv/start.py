@@ -1,4 +1,4 @@
-"""`widerow kv`: open the store, then one command, a script, or a conversation (cli §1)."""
+"""`widerow kv`: open the store; run one command, a script, or the interactive shell (cli §1)."""
 
 import os
 import sys
@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.dispatch import execute_words
 from widerow.cli.kv.faults import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
 from widerow.cli.kv.script import run_lines
-from widerow.cli.kv.session import Mode, Session
-from widerow.cli.kv.target import NO_SERVER, open_target
-from widerow.cli.kv.top import COMMANDS
+from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
 from widerow.errors import WiderowError
 from widerow.nosql import Store
 from widerow.server.system import SystemClock
@@ -23,7 +22,7 @@ PROMPT: Final = "kv"
 
 
 def run_shell(path: str | None, endpoint: str | None, words: Sequence[str]) -> int:
-    """Run `words` as one command, or what standard input has, and return the exit code."""
+    """Run `words` as one command, or the lines of standard input; returns the exit code."""
     if endpoint is not None:
         sys.stderr.write(f"widerow kv: {NO_SERVER}\n")
         return EXIT_FAILED
@@ -38,7 +37,8 @@ def run_shell(path: str | None, endpoint: str | None, words: Sequence[str]) -> i
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
-        # Whoever read the answers has enough; Python would complain once more when it ends.
+        # The reader of the answers has closed the pipe. Without the next line Python would write
+        # to it once more, and report the error, when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     finally:
@@ -46,7 +46,7 @@ def run_shell(path: str | None, endpoint: str | None, words: Sequence[str]) -> i
 
 
 def new_session(store: Store) -> Session:
-    """A shell on an open store, whose answers go to standard output."""
+    """A shell on an open store that prints its answers on standard output."""
     return Session(
         store=store,
         clock=SystemClock(),

@@ -126,6 +126,10 @@ class Partitions:
             raise self._tables.gone(table)
         return load
 
+    def write_units(self, table: Partitioned) -> int:
+        """Write units of a table so far, with those not yet taken in. Raises `NotFound`."""
+        return self.load_of(table).consumed.write + self.notes.write_units(table.id)
+
     def reports(self, table: Partitioned) -> list[Report]:
         """What no split can help, as it was at the last look."""
         return list(self._reports.get(table.id, ()))

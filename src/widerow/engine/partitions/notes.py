@@ -33,6 +33,10 @@ class Notes:
         """
         self._queue.append((table_id, key, reads, writes, rows, size))
 
+    def write_units(self, table_id: int) -> int:
+        """Write units of a table that wait to be taken. Any thread; copies the queue."""
+        return sum([note[3] for note in self._queue.copy() if note[0] == table_id])
+
     def taken(self, count: int) -> Iterator[tuple[int, bytes, int, int, int, int]]:
         """The next `count` notes, at most as many as wait; each as the arguments of `add`.
 

@@ -2,7 +2,7 @@
 
 import hashlib
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -11,11 +11,48 @@ from widerow.engine.partitions.tables import KeyEnd, Partitioned
 from widerow.engine.partitions.walk import Walk
 from widerow.storage.interface import Reader
 
-__all__ = ["find_locations", "find_split_points"]
+__all__ = ["AnsweredPoints", "find_locations", "find_split_points"]
 
 WALKED_BYTES_MAX: Final = 32 * 1024 * 1024  # a table up to this size is read through
 WALKED_ROWS_MAX: Final = 100_000  # and of this many rows; about a tenth of a second
 _PARTS: Final = 8  # pieces to a part: a part is too large by at most one of them
+_ANSWERS_MAX: Final = 8  # kept of one table; each has up to two thousand keys
+
+
+class AnsweredPoints:
+    """The split points that were answered since the last write of a table.
+
+    What is known of a large table becomes finer by itself. A program that asks twice is to see the
+    same parts as long as nothing is written (semantics §6).
+    """
+
+    __slots__ = ("_answers", "_written")
+
+    def __init__(self) -> None:
+        """Nothing answered yet."""
+        self._written = -1
+        self._answers: dict[tuple[int, int | None], tuple[bytes, ...]] = {}
+
+    def of(
+        self,
+        written: int,
+        asked: tuple[int, int | None],
+        find: Callable[[], tuple[bytes, ...]],
+    ) -> tuple[bytes, ...]:
+        """What was answered to `asked`, bytes of a part and most points, or what `find` finds now.
+
+        `written`: a number that grows with every write of the table.
+        """
+        if written != self._written:
+            self._written, self._answers = written, {}
+        answers = self._answers
+        found = answers.get(asked)
+        if found is None:
+            found = find()
+            if len(answers) >= _ANSWERS_MAX:
+                answers.clear()
+            answers[asked] = found
+        return found
 
 
 def find_split_points(

@@ -23,6 +23,7 @@ from widerow.engine.partitions.rules import (
     is_hot,
 )
 from widerow.engine.partitions.sizes import SizeMap
+from widerow.engine.partitions.split_points import AnsweredPoints
 
 __all__ = ["END", "HALF_LIFE_SECONDS", "INTERVALS_MAX", "INTERVAL_SECONDS", "Consumed", "TableLoad"]
 
@@ -164,6 +165,7 @@ class TableLoad:
         self._followed: Sequence[bytes] = ()
         self._saved = 0  # intervals that were handed out to be kept
         self._ended = 0  # intervals there ever were
+        self.answered = AnsweredPoints()
         for bound in self._pinned:
             self._insert(bound)
 

@@ -25,11 +25,11 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import md5
-from typing import Final, final
+from typing import Final, cast, final
 
 from mypy_extensions import i64, mypyc_attr
 
-from widerow.auth.keyring import AccessKey, Keyring
+from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.auth.signing import (
     SIGN_DATE,
@@ -43,8 +43,9 @@ from widerow.auth.signing import (
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX, DATE_SKEW_SECONDS_MAX, DIGEST_SLICE_BYTES
 from widerow.safepoint import safepoint
+from widerow.wire.dialect import Opened
 
-__all__ = ["AnswerDate", "Opened", "answer_date", "open_request", "response_headers"]
+__all__ = ["AnswerDate", "answer_date", "open_request", "response_headers"]
 
 _DATE: Final = "x-ots-date"
 _API_VERSION: Final = "x-ots-apiversion"
@@ -66,20 +67,6 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _base64: Final = b2a_base64
 _md5: Final = md5
 _md5_digest: Final = type(md5(usedforsecurity=False)).digest
-
-
-@mypyc_attr(acyclic=True)
-@final
-class Opened:
-    """What is known of a request that is what it says. `reply` signs the answer."""
-
-    __slots__ = ("instance", "key", "reply")
-
-    def __init__(self, key: AccessKey, instance: str, reply: Mac) -> None:
-        """A request of these parts, all of them checked."""
-        self.key = key
-        self.instance = instance
-        self.reply = reply
 
 
 @mypyc_attr(acyclic=True)
@@ -148,10 +135,11 @@ def response_headers(
 ) -> bytes:
     """The header lines that clients ask of an answer, each ended by CR LF (wire §1.5).
 
-    `path` and `opened` are those of the request; without `opened` (the request was refused before
-    its sender was known) there is no `Authorization`. `request_id` is the server's own text, `body`
-    is what is sent, and `date` what `date_text` made of the time. No other header of the answer may
-    begin with `x-ots-`: it would not be signed. Cost: about 4 µs, then what MD5 takes.
+    `path` and `opened` are those of the request, and `opened.reply` signs; without `opened` (the
+    request was refused before its sender was known) there is no `Authorization`. `request_id` is
+    the server's own text, `body` is what is sent, and `date` what `answer_date` made of the time.
+    No other header of the answer may begin with `x-ots-`: it would not be signed. Cost: about 4 µs,
+    then what MD5 takes.
     """
     digest = _digest_of_few(body) if len(body) <= _FEW_BYTES else _digest(body)
     number = request_id.encode()
@@ -167,7 +155,7 @@ def response_headers(
         b"\r\nAuthorization: OTS ",
         opened.key.id.encode(),
         b":",
-        opened.reply.sign(b"".join(signed)),
+        cast("Mac", opened.reply).sign(b"".join(signed)),
         b"\r\n",
     )
     return b"".join(head)

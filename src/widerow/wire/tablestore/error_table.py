@@ -78,7 +78,11 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "Invalid table name: '{name}'.", "a table name of other characters, or too long"
     ),
     Rule.COLUMN_NAME: _invalid(
-        "Invalid column name: '{name}'.", "a column name of other characters, or too long"
+        "Invalid column name: '{name}'.",
+        "a key or defined column name of other characters, or too long; any column under `strict`",
+    ),
+    Rule.ATTRIBUTE_NAME: _invalid(
+        "Invalid column name: '{name}'.", "an attribute column name that begins with #, or too long"
     ),
     Rule.COLUMN_NAME_MISSING: _invalid(
         "No name is given for attribute column.", "an attribute cell without a name"
@@ -88,6 +92,9 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "an attribute named like a primary key column",
     ),
     # Primary keys (semantics §3)
+    Rule.SEARCH_TABLE_NOT_FOUND: _invalid(
+        "table [{table}] does not exist", "an action of search indexes on an unknown table"
+    ),
     Rule.KEY_SIZE: Foreign(
         "OTSInvalidPK",
         400,

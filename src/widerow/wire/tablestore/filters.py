@@ -91,8 +91,12 @@ def decode_condition(data: bytes) -> Filter:
 
 
 def _tree(root: messages.Filter) -> Filter:
-    """The tree below `root`: nodes are listed breadth first, then joined from the last one up."""
+    """The tree below `root`: nodes are listed breadth first, then joined from the last one up.
+
+    How many nodes there are is reported before how many stand below one of them (semantics §5.3).
+    """
     envelopes = [root]
+    arity: InvalidRequest | None = None
     nodes: list[Comparison | _Branch] = []
     for envelope in envelopes:  # grows while it is walked
         if envelope.type == _SINGLE_COLUMN:
@@ -102,10 +106,13 @@ def _tree(root: messages.Filter) -> Filter:
             logical, children = _composite(envelope.filter, FILTER_NODES_MAX - first)
             envelopes.extend(children)
             nodes.append(_Branch(logical, first, len(envelopes)))
+            arity = arity or _arity_error(logical, len(envelopes) - first)
         elif envelope.type == _PAGINATION:
             raise InvalidRequest(Rule.FILTER_PAGINATION_PLACE)
         else:
             raise InvalidRequest(Rule.FILTER_TYPE, type=envelope.type)
+    if arity is not None:
+        raise arity
     return _join(nodes)
 
 
@@ -126,15 +133,17 @@ def _composite(data: bytes, room: int) -> tuple[LogicalOperator, Iterable[messag
     """The operator and the sub-filters, of which at most `room` may come."""
     _refuse_crowds(data, room)
     message = _parse(messages.CompositeColumnValueFilter, data, Rule.FILTER_COMPOSITE_DECODE)
-    count = len(message.sub_filters)
     logical = _OPERATORS.get(message.combinator)
     if logical is None:
         raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE, combinator=message.combinator)
-    if logical is LogicalOperator.NOT and count != 1:
-        raise InvalidRequest(Rule.FILTER_NOT_ARITY, count=count)
-    if logical is not LogicalOperator.NOT and count < 2:
-        raise InvalidRequest(Rule.FILTER_LOGIC_ARITY, count=count)
     return logical, message.sub_filters
+
+
+def _arity_error(logical: LogicalOperator, count: int) -> InvalidRequest | None:
+    """What is wrong with so many sub-filters below one operator."""
+    if logical is LogicalOperator.NOT:
+        return None if count == 1 else InvalidRequest(Rule.FILTER_NOT_ARITY, count=count)
+    return None if count >= 2 else InvalidRequest(Rule.FILTER_LOGIC_ARITY, count=count)
 
 
 def _refuse_crowds(data: bytes, room: int) -> None:

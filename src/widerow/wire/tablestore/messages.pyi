@@ -829,6 +829,8 @@ class GetRangeResponse(Message):
     rows: bytes
     next_start_primary_key: bytes
     next_token: bytes
+    data_block_type: int
+    compress_type: int
     def __init__(
         self,
         *,
@@ -836,4 +838,89 @@ class GetRangeResponse(Message):
         rows: bytes | None = ...,
         next_start_primary_key: bytes | None = ...,
         next_token: bytes | None = ...,
+        data_block_type: int | None = ...,
+        compress_type: int | None = ...,
+    ) -> None: ...
+
+class IndexInfo(Message):
+    table_name: str | bytes
+    index_name: str | bytes
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        index_name: str | None = ...,
+    ) -> None: ...
+
+class ListSearchIndexRequest(Message):
+    table_name: str | bytes
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+    ) -> None: ...
+
+class ListSearchIndexResponse(Message):
+    @property
+    def indices(self) -> RepeatedCompositeFieldContainer[IndexInfo]: ...
+    def __init__(
+        self,
+        *,
+        indices: Iterable[IndexInfo] | None = ...,
+    ) -> None: ...
+
+class TimeseriesTableOptions(Message):
+    time_to_live: int
+    def __init__(
+        self,
+        *,
+        time_to_live: int | None = ...,
+    ) -> None: ...
+
+class TimeseriesMetaOptions(Message):
+    allow_update_attributes: bool
+    meta_time_to_live: int
+    def __init__(
+        self,
+        *,
+        allow_update_attributes: bool | None = ...,
+        meta_time_to_live: int | None = ...,
+    ) -> None: ...
+
+class TimeseriesTableMeta(Message):
+    table_name: str | bytes
+    @property
+    def table_options(self) -> TimeseriesTableOptions: ...
+    status: str | bytes
+    @property
+    def meta_options(self) -> TimeseriesMetaOptions: ...
+    @property
+    def timeseries_key_schema(self) -> RepeatedScalarFieldContainer[str]: ...
+    @property
+    def field_primary_key_schema(self) -> RepeatedCompositeFieldContainer[PrimaryKeySchema]: ...
+    disable_hash_partition_key: bool
+    disable_timeseries_meta_index: bool
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        table_options: TimeseriesTableOptions | None = ...,
+        status: str | None = ...,
+        meta_options: TimeseriesMetaOptions | None = ...,
+        timeseries_key_schema: Iterable[str] | None = ...,
+        field_primary_key_schema: Iterable[PrimaryKeySchema] | None = ...,
+        disable_hash_partition_key: bool | None = ...,
+        disable_timeseries_meta_index: bool | None = ...,
+    ) -> None: ...
+
+class ListTimeseriesTableRequest(Message):
+    def __init__(self) -> None: ...
+
+class ListTimeseriesTableResponse(Message):
+    @property
+    def table_metas(self) -> RepeatedCompositeFieldContainer[TimeseriesTableMeta]: ...
+    def __init__(
+        self,
+        *,
+        table_metas: Iterable[TimeseriesTableMeta] | None = ...,
     ) -> None: ...

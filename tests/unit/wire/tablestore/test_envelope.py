@@ -26,8 +26,8 @@ from widerow.auth.signing import (
 )
 from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
+from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import (
-    Opened,
     answer_date,
     open_request,
     response_headers,

@@ -101,7 +101,9 @@ def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
                 yield f"{path.name}:{node.lineno}", Rule[rule.attr], facts
 
 
-RAISED_BY_VARIABLE = {  # plainbuffer.py chooses the rule first and gives `name` to each
+RAISED_BY_VARIABLE = {  # plainbuffer.py and static.py choose the rule first and give `name` to each
+    Rule.COLUMN_NAME: {"name"},
+    Rule.ATTRIBUTE_NAME: {"name"},
     Rule.KEY_VALUE_MISSING: {"name"},
     Rule.KEY_VERSION: {"name"},
 }
@@ -293,6 +295,13 @@ def test_error_bodies_are_read_back(code: str, message: str) -> None:
 
 def _is_header(text: str) -> bool:
     return text.isascii() and text.isprintable() and 0 < len(text) <= HINT_BYTES_MAX
+
+
+def test_a_refused_column_name_names_the_setting_that_refused_it() -> None:
+    # docs/operating/configure.md
+    told = hint(InvalidRequest(Rule.COLUMN_NAME, name="postal code"))
+    assert told.startswith("name='postal code': ")
+    assert "--column-names strict" in told
 
 
 @pytest.mark.parametrize("rule", Rule)

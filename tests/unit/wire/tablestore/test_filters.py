@@ -193,6 +193,18 @@ def test_thirty_two_nodes_are_the_most() -> None:
     assert refusal(decode_condition, deeper).rule is Rule.FILTER_COUNT
 
 
+@pytest.mark.parametrize("operator", [1, 2, 3])
+def test_nodes_are_counted_before_what_stands_below_an_operator(operator: int) -> None:
+    """A NOT with two sub-filters, an AND or OR with one, in a tree of 33 nodes (semantics §5.3)."""
+    many = composite(2, *[leaf()] * 29)
+    wrong = composite(operator, leaf(), many) if operator == 1 else composite(operator, many)
+    rules = {1: Rule.FILTER_NOT_ARITY, 2: Rule.FILTER_LOGIC_ARITY, 3: Rule.FILTER_LOGIC_ARITY}
+    assert refusal(decode_condition, wrong).rule is rules[operator]
+    many = composite(2, *[leaf()] * (30 if operator == 1 else 31))
+    wrong = composite(operator, leaf(), many) if operator == 1 else composite(operator, many)
+    assert refusal(decode_condition, wrong).rule is Rule.FILTER_COUNT
+
+
 def nested(depth: int) -> bytes:
     data = leaf()
     for _ in range(depth - 1):

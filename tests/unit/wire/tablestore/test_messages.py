@@ -55,12 +55,14 @@ def _ours() -> dict[str, DescriptorProto]:
 
 def _client() -> dict[str, DescriptorProto]:
     from tablestore.protobuf import (  # noqa: PLC0415  # a client, wanted by these tests alone
+        search_pb2,
         table_store_filter_pb2,
         table_store_pb2,
+        timeseries_pb2,
     )
 
     found = {}
-    for module in (table_store_filter_pb2, table_store_pb2):
+    for module in (search_pb2, timeseries_pb2, table_store_filter_pb2, table_store_pb2):
         file = FileDescriptorProto()
         module.DESCRIPTOR.CopyToProto(file)
         found.update({message.name: message for message in file.message_type})

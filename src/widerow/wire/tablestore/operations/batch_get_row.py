@@ -30,7 +30,7 @@ def decode(sent: BatchGetRowRequest) -> BatchGet:
 
 
 def _table(sent: TableInBatchGetRowRequest) -> TableGet:
-    cells = selection(sent, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
+    cells = selection(sent)
     keys = tuple([decode_primary_key(key) for key in sent.primary_key])
     return TableGet(text(sent.table_name), keys, cells, _resumes(sent))
 

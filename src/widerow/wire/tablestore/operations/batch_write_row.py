@@ -6,7 +6,12 @@ from typing import Final
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import BATCH_WRITE_BYTES_MAX, BATCH_WRITE_ROWS_MAX, LENGTHY_BODY_BYTES
+from widerow.limits import (
+    BATCH_WRITE_BYTES_MAX,
+    BATCH_WRITE_ROWS_MAX,
+    LENGTHY_BODY_BYTES,
+    VERSION_BYTES,
+)
 from widerow.model.condition import UNCONDITIONAL
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import Modification, RowChange
@@ -98,7 +103,7 @@ def _row(table: str, sent: RowInBatchWriteRowRequest) -> RowChange:
 
 
 def _check_size(encoded: int, request: BatchWrite) -> None:
-    """Refuse more data than the limit: bytes of names and values, as clients count them.
+    """Refuse more data than the limit: bytes of names, values and versions, as clients count them.
 
     What is `encoded` is larger than the data in it, so most batches need no second look.
     """
@@ -110,12 +115,13 @@ def _check_size(encoded: int, request: BatchWrite) -> None:
 
 
 def _data_size(change: RowChange) -> int:
-    """What a row change counts in capacity units (semantics §9)."""
+    """What a row change counts in capacity units, and each version that it names (semantics §9)."""
     key = sum(
         len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
         for name, value in change.key.columns
     )
-    return key + change.data_size
+    versions = sum(cell.version is not None for cell in change.cells) if change.is_dated else 0
+    return key + change.data_size + versions * VERSION_BYTES
 
 
 def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer]:

@@ -1,4 +1,6 @@
-"""GetRange (semantics §5.6)."""
+"""GetRange (semantics §5.6), in rows or as a row matrix (wire §2.6)."""
+
+from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 
@@ -8,30 +10,72 @@ from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.model.answers import RangePage
 from widerow.model.requests import GetRange
-from widerow.model.selection import Direction, RowRange
+from widerow.model.selection import Direction, RowRange, Selection
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import check_no_transaction, selection
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
+from widerow.wire.tablestore.row_matrix import encode_matrix
 
-__all__ = ["call", "decode", "encode", "is_lengthy"]
+__all__ = ["MatrixPage", "MatrixRange", "call", "decode", "encode", "is_lengthy"]
 
 _DIRECTIONS = {direction.value: direction for direction in Direction}
+_ROW_MATRIX: Final = 1  # of DataBlockType
+_IS_MATRIX: Final = b"\x28\x01"  # data_block_type = 1
+
+
+class MatrixRange(NamedTuple):
+    """A range of which the answer is wanted as a row matrix of these columns."""
+
+    request: GetRange
+    key_names: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+class MatrixPage(NamedTuple):
+    """A page that is answered as a row matrix of these columns."""
+
+    page: RangePage
+    key_names: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def read_units(self) -> int:
+        """Those of the page."""
+        return self.page.read_units
 
 
 @decoder(GetRangeRequest)
-def decode(sent: GetRangeRequest) -> GetRange:
+def decode(sent: GetRangeRequest) -> GetRange | MatrixRange:
     """The range, and the cells of its rows that are asked for. Raises `InvalidRequest`.
 
-    The hints for the encoding of the answer (`data_block_type_hint`, `compress_type_hint`) and for
-    caching are left aside, as the protocol lets a server do.
+    The hints for compression and for caching are left aside, as the protocol lets a server do.
     """
     check_no_transaction(sent)
-    cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
+    cells = selection(sent)
     table = text(sent.table_name)
-    return GetRange(table, _range(sent, table), cells, decode_token(sent.token))
+    rows = _range(sent, table)
+    request = GetRange(table, rows, cells, decode_token(sent.token))
+    if sent.data_block_type_hint != _ROW_MATRIX or not _fits_matrix(request):
+        return request
+    key_names = tuple([name for name, _ in rows.start.columns])
+    return MatrixRange(request, key_names, tuple(sorted(cells.columns.difference(key_names))))
+
+
+def _fits_matrix(request: GetRange) -> bool:
+    """Whether a row matrix can say all of the answer; what it cannot is answered in rows.
+
+    A matrix names its columns, holds one version of each, and a row of it is whole (wire §2.6).
+    """
+    cells = request.selection
+    return bool(cells.columns) and request.resume is None and _has_one_version(cells)
+
+
+def _has_one_version(cells: Selection) -> bool:
+    times = cells.time_range
+    return cells.max_versions == 1 or (times is not None and times.end - times.start == 1)
 
 
 def _range(sent: GetRangeRequest, table: str) -> RowRange:
@@ -52,13 +96,20 @@ def _range(sent: GetRangeRequest, table: str) -> RowRange:
     )
 
 
-def call(engine: Engine, instance: str, request: GetRange) -> RangePage:
-    """Ask the engine."""
+def call(engine: Engine, instance: str, request: GetRange | MatrixRange) -> RangePage | MatrixPage:
+    """Ask the engine. A page without rows, or that ends inside one, is no matrix."""
+    if isinstance(request, MatrixRange):
+        page = engine.get_range(instance, request.request)
+        if not page.pieces or page.resume is not None:
+            return page
+        return MatrixPage(page, request.key_names, request.columns)
     return engine.get_range(instance, request)
 
 
-def encode(result: RangePage) -> bytes:
+def encode(result: RangePage | MatrixPage) -> bytes:
     """GetRangeResponse; without a next key when the range is exhausted (protos §0 rule 3)."""
+    if isinstance(result, MatrixPage):
+        return _encode_matrix(result)
     consumed = consumed_field(b"\x0a", result.read_units, 0)
     following = b""
     if result.next_key is not None:
@@ -66,6 +117,17 @@ def encode(result: RangePage) -> bytes:
     if result.resume is not None:
         following += field(b"\x22", encode_token(result.resume))
     return with_pieces(consumed, b"\x12", result.pieces, following)
+
+
+def _encode_matrix(result: MatrixPage) -> bytes:
+    page = result.page
+    parts = [
+        consumed_field(b"\x0a", page.read_units, 0),
+        field(b"\x12", *encode_matrix(page.pieces, result.key_names, result.columns)),
+    ]
+    if page.next_key is not None:
+        parts.append(field(b"\x1a", encode_primary_key(*page.next_key)))
+    return b"".join((*parts, _IS_MATRIX))
 
 
 def is_lengthy(body: bytes) -> bool:

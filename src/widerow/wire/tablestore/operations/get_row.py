@@ -1,7 +1,6 @@
 """GetRow (semantics §5)."""
 
 from widerow.engine.engine import Engine
-from widerow.errors import Rule
 from widerow.model.answers import RowRead
 from widerow.model.requests import GetRow
 from widerow.wire.tablestore.messages import GetRowRequest
@@ -29,7 +28,7 @@ def decode(body: bytes) -> GetRow:
     sent = parsed(GetRowRequest.FromString, body)
     table = text(sent.table_name)
     check_no_transaction(sent)
-    cells = selection(sent, Rule.VERSION_CONDITION_MISSING)
+    cells = selection(sent)
     return GetRow(table, decode_primary_key(sent.primary_key), cells, decode_token(sent.token))
 
 

@@ -27,22 +27,21 @@ def check_no_transaction(read: messages.GetRowRequest | messages.GetRangeRequest
         raise InvalidRequest(Rule.TRANSACTION_ID)
 
 
-def selection(read: Read, missing: Rule) -> Selection:
-    """Which cells the read asks for.
+def selection(read: Read) -> Selection:
+    """Which cells the read asks for; no versions at all where it names neither versions nor times.
 
-    Raises `InvalidRequest`: `missing` where neither versions nor times are given, and the other
-    rules of semantics §5.1. A table name that no table can have is reported before any of these
-    (semantics §1.4).
+    Raises `InvalidRequest`: the rules of semantics §5.1 and of filters. A table name that no table
+    can have is reported before any of these (semantics §1.4).
     """
     try:
-        return _selection(read, missing)
+        return _selection(read)
     except InvalidRequest:
         check_table_name(text(read.table_name))
         raise
 
 
-def _selection(read: Read, missing: Rule) -> Selection:
-    max_versions, times = _versions(read, missing)
+def _selection(read: Read) -> Selection:
+    max_versions, times = _versions(read)
     columns = read.columns_to_get
     if not (times or columns or read.filter or read.start_column or read.end_column):
         return whole_rows(max_versions)
@@ -80,8 +79,8 @@ def whole_rows(max_versions: int) -> Selection:
     return Selection(max_versions=max_versions)
 
 
-def _versions(read: Read, missing: Rule) -> tuple[int, TimeRange | None]:
-    """How many versions, of which times."""
+def _versions(read: Read) -> tuple[int, TimeRange | None]:
+    """How many versions, of which times; none where the read does not say (semantics §5.1)."""
     count = read.max_versions
     counted = count != 0 or read.HasField("max_versions")
     times = _times(read.time_range, counted=counted) if read.HasField("time_range") else None
@@ -89,9 +88,7 @@ def _versions(read: Read, missing: Rule) -> tuple[int, TimeRange | None]:
         if count <= 0:
             raise InvalidRequest(Rule.READ_MAX_VERSIONS, value=count)
         return count, times
-    if times is None:
-        raise InvalidRequest(missing)
-    return INT64_MAX, times
+    return (0 if times is None else INT64_MAX), times
 
 
 def _times(sent: messages.TimeRange, *, counted: bool) -> TimeRange | None:

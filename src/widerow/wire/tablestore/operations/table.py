@@ -6,10 +6,12 @@ the protocol, and none of ours.
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
+from widerow.auth.keyring import Permission
 from widerow.engine.engine import Engine
 from widerow.errors import Rule, Unsupported
+from widerow.wire.dialect import Operation
 from widerow.wire.tablestore.operations import (
     add_defined_column,
     batch_get_row,
@@ -22,7 +24,9 @@ from widerow.wire.tablestore.operations import (
     describe_table,
     get_range,
     get_row,
+    list_search_index,
     list_table,
+    list_timeseries_table,
     put_row,
     update_row,
     update_table,
@@ -30,28 +34,11 @@ from widerow.wire.tablestore.operations import (
 )
 from widerow.wire.tablestore.operations.units import batch_units, read_units, row_units
 
-__all__ = ["OPERATIONS", "OWN", "UNSUPPORTED", "Operation", "Permission", "operation"]
+__all__ = ["OPERATIONS", "OWN", "UNSUPPORTED", "operation"]
 
-Permission = Literal["read", "write", "manage"]
-
-
-class Operation(NamedTuple):
-    """One action. `writes`: `call` answers a `Plan` that has to be committed.
-
-    What `decode` returns is what `call` takes, and what `call` (or its plan) returns is what
-    `encode` takes; the types differ from action to action. `consumed` tells the read and write
-    units of the same result; None for actions that consume none. `lengthy` tells by its body
-    whether a request takes a millisecond or more, so that it should not hold up others.
-    """
-
-    name: str
-    permission: Permission
-    writes: bool
-    decode: Callable[[bytes], Any]
-    call: Callable[[Engine, str, Any], Any]
-    encode: Callable[[Any], bytes]
-    consumed: Callable[[Any], tuple[int, int]] | None = None
-    lengthy: Callable[[bytes], bool] | None = None
+_READ: Final = Permission.READ
+_WRITE: Final = Permission.WRITE
+_MANAGE: Final = Permission.MANAGE
 
 
 class _Action(Protocol):
@@ -76,47 +63,50 @@ def _served(
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
 ) -> Operation:
+    decode, call, encode = action.decode, action.call, action.encode
     return Operation(
-        name, permission, writes, action.decode, action.call, action.encode, consumed, lengthy
+        name, permission, writes, decode, call, encode, consumed, lengthy, path=f"/{name}"
     )
 
 
 _ALL: Final = (
-    _served("CreateTable", "manage", create_table, writes=True),
-    _served("ListTable", "read", list_table),
-    _served("DescribeTable", "read", describe_table),
-    _served("UpdateTable", "manage", update_table, writes=True),
-    _served("DeleteTable", "manage", delete_table, writes=True),
-    _served("AddDefinedColumn", "manage", add_defined_column, writes=True),
-    _served("DeleteDefinedColumn", "manage", delete_defined_column, writes=True),
+    _served("CreateTable", _MANAGE, create_table, writes=True),
+    _served("ListTable", _READ, list_table),
+    _served("DescribeTable", _READ, describe_table),
+    _served("UpdateTable", _MANAGE, update_table, writes=True),
+    _served("DeleteTable", _MANAGE, delete_table, writes=True),
+    _served("AddDefinedColumn", _MANAGE, add_defined_column, writes=True),
+    _served("DeleteDefinedColumn", _MANAGE, delete_defined_column, writes=True),
     _served(
         "ComputeSplitPointsBySize",
-        "read",
+        _READ,
         compute_split_points_by_size,
         consumed=read_units,
         lengthy=compute_split_points_by_size.is_lengthy,
     ),
-    _served("GetRow", "read", get_row, consumed=read_units),
-    _served("BatchGetRow", "read", batch_get_row, consumed=batch_units),
-    _served("GetRange", "read", get_range, consumed=read_units, lengthy=get_range.is_lengthy),
-    _served("PutRow", "write", put_row, writes=True, consumed=row_units),
-    _served("UpdateRow", "write", update_row, writes=True, consumed=row_units),
-    _served("DeleteRow", "write", delete_row, writes=True, consumed=row_units),
+    _served("GetRow", _READ, get_row, consumed=read_units),
+    _served("BatchGetRow", _READ, batch_get_row, consumed=batch_units),
+    _served("GetRange", _READ, get_range, consumed=read_units, lengthy=get_range.is_lengthy),
+    _served("PutRow", _WRITE, put_row, writes=True, consumed=row_units),
+    _served("UpdateRow", _WRITE, update_row, writes=True, consumed=row_units),
+    _served("DeleteRow", _WRITE, delete_row, writes=True, consumed=row_units),
     _served(
         "BatchWriteRow",
-        "write",
+        _WRITE,
         batch_write_row,
         writes=True,
         consumed=batch_units,
         lengthy=batch_write_row.is_lengthy,
     ),
+    _served("ListSearchIndex", _READ, list_search_index),
+    _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
 
 OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({entry.name: entry for entry in _ALL})
 """Every action that is served."""
 
 OWN: Final[Mapping[str, Operation]] = MappingProxyType(
-    {entry.name: entry for entry in (_served("WiderowPartitions", "read", widerow_partitions),)}
+    {entry.name: entry for entry in (_served("WiderowPartitions", _READ, widerow_partitions),)}
 )
 """Actions beside the protocol, for our own commands."""
 
@@ -131,11 +121,11 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
             "search indexes": (
-                "CreateSearchIndex UpdateSearchIndex ListSearchIndex DescribeSearchIndex "
+                "CreateSearchIndex UpdateSearchIndex DescribeSearchIndex "
                 "DeleteSearchIndex Search ComputeSplits ParallelScan"
             ),
             "timeseries": (
-                "CreateTimeseriesTable ListTimeseriesTable DeleteTimeseriesTable "
+                "CreateTimeseriesTable DeleteTimeseriesTable "
                 "DescribeTimeseriesTable UpdateTimeseriesTable PutTimeseriesData "
                 "GetTimeseriesData QueryTimeseriesMeta UpdateTimeseriesMeta DeleteTimeseriesMeta "
                 "CreateTimeseriesAnalyticalStore DeleteTimeseriesAnalyticalStore "

@@ -3,11 +3,12 @@
 from widerow.model.answers import RangePage, RowRead, RowWritten
 from widerow.model.requests import SplitPoints
 from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.get_range import MatrixPage
 
 __all__ = ["batch_units", "read_units", "row_units"]
 
 
-def read_units(result: RowRead | RangePage | SplitPoints) -> tuple[int, int]:
+def read_units(result: RowRead | RangePage | MatrixPage | SplitPoints) -> tuple[int, int]:
     """Of a row, a page or split points read."""
     return result.read_units, 0
 

@@ -7,14 +7,18 @@ from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import AnyRule, InvalidRequest, Rule, Unsupported
+from widerow.engine.engine import Engine
+from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import GetRow
+from widerow.model.requests import GetRange, GetRow
 from widerow.model.row import PrimaryKey
 from widerow.model.selection import Direction, Resume, Selection, TimeRange
-from widerow.model.values import KeyMarker
+from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import encode_key_section
+from widerow.storage.opener import open_store
+from widerow.testing.changes import create
+from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row, reading
 from widerow.wire.tablestore.operations.tokens import encode_token
@@ -25,6 +29,12 @@ LOW = bytes.fromhex("7500000001030402000000706b0501000000090a3a097b")
 HIGH = bytes.fromhex("7500000001030402000000706b05010000000a0a3309c6")
 FILTER = bytes.fromhex("0801121408031201611a0900050000000000000020002801")
 PAGINATION = bytes.fromhex("080312040800100a")
+CROWDED = messages.Filter(  # 33 nodes
+    type=2,
+    filter=messages.CompositeColumnValueFilter(
+        combinator=3, sub_filters=[messages.Filter.FromString(FILTER)] * 32
+    ).SerializeToString(),
+).SerializeToString()
 TIMES = messages.TimeRange
 
 
@@ -50,13 +60,20 @@ def page(**fields: object) -> bytes:
     return encoded(messages.GetRangeRequest, sent)
 
 
+def ranged(body: bytes) -> GetRange:
+    """The range that a GetRange asks for, in rows."""
+    request = get_range.decode(body)
+    assert isinstance(request, GetRange)
+    return request
+
+
 def selected(**fields: object) -> list[Selection]:
     """The selection of each of the three actions for the same fields."""
     batch = batch_get_row.decode(table(**fields))
     return [
         get_row.decode(row(**fields)).selection,
         batch.tables[0].selection,
-        get_range.decode(page(**fields)).selection,
+        ranged(page(**fields)).selection,
     ]
 
 
@@ -94,7 +111,7 @@ def test_get_range_of_the_vector() -> None:
         "0a015410002801300a3a177500000001030402000000706b0501000000090a3a097b"
         "42177500000001030402000000706b05010000000a0a3309c6"
     )
-    request = get_range.decode(body)
+    request = ranged(body)
     assert request.table == "T"
     assert request.range.start.columns == (("pk", KeyMarker.INF_MIN),)
     assert request.range.end.columns == (("pk", KeyMarker.INF_MAX),)
@@ -118,7 +135,7 @@ def test_batch_get_row_keeps_tables_and_keys_in_order() -> None:
 
 
 def test_get_range_backward_without_a_limit() -> None:
-    request = get_range.decode(page(direction=1))
+    request = ranged(page(direction=1))
     assert request.range.direction is Direction.BACKWARD
     assert request.range.limit is None
 
@@ -160,10 +177,93 @@ def test_an_empty_time_range_says_nothing() -> None:
         assert selection.time_range is None
 
 
+@pytest.fixture
+def engine() -> Engine:
+    """An engine with the table `T` of one primary key column."""
+    opened = Engine(open_store("memory:"), FakeClock(), FakeEntropy())
+    opened.run(opened.create_table("i", create("T", {"pk": KeyType.INTEGER})))
+    return opened
+
+
+def broken(engine: Engine, fields: dict[str, object], keys: bytes = KEY) -> list[AnyRule]:
+    """The rule that each of the three actions breaks when the engine is asked.
+
+    `keys`: the primary key of the row, and the bounds of the range.
+    """
+    bounds = {"inclusive_start_primary_key": keys, "exclusive_end_primary_key": keys}
+    rules = []
+    for action, body in (
+        (get_row, row(primary_key=keys, **fields)),
+        (batch_get_row, table(primary_key=[keys], **fields)),
+        (get_range, page(**{**(bounds if keys is not KEY else {}), **fields})),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            action.call(engine, "i", action.decode(body))
+        rules.append(caught.value.rule)
+    return rules
+
+
 @pytest.mark.parametrize("times", [None, TIMES()])
-def test_versions_or_times_are_needed(times: messages.TimeRange | None) -> None:
+@pytest.mark.parametrize("name", ["T", "absent"])
+def test_versions_or_times_are_needed(
+    engine: Engine, times: messages.TimeRange | None, name: str
+) -> None:
+    # semantics §5.1; before the table is looked up (§3)
+    rules = broken(engine, {"table_name": name, "max_versions": None, "time_range": times})
     single, batch = Rule.VERSION_CONDITION_MISSING, Rule.VERSION_CONDITION_MISSING_IN_BATCH
-    assert refused(max_versions=None, time_range=times) == [single, batch, single]
+    assert rules == [single, batch, single]
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule"),
+    [
+        ({"columns_to_get": ["#"]}, Rule.ATTRIBUTE_NAME),
+        ({"start_column": "#"}, Rule.ATTRIBUTE_NAME),
+        ({"filter": FILTER.replace(b"\x12\x01a", b"\x12\x01#")}, Rule.ATTRIBUTE_NAME),
+        ({"filter": CROWDED}, Rule.FILTER_COUNT),
+        ({"columns_to_get": [f"c{n}" for n in range(1025)]}, Rule.READ_COLUMN_COUNT),
+        ({"table_name": "#", "columns_to_get": ["#"]}, Rule.TABLE_NAME),
+    ],
+)
+def test_names_and_counts_come_before_missing_versions(
+    engine: Engine, fields: dict[str, object], rule: Rule
+) -> None:
+    # semantics §20: names, counts and lengths first, then the range of versions
+    assert broken(engine, {"max_versions": None, **fields}) == [rule] * 3
+
+
+def key_of(count: int) -> bytes:
+    """A primary key of so many columns."""
+    columns = [("pk" if not n else f"pk{n}", n) for n in range(count)]
+    return encode_primary_key(*encode_key_section(columns))
+
+
+def test_no_primary_key_has_five_columns(engine: Engine) -> None:
+    # semantics §3, §5.5: of a BatchGetRow it fails the whole request
+    assert broken(engine, {}, key_of(5)) == [Rule.KEY_COLUMN_COUNT] * 3
+
+
+def test_a_missing_table_comes_before_the_number_of_key_columns(engine: Engine) -> None:
+    five = key_of(5)
+    bounds = {"inclusive_start_primary_key": five, "exclusive_end_primary_key": five}
+    for action, body in (
+        (get_row, row(table_name="absent", primary_key=five)),
+        (get_range, page(table_name="absent", **bounds)),
+    ):
+        with pytest.raises(NotFound):
+            action.call(engine, "i", action.decode(body))
+    batch = batch_get_row.decode(table(table_name="absent", primary_key=[five]))
+    ((outcome,),) = batch_get_row.call(engine, "i", batch).outcomes
+    assert isinstance(outcome.error, NotFound)
+
+
+def test_another_number_of_key_columns_concerns_its_row(engine: Engine) -> None:
+    # semantics §3: per row in BatchGetRow
+    batch = batch_get_row.decode(table(primary_key=[key_of(4), KEY]))
+    ((wrong, right),) = batch_get_row.call(engine, "i", batch).outcomes
+    assert isinstance(wrong.error, InvalidRequest)
+    assert wrong.error.rule is Rule.KEY_SIZE
+    assert right.read is not None
 
 
 @pytest.mark.parametrize("versions", [0, -1])
@@ -198,7 +298,13 @@ def test_a_specific_time_excludes_max_versions() -> None:
 @pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
 def test_wrong_table_names_come_before_wrong_versions(name: str) -> None:
     # semantics §1.4
-    assert refused(table_name=name, max_versions=None) == [Rule.TABLE_NAME] * 3
+    assert refused(table_name=name, max_versions=-1) == [Rule.TABLE_NAME] * 3
+
+
+@pytest.mark.parametrize("name", ["", "0", "T#", "中文", "a" * 256])
+def test_wrong_table_names_come_before_missing_versions(engine: Engine, name: str) -> None:
+    # semantics §1.4
+    assert broken(engine, {"table_name": name, "max_versions": None}) == [Rule.TABLE_NAME] * 3
 
 
 # --- columns and filters (semantics §5.2, §5.3) ----------------------------------------------
@@ -315,7 +421,7 @@ def test_a_read_of_whole_rows_is_told_by_its_length(name: str, value: str, versi
     for other in OTHER_FIELDS:
         sent = messages.GetRowRequest.FromString(row(**fields, **other))
         asked = get_row.decode(row(**fields, **other))
-        assert asked.selection == reading.selection(sent, Rule.VERSION_CONDITION_MISSING)
+        assert asked.selection == reading.selection(sent)
         assert asked.resume == (Resume("c", 1) if "token" in other else None)
     with pytest.raises(InvalidRequest) as caught:
         get_row.decode(row(**fields, transaction_id=""))
@@ -363,7 +469,7 @@ def test_tokens_say_where_a_wide_row_goes_on() -> None:
     resume = Resume("c17", 3)
     token = encode_token(resume)
     assert get_row.decode(row(token=token)).resume == resume
-    assert get_range.decode(page(token=token)).resume == resume
+    assert ranged(page(token=token)).resume == resume
     batch = batch_get_row.decode(table(primary_key=[KEY, KEY], token=[b"", token]))
     assert batch.tables[0].resumes == (None, resume)
 
@@ -420,9 +526,49 @@ def test_partial_primary_keys() -> None:
 def test_hints_change_nothing() -> None:
     # The protocol lets a server answer in its own encoding whatever the hints say.
     plain = get_range.decode(page())
-    hinted = page(data_block_type_hint=1, compress_type_hint=0, cache_blocks=False)
+    hinted = page(data_block_type_hint=0, compress_type_hint=0, cache_blocks=False)
     assert get_range.decode(hinted) == plain
     assert get_row.decode(row(cache_blocks=False)) == get_row.decode(row())
+
+
+# --- row matrices (wire §2.6) ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"columns_to_get": ["b", "a", "b", "pk"]},
+        {"columns_to_get": ["pk", "a", "b"], "filter": FILTER, "start_column": "a"},
+        {
+            "columns_to_get": ["a", "b"],
+            "max_versions": None,
+            "time_range": TIMES(specific_time=5),
+        },
+    ],
+)
+def test_a_row_matrix_is_asked_for(fields: dict[str, object]) -> None:
+    asked = get_range.decode(page(**fields, data_block_type_hint=1))
+    plain = ranged(page(**fields))
+    assert asked == get_range.MatrixRange(plain, ("pk",), ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},  # no columns to name
+        {"columns_to_get": ["a"], "max_versions": 2},
+        {
+            "columns_to_get": ["a"],
+            "max_versions": None,
+            "time_range": TIMES(start_time=1, end_time=3),
+        },
+        {"columns_to_get": ["a"], "token": encode_token(Resume("c", 1))},
+        {"columns_to_get": ["a"], "data_block_type_hint": 2},
+    ],
+)
+def test_what_a_row_matrix_cannot_say_is_answered_in_rows(fields: dict[str, object]) -> None:
+    hinted = get_range.decode(page(**{"data_block_type_hint": 1, **fields}))
+    assert hinted == get_range.decode(page(**{**fields, "data_block_type_hint": None}))
 
 
 # --- bodies that are no requests -------------------------------------------------------------

@@ -67,6 +67,36 @@ def test_parts_are_about_as_large_as_asked_and_begin_at_real_keys(engine: Engine
     assert all(len(location.location) == 32 for location in answer.locations)
 
 
+def test_without_writes_the_points_stay(engine: Engine) -> None:
+    # semantics §6; a table above 32 MiB, of which sizes are learnt while it is asked about
+    engine.run(engine.create_table("i", create("large", {"k": KeyType.INTEGER})))
+
+    def write(numbers: range) -> None:
+        for number in numbers:
+            row = put("large", {"k": number}, {"v": b"\x00" * 1_000_000})
+            engine.run(engine.write_row("i", row))
+
+    def points(size: int = 4) -> list[object]:
+        answer = ask(engine, size, table="large")
+        return [decode_primary_key(point).columns[0][1] for point in answer.split_points]
+
+    write(range(40))
+    engine.partitions.absorb()
+    first, other = points(), points(8)
+    while engine.partitions.learn_sizes():
+        pass
+    assert (points(), points(8)) == (first, other)
+    write(range(40, 60))
+    assert points() == points()
+    engine.partitions.absorb()
+    while engine.partitions.learn_sizes():
+        pass
+    write(range(60, 61))  # what was learnt shows with the next write
+    found = points()
+    assert len(found) >= 10
+    assert found != first
+
+
 def test_larger_parts_are_fewer(engine: Engine) -> None:
     assert bounds(ask(engine, 2)) == [0]
     assert bounds(ask(engine, 1, None)) == []  # 100 MB is the unit where none is named

@@ -38,13 +38,16 @@ SERVED = {
     "UpdateRow": ("write", True, "write_row"),
     "DeleteRow": ("write", True, "write_row"),
     "BatchWriteRow": ("write", True, "batch_write_row"),
+    "ListSearchIndex": ("read", False, "list_tables"),
+    "ListTimeseriesTable": ("read", False, ""),
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow")
+LISTS = ("ListSearchIndex", "ListTimeseriesTable")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 
 
 def test_the_actions_served() -> None:
-    assert {o.name: (o.permission, o.writes) for o in OPERATIONS.values()} == {
+    assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
     }
     assert all(name == entry.name for name, entry in OPERATIONS.items())
@@ -63,7 +66,7 @@ takes_a_stand_in = pytest.mark.skipif(
 
 
 @takes_a_stand_in
-@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES + COLUMNS])
+@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES + COLUMNS + LISTS])
 def test_actions_ask_the_engine(name: str) -> None:
     engine = create_autospec(Engine, instance=True)
     answer, request = object(), object()

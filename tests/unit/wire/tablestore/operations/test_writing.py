@@ -15,7 +15,7 @@ from widerow.model.filter import Comparator, Comparison
 from widerow.model.requests import BatchWrite
 from widerow.model.row import CellOperation, Modification, ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyMarker, Value
-from widerow.rows.cells import body_value, cell_body, encode_key_section
+from widerow.rows.cells import body_value, cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8_byte
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import batch_write_row, delete_row, put_row, update_row
@@ -73,14 +73,17 @@ def batch_body(*rows: dict[str, object], **fields: object) -> bytes:
     return BATCH(tables=[item], **fields).SerializePartialToString()
 
 
-def encoded_row(key: int, cells: dict[str, Value]) -> bytes:
-    """A PlainBuffer row of puts without versions."""
+def encoded_row(key: int, cells: dict[str, Value], version: int | None = None) -> bytes:
+    """A PlainBuffer row of puts, each of the version given or without one."""
     section, crc = encode_key_section([("pk", key)])
     parts = [b"\x75\x00\x00\x00", section, b"\x02"]
     for name, value in cells.items():
-        cell, cell_crc = cell_body(name, value)
-        parts.append(b"%b\x0a%c" % (cell, cell_crc))
-        crc = crc8_byte(cell_crc, crc)
+        body, body_crc = cell_body(name, value)
+        cell = b"%b\x0a%c" % (body, body_crc)
+        if version is not None:
+            cell = seal(body, body_crc, version)
+        parts.append(cell)
+        crc = crc8_byte(cell[-1], crc)
     return b"".join(parts) + b"\x09%c" % crc8_byte(0, crc)
 
 
@@ -344,20 +347,24 @@ def test_two_hundred_rows_are_accepted() -> None:
     assert len(batch_write_row.decode(sent).tables[0].changes) == 200
 
 
-def _full(extra: int) -> bytes:
-    """Two rows of 2 MB each, `extra` bytes past the limit; key and names count ten bytes each."""
-    half = BATCH_WRITE_BYTES_MAX // 2 - len("pk") - 8 - len("c")
+def _full(extra: int, version: int | None) -> bytes:
+    """Two rows of 2 MB each, `extra` bytes past the limit; key and names count eleven bytes each.
+
+    The cell of each names its `version`, which counts eight bytes, or leaves it to the server.
+    """
+    half = BATCH_WRITE_BYTES_MAX // 2 - len("pk") - 8 - len("c") - (0 if version is None else 8)
     return batch_body(
-        {"type": 1, "row_change": encoded_row(1, {"c": b"x" * half})},
-        {"type": 1, "row_change": encoded_row(2, {"c": b"x" * (half + extra)})},
+        {"type": 1, "row_change": encoded_row(1, {"c": b"x" * half}, version)},
+        {"type": 1, "row_change": encoded_row(2, {"c": b"x" * (half + extra)}, version)},
     )
 
 
-def test_the_size_of_a_batch_is_that_of_its_names_and_values() -> None:
-    # The limit is on what clients can count, not on the encoding around it.
-    assert len(batch_write_row.decode(_full(0)).tables[0].changes) == 2
+@pytest.mark.parametrize("version", [None, 0, 1_700_000_000_000])
+def test_the_size_of_a_batch_is_that_of_its_names_values_and_versions(version: int | None) -> None:
+    # The limit is on what clients can count (semantics §4.8, §9), not on the encoding around it.
+    assert len(batch_write_row.decode(_full(0, version)).tables[0].changes) == 2
     with pytest.raises(InvalidRequest) as caught:
-        batch_write_row.decode(_full(1))
+        batch_write_row.decode(_full(1, version))
     assert caught.value.rule is Rule.BATCH_WRITE_SIZE
     assert caught.value.details == {
         "limit": BATCH_WRITE_BYTES_MAX,

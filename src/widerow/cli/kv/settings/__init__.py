@@ -1,1 +1,0 @@
-"""Commands about the shell itself (cli §6)."""

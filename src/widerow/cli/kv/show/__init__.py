@@ -1,1 +1,0 @@
-"""`show …`: what the store has (cli §4, §5)."""

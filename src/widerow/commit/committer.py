@@ -1,0 +1,329 @@
+"""Group commit as one state machine: plans come in by `submit`, groups go to the store one by one.
+
+A plan is in one of these states:
+
+    GATHERED    the loop brought it in this turn, which is not over
+    IN LINE     behind those that came before it; any number of threads add to the line
+    COMMITTING  in the one group that is under way
+    ENDED       durable or refused, and its caller is told, once
+
+and moves only so:
+
+    submit by the loop           -> GATHERED
+    submit by a blocked thread   -> IN LINE, and that thread leads until its plan has ended
+    submit by anyone else        -> COMMITTING if `place_of` says so and the turn is free soon,
+                                    else IN LINE
+    flush (the turn is over)     -> all that is GATHERED, as one group: COMMITTING or IN LINE,
+                                    decided in the same way; ENDED (refused) after `stop`
+    the turn is taken by a leader-> the first group of the line: COMMITTING
+    the store has answered       -> ENDED, told where the group ran, or by way of `post`
+
+The turn is a lock: whoever holds it commits one group, and nobody takes from the line without it.
+Leaders are the writer's thread, once it has been started, blocked callers, and `step`. Plans that
+arrive while a sync runs wait in the line and share the next one, so groups grow with the load and
+no timer is needed. Plans that arrive together join the line together, or the first of them would be
+a group of its own.
+
+The committer itself is open, then stopping (`submit` refuses; what was submitted before is
+committed), then stopped: nothing is committed on any thread.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from enum import Enum
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from widerow.commit.places import Caller, DiskWait, Place, place_of
+from widerow.commit.waiting import (
+    Done,
+    Post,
+    Waiting,
+    end_group,
+    load_of,
+    next_group,
+    refuse_group,
+    tell_group,
+    writes_of,
+)
+from widerow.engine.ends import outcomes_of
+from widerow.errors import Exhausted, OutcomeUnknown, Rule, StorageFailure
+from widerow.limits import ALONE_PATIENCE_SECONDS
+from widerow.storage.interface import Outcome, Store, Write
+
+if TYPE_CHECKING:
+    from widerow.clock import Clock
+    from widerow.engine.ends import End
+    from widerow.engine.plan import Plan
+
+__all__ = ["CommitCounts", "Committer", "Uncounted"]
+
+T = TypeVar("T")
+
+
+class CommitCounts(Protocol):
+    """What hears of groups, to count them. Called by one thread at a time."""
+
+    def committed(self, writes: int, nanoseconds: int) -> None:
+        """A group of so many writes took so long."""
+        ...
+
+    def commit_failed(self) -> None:
+        """The store refused a group."""
+        ...
+
+
+class Uncounted:
+    """Counts nothing."""
+
+    def committed(self, writes: int, nanoseconds: int) -> None:
+        """Forget it."""
+
+    def commit_failed(self) -> None:
+        """Forget it."""
+
+
+class _Call(Enum):
+    """What the writer's thread is called for."""
+
+    LOOK = "somebody has joined the line"
+    END = "nobody will any more"
+
+
+class Committer:
+    """The line of plans, the turn, and the writer's thread. Any thread may submit."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: "Clock",
+        counts: CommitCounts,
+        post: Post = tell_group,
+        failed: Callable[[StorageFailure], None] | None = None,
+        resumed: Callable[[], None] | None = None,
+    ) -> None:
+        """Open, without a thread of its own until `start`.
+
+        `post` carries the ends of what others than the loop committed to where they are awaited; by
+        default they are told on the thread that committed them. `failed` hears of what is reported,
+        `resumed` of the first group that the store takes after it refused one; both on whichever
+        thread that is.
+        """
+        self._store = store
+        self._clock = clock
+        self._counts = counts
+        self._post = post
+        self._failed = failed
+        self._resumed = resumed
+        self._refused = False  # since the last group that was committed
+        self._gathered: list[Waiting] = []  # of the loop's thread only
+        self._line: deque[Waiting] = deque()  # added to under `_joining`, taken from in a turn
+        self._joining = threading.Lock()  # nothing joins the line once it is stopped
+        self._stopped = False
+        self._turn = threading.Lock()  # held while a group is committed, on whichever thread
+        self._disk = DiskWait()
+        self._thread: threading.Thread | None = None
+        self._calls: SimpleQueue[_Call] = SimpleQueue()  # for the writer's thread
+
+    def start(self) -> None:
+        """Start the writer's thread."""
+        self._thread = threading.Thread(target=self._write, name="widerow-writer", daemon=True)
+        self._thread.start()
+
+    # --- the entry ---------------------------------------------------------------------------
+
+    def submit(
+        self, plan: "Plan[Any]", done: Done | None, caller: Caller = Caller.ELSEWHERE
+    ) -> "End | None":
+        """Commit `plan`, in a group with others or alone. Its end, or None: `done` is told later.
+
+        LOOP: always None. The plan waits for `flush`, which the loop calls when its turn ends.
+        REQUEST: the end if this thread has committed it; it waits for the disk then, and for the
+        groups of others a moment. BLOCKED: always the end; `done` is None. ELSEWHERE: always None.
+
+        Raises: `Exhausted` (SERVER_STOPPING) after `stop`; nothing was committed then.
+        """
+        waiting = Waiting(plan, done)
+        if caller is Caller.LOOP:
+            if self._stopped:
+                raise Exhausted(Rule.SERVER_STOPPING)
+            self._gathered.append(waiting)
+            return None
+        if caller is Caller.BLOCKED:
+            self._join([waiting])
+            self._lead_until_ended(waiting)
+            return waiting.end()
+        if self._place([waiting], caller) is Place.CALLER:
+            waiting.done = None  # the caller itself hears of it
+            if self._commit_here([waiting], ALONE_PATIENCE_SECONDS):
+                return waiting.end()
+            waiting.done = done
+        self._join([waiting])
+        return None
+
+    def flush(self) -> None:
+        """The loop's turn is over: commit what it brought. Only on the loop's thread."""
+        gathered, self._gathered = self._gathered, []
+        if not gathered:
+            return
+        if self._place(gathered, Caller.LOOP) is Place.LOOP and self._commit_here(gathered, 0):
+            return
+        try:
+            self._join(gathered)
+        except Exhausted as error:
+            refuse_group(gathered, error)
+            tell_group(gathered)
+
+    def run(self, plan: "Plan[T]") -> T:
+        """`submit` for a blocked thread: the answer. Raises what `plan.finish` raises, and more.
+
+        `StorageFailure` where the store refused it, `Exhausted` after `stop`.
+        """
+        end = self.submit(plan, None, Caller.BLOCKED)
+        assert end is not None, "a blocked caller waits for the end"
+        answer, error = end
+        if error is not None:
+            raise error
+        return answer  # type: ignore[no-any-return]  # what this plan's finish returned
+
+    def step(self) -> bool:
+        """Commit the first group of the line on the caller's thread; False if nobody waits.
+
+        For those who decide themselves when a group is run (a simulation).
+        """
+        with self._turn:
+            return self._lead()
+
+    def report(self, error: StorageFailure) -> None:
+        """The store refused something, here or elsewhere."""
+        self._refused = True
+        if self._failed is not None:
+            self._failed(error)
+
+    def stop(self) -> None:
+        """Commit what was submitted before, then end the thread. Idempotent; waits.
+
+        What the loop has gathered and not flushed is refused by its `flush`. Once this has returned
+        nothing is committed on any thread.
+        """
+        with self._joining:
+            self._stopped = True
+        if self._thread is not None:
+            self._calls.put(_Call.END)
+            self._thread.join()
+            self._thread = None
+        while self.step():  # waits for what another thread is committing, too
+            pass
+
+    @property
+    def waiting(self) -> int:
+        """How many plans stand in the line."""
+        return len(self._line)
+
+    # --- transitions -------------------------------------------------------------------------
+
+    def _place(self, group: Sequence[Waiting], caller: Caller) -> Place:
+        load = load_of(group)
+        return place_of(
+            caller,
+            load.writes,
+            load.size,
+            alone=load.alone,
+            others_wait=bool(self._line),
+            usual_wait_ns=self._disk.usual_ns,
+        )
+
+    def _join(self, group: list[Waiting]) -> None:
+        """Let plans stand in the line, all together, and have the writer's thread look at it."""
+        with self._joining:
+            if self._stopped:
+                raise Exhausted(Rule.SERVER_STOPPING)
+            self._line.extend(group)
+        if self._thread is not None:
+            self._calls.put(_Call.LOOK)
+
+    def _commit_here(self, group: list[Waiting], patience_seconds: float) -> bool:
+        """Commit a group that did not stand in the line, and tell; False if it is not its turn."""
+        if not self._turn.acquire(blocking=bool(patience_seconds), timeout=patience_seconds or -1):
+            return False
+        try:
+            if self._stopped:
+                return False
+            self._commit(group, tell_group)
+        finally:
+            self._turn.release()
+        return True
+
+    def _lead_until_ended(self, waiting: Waiting) -> None:
+        """Commit group after group until this plan has ended, or wait for those who do."""
+        while not waiting.ended:
+            with self._turn:
+                if not waiting.ended:
+                    self._lead()
+
+    def _write(self) -> None:
+        """The writer's thread."""
+        call = _Call.LOOK
+        while call is not _Call.END:
+            call = self._calls.get()
+            while self._line:
+                self.step()
+
+    def _lead(self) -> bool:
+        """With the turn: commit the first group of the line. False if nobody stands in it."""
+        group = next_group(self._line)
+        if not group:
+            return False
+        self._commit(group, self._post)
+        return True
+
+    def _commit(self, group: list[Waiting], post: Post) -> None:
+        """With the turn: hand a group to the store and tell everyone in it how it ended.
+
+        A plan that is planned again is committed next, before anyone else's turn.
+        """
+        again: list[Waiting] = []
+        started_ns, worked_ns = self._clock.monotonic_ns(), self._clock.thread_ns()
+        try:
+            if group[0].plan.alone:
+                outcomes = outcomes_of(group[0].plan, self._transact)
+            else:
+                outcomes = self._transact(writes_of(group))
+        except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear it
+            self._counts.commit_failed()
+            if isinstance(error, StorageFailure):
+                self.report(error)
+            refuse_group(group, error)
+        except BaseException:
+            # This thread is to end. Nobody who waits on another one may wait for ever.
+            refuse_group(group, OutcomeUnknown("the thread that made the write was interrupted"))
+            raise
+        else:
+            elapsed_ns = self._clock.monotonic_ns() - started_ns
+            self._counts.committed(len(outcomes), elapsed_ns)
+            if any(outcome.error is None for outcome in outcomes):  # else nothing was synced
+                self._disk.note(elapsed_ns - (self._clock.thread_ns() - worked_ns))
+            self._resume()
+            again = end_group(group, outcomes)
+        self._tell(group, post)
+        for waiting in again:
+            self._commit([waiting], post)
+
+    def _resume(self) -> None:
+        """The store has taken a group: if it refused one before, say so."""
+        if self._refused:
+            self._refused = False
+            if self._resumed is not None:
+                self._resumed()
+
+    def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
+        if not writes:
+            return []
+        return self._store.transact_group(writes)
+
+    def _tell(self, group: list[Waiting], post: Post) -> None:
+        """Everyone in the group has ended: tell those who do not look for themselves."""
+        told = [waiting for waiting in group if waiting.ended and waiting.done is not None]
+        if told:
+            post(told)

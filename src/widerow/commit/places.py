@@ -1,0 +1,103 @@
+"""Where a group of plans is committed: on the loop, on its caller's thread, or on the writer's.
+
+One rule, `place_of`, from who asks, how large the group is, whether it must stand alone, whether
+others wait, and how long groups waited for the disk lately. Its numbers stand in `limits.py`, what
+they were measured by in docs/internals/performance.md.
+
+Compiled, because every turn of the loop with a write in it asks.
+"""
+
+from enum import Enum
+from typing import Final, final
+
+from mypy_extensions import i64
+
+from widerow.limits import (
+    ALONE_WAIT_NS_MAX,
+    LOOP_GROUP_BYTES_MAX,
+    LOOP_GROUP_WRITES_MAX,
+    LOOP_WAIT_NS_MAX,
+)
+
+__all__ = ["Caller", "DiskWait", "Place", "place_of"]
+
+
+class Caller(Enum):
+    """Who asks for a plan to be committed, and what its thread can be used for."""
+
+    LOOP = "the loop, in one of its turns: must not be held up for long"
+    REQUEST = "a request's thread that has just made a large plan: may commit it"
+    BLOCKED = "a thread that waits for the plan's end and does nothing else: may commit anything"
+    ELSEWHERE = "a thread or task that has other things to do: commits nothing"
+
+
+class Place(Enum):
+    """Which thread commits a group."""
+
+    LOOP = "the loop's, when its turn ends"
+    CALLER = "the one that asks"
+    WRITER = "the writer's, or that of whoever else commits what waits in the line"
+
+
+_LOOP: Final = Caller.LOOP
+_REQUEST: Final = Caller.REQUEST
+_BLOCKED: Final = Caller.BLOCKED
+_ON_LOOP: Final = Place.LOOP
+_ON_CALLER: Final = Place.CALLER
+_ON_WRITER: Final = Place.WRITER
+
+
+def place_of(
+    caller: Caller,
+    writes: int,
+    size: int,
+    *,
+    alone: bool,
+    others_wait: bool,
+    usual_wait_ns: int,
+) -> Place:
+    """The thread for a group of so many writes that hold about `size` bytes.
+
+    `alone`: a plan in it wants a group of its own. `others_wait`: the line is not empty.
+    `usual_wait_ns`: for the disk, lately (`DiskWait`).
+
+    * On the loop while that is sooner done than handed over and back: a small group, nobody in
+      front of it, a quick disk. (What is computed takes the interpreter's lock on either thread.)
+    * On the thread of a request that has made a large plan, as long as sharing a sync spares less
+      than it costs: what the plan is made of is still in that processor's caches.
+    * On a thread that waits anyway, always.
+    * Everything else on the writer's thread, where plans that arrive during a sync share the next.
+    """
+    if caller is _LOOP:
+        small = writes <= LOOP_GROUP_WRITES_MAX and size <= LOOP_GROUP_BYTES_MAX and not alone
+        if small and not others_wait and usual_wait_ns <= LOOP_WAIT_NS_MAX:
+            return _ON_LOOP
+        return _ON_WRITER
+    if caller is _REQUEST:
+        return _ON_CALLER if usual_wait_ns <= ALONE_WAIT_NS_MAX else _ON_WRITER
+    return _ON_CALLER if caller is _BLOCKED else _ON_WRITER
+
+
+_COUNTED_NS_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # what took a second once is not usual
+
+
+@final
+class DiskWait:
+    """How long a group waited for the disk lately: one moving average, `usual_ns`.
+
+    Waiting is the time that passed less the processor time of the thread. Threads that compute for
+    others are waited for as well, which looks the same: so what was quick counts more than what was
+    slow, and only the disk can be slow every time.
+    """
+
+    __slots__ = ("usual_ns",)
+
+    def __init__(self) -> None:
+        """Quick until it is known."""
+        self.usual_ns = 0
+
+    def note(self, waited_ns: i64) -> None:
+        """A group waited so long."""
+        counted: i64 = min(waited_ns, _COUNTED_NS_MAX)
+        longer: i64 = counted - self.usual_ns
+        self.usual_ns += longer // 8 if longer > 0 else longer // 2

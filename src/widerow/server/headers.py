@@ -1,0 +1,79 @@
+"""Which headers of a request the listener keeps, and their names however they are spelt.
+
+HTTP's own that the listener acts on, and those that the dialects name. What a client sends beside
+them is counted against the bounds and dropped.
+"""
+
+from collections.abc import Iterable
+from typing import Final, final
+
+from mypy_extensions import mypyc_attr
+
+from widerow.wire.dialect import HeaderNames
+
+__all__ = ["HTTP_HEADERS", "KeptHeaders", "Spelling"]
+
+HTTP_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
+"""Those that the listener acts on by itself. They may come twice; their values are joined."""
+
+_SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Spelling:
+    """A header's name as it is sent, and as the server acts on it: "" if it does not.
+
+    `text` is what was last sent under it, as bytes in `value`: most headers say the same again.
+    """
+
+    __slots__ = ("name", "raw", "text", "value")
+
+    def __init__(self, raw: bytes, name: str) -> None:
+        """`raw` is a spelling of `name`."""
+        self.raw = raw
+        self.name = name
+        self.value = b""
+        self.text = ""
+
+    def read(self, value: bytes) -> str:
+        """What `value` says: UTF-8, or Latin-1 where it is not."""
+        if value != self.value:
+            self.text = _text_of(value)
+            self.value = value
+        return self.text
+
+
+@final
+class KeptHeaders:
+    """The headers that one listener keeps. Lives on the loop's thread."""
+
+    __slots__ = ("_kept", "_spellings")
+
+    def __init__(self, kept: Iterable[HeaderNames]) -> None:
+        """Those of HTTP, and all of `kept`."""
+        self._kept = tuple(kept)
+        self._spellings: dict[bytes, Spelling] = {}
+
+    def spelling(self, raw: bytes) -> Spelling:
+        """The name of a header that was sent as `raw`. Remembered, within a bound."""
+        found = self._spellings.get(raw)
+        if found is None:
+            lowered = raw.lower().decode("latin-1")
+            found = Spelling(raw, lowered if self._keeps(lowered) else "")
+            if len(self._spellings) < _SPELLINGS_MAX:
+                self._spellings[raw] = found
+        return found
+
+    def _keeps(self, name: str) -> bool:
+        for each in self._kept:
+            if each.has(name):
+                return True
+        return name in HTTP_HEADERS
+
+
+def _text_of(value: bytes) -> str:
+    try:
+        return value.decode().strip()
+    except UnicodeDecodeError:
+        return value.decode("latin-1").strip()

@@ -1,0 +1,160 @@
+"""Which request runs on which thread, what takes turns, and when: plain rules, and the threads.
+
+Everything short runs on the loop, where a hand-over would cost more than it gives. What takes a
+millisecond or more runs on threads, which share the processor with the loop in slices: two for
+reads; one for writes, which compute from their first byte to their sync, so that two of them would
+do nothing but take the interpreter's lock from each other. Of the threads one computes at a time
+(`storage/bulk.py`), and pauses for the loop's turns (`turn.py`).
+
+A store whose reads may block has other rules and no other code: every request runs on a thread of
+many, and nobody waits for such a store with the turn of long work in hand.
+
+Compiled, because it is asked about every request.
+"""
+
+from asyncio import AbstractEventLoop
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, Final, final
+
+from widerow.commit.places import Caller
+from widerow.limits import (
+    BATCH_THREADS,
+    BLOCKING_THREADS_MAX,
+    BUSY_TURNS,
+    LENGTHY_BODY_BYTES,
+    LENGTHY_THREADS_MAX,
+)
+from widerow.server.turn import LOOP_TURN
+from widerow.storage.bulk import LONG_WORK
+
+__all__ = ["Rules", "Schedule", "rules_for"]
+
+
+@final
+@dataclass(frozen=True)
+class Rules:
+    """What a schedule goes by.
+
+    `request_threads`: for requests, 0 to run all on the loop; `batch_threads`: for writes that
+    compute, 0 if they have none of their own. `all_on_threads`: every request runs on one.
+    `caller`: as whom a request's thread has its plan committed. `takes_turns`: one thread computes
+    at a time. `crowded`: threads that compute leave no processor to the loop.
+    """
+
+    request_threads: int
+    batch_threads: int
+    all_on_threads: bool
+    caller: Caller
+    takes_turns: bool
+    crowded: bool
+
+
+def rules_for(processors: int, *, reads_may_block: bool) -> Rules:
+    """The rules for a store and a machine."""
+    if reads_may_block:
+        return Rules(
+            request_threads=BLOCKING_THREADS_MAX,
+            batch_threads=0,
+            all_on_threads=True,
+            caller=Caller.ELSEWHERE,
+            takes_turns=False,
+            crowded=False,
+        )
+    return Rules(
+        request_threads=LENGTHY_THREADS_MAX,
+        batch_threads=BATCH_THREADS,
+        all_on_threads=False,
+        caller=Caller.REQUEST,
+        takes_turns=True,
+        crowded=processors <= LENGTHY_THREADS_MAX,
+    )
+
+
+_NOTHING: Final = nullcontext()
+
+
+class Schedule:
+    """The threads of a port and the rules for using them. Lives on the loop's thread.
+
+    Of what it is asked, `long_turn` and `hashes_in_turn` are for the threads.
+    """
+
+    __slots__ = ("_batches", "_loop", "_requests", "_running", "rules")
+
+    def __init__(self, rules: Rules, loop: AbstractEventLoop) -> None:
+        """Threads start when there is work for them."""
+        self.rules = rules
+        self._loop = loop
+        self._running = 0  # on threads, or written by what a thread has planned
+        self._requests: ThreadPoolExecutor | None = None
+        self._batches: ThreadPoolExecutor | None = None
+        if rules.request_threads:
+            self._requests = ThreadPoolExecutor(rules.request_threads, "widerow-request")
+        if rules.batch_threads:
+            self._batches = ThreadPoolExecutor(rules.batch_threads, "widerow-batch")
+
+    def close(self) -> None:
+        """End the threads, after the work they have."""
+        for threads in (self._requests, self._batches):
+            if threads is not None:
+                threads.shutdown()
+
+    # --- turns of the loop -------------------------------------------------------------------
+
+    def when_turn_ends(self, work: Callable[[], None]) -> None:
+        """Call `work` when the loop has read all that there is to read now."""
+        self._loop.call_soon(work)
+
+    def request_came(self) -> None:
+        """Beside a request on a thread, the loop's turn begins: who computes pauses until its end.
+
+        Each read would wait for the interpreter's lock then, and nobody is to wait for all.
+        """
+        if self._running and not self.rules.all_on_threads:
+            LOOP_TURN.begin()
+
+    def turn_ends(self) -> None:
+        """All that was read is answered."""
+        LOOP_TURN.end()
+
+    # --- threads -----------------------------------------------------------------------------
+
+    def verifies_on_thread(self, size: int) -> bool:
+        """Whether a body is so long that its digest alone takes as long as ten others' requests."""
+        return size > LENGTHY_BODY_BYTES and self._requests is not None
+
+    def runs_on_thread(self, lengthy: Callable[[bytes], bool] | None, body: bytes) -> bool:
+        """Whether a request with that body runs on a thread; `lengthy` is its operation's."""
+        if self._requests is None:
+            return False
+        return self.rules.all_on_threads or (lengthy is not None and lengthy(body))
+
+    def start(
+        self, work: Callable[[], Any], back: Callable[["Future[Any]"], None], *, computes: bool
+    ) -> None:
+        """Run `work` on a thread and then `back` on the loop; `computes`: a write that is long."""
+        threads = self._batches if computes and self._batches is not None else self._requests
+        assert threads is not None, "rules without threads run nothing on them"
+        loop = self._loop
+        future = threads.submit(work)
+        self._running += 1
+        future.add_done_callback(lambda done: loop.call_soon_threadsafe(back, done))
+
+    def answered(self) -> None:
+        """A request that was started on a thread has been answered."""
+        self._running -= 1
+
+    def long_turn(self) -> AbstractContextManager[object]:
+        """What a thread holds while it computes."""
+        return LONG_WORK if self.rules.takes_turns else _NOTHING
+
+    def hashes_in_turn(self, turns: int) -> bool:
+        """Whether a page is hashed before the next one is read; the loop had `turns` meanwhile.
+
+        Hashing needs no interpreter, so of two pages one could be hashed while the other is read.
+        But where others are served and threads leave them no processor, they would wait for both.
+        """
+        return self.rules.crowded and turns > BUSY_TURNS

@@ -1,0 +1,146 @@
+"""A dialect: what a server has to know of a protocol to speak it, as a value.
+
+The server knows HTTP, threads, permissions and counts; how requests of one protocol are told from
+another's, opened, decoded, answered and refused stands in its dialect. `dialects.py` lists those
+that are served. A dialect is pure: bytes in, bytes out, and the engine in between.
+
+Compiled, because an operation and what is known of a sender are read for every request.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, final
+
+from mypy_extensions import mypyc_attr
+
+from widerow.auth.keyring import AccessKey, Keyring, Permission
+from widerow.auth.policy import InstancePolicy
+from widerow.engine.engine import Engine
+
+__all__ = [
+    "Dialect",
+    "HeaderNames",
+    "Opened",
+    "Opener",
+    "Operation",
+    "Refusal",
+]
+
+
+class Operation(NamedTuple):
+    """One operation. `writes`: `call` answers a `Plan` that has to be committed.
+
+    What `decode` returns is what `call` takes, and what `call` (or its plan) returns is what
+    `encode` takes; the types differ from operation to operation. `consumed` tells the read and
+    write units of the same result; None for operations that consume none. `lengthy` tells by its
+    body whether a request takes a millisecond or more, so that it should not hold up others.
+    `path` is handed to the dialect's `open_request` and `envelope`, for which a target may have
+    several spellings; nobody else reads it.
+    """
+
+    name: str
+    permission: Permission
+    writes: bool
+    decode: Callable[[bytes], Any]
+    call: Callable[[Engine, str, Any], Any]
+    encode: Callable[[Any], bytes]
+    consumed: Callable[[Any], tuple[int, int]] | None = None
+    lengthy: Callable[[bytes], bool] | None = None
+    path: str = "/"
+
+
+@mypyc_attr(acyclic=True)
+@final
+class Opened:
+    """What is known of a request that is what it says: whose it is, and of which instance.
+
+    `reply`: what the dialect needs again for the envelope of the answer; nobody else reads it.
+    """
+
+    __slots__ = ("instance", "key", "reply")
+
+    def __init__(self, key: AccessKey, instance: str, reply: object = None) -> None:
+        """A request of these parts, all of them checked."""
+        self.key = key
+        self.instance = instance
+        self.reply = reply
+
+
+class Opener(Protocol):
+    """How a dialect opens a request."""
+
+    def __call__(
+        self,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        keyring: Keyring,
+        instances: InstancePolicy,
+        now_us: int,
+        names: tuple[str, ...] | None = None,
+        /,
+    ) -> tuple[Opened, bytes]:
+        """Check the sender; whose the request is, and its body as `decode` takes it.
+
+        `path` is the operation's. `headers` has lower-case names, those of the dialect's `headers`
+        and perhaps more; `names` are theirs in the order sent, if the caller has them. `now_us`:
+        microseconds since 1970. Raises errors of `widerow.errors`. On any thread.
+        """
+        ...
+
+
+class Refusal(NamedTuple):
+    """How a dialect says no: `code` for the metrics, `lines` are complete header lines."""
+
+    status: int
+    code: str
+    body: bytes
+    lines: bytes
+
+
+class HeaderNames(NamedTuple):
+    """Names of headers in lower case: some, and all that begin in a certain way."""
+
+    names: frozenset[str]
+    prefixes: tuple[str, ...]
+
+    def has(self, name: str) -> bool:
+        """Whether a name is among them."""
+        return name in self.names or name.startswith(self.prefixes)
+
+
+@final
+@dataclass(frozen=True)
+class Dialect:
+    """A protocol. Functions raise only where that is said.
+
+    `name` is for people, `label` begins the names of its operations in the metrics ("" for one
+    dialect at most). `operations` are those of the protocol that are served, `own` further ones for
+    our commands, `refused` names the protocol's others and what they belong to.
+
+    A request is taken for the operation that `paths` has for its whole target if it is POSTed; else
+    for what `select` makes of method, target and body, in the first dialect that `claims` the
+    target; else in the first dialect of all. `select` is asked before the sender is known, so it
+    looks at no more of a body than it must. It raises errors of `widerow.errors`.
+
+    `headers` are those that the listener keeps of a request; one of them that comes twice is
+    refused. `open_request` checks the sender. `envelope(path, body, request_id, date, opened)` are
+    the header lines of an answer, without those of HTTP itself; `opened` is None where the request
+    was refused before its sender was known, and `date` is what `answer_date` made of a time in
+    microseconds since 1970, one for answers that are written together. `refuse(error, name)` is the
+    answer to any exception; `name` is the operation's, "" where none was found.
+    """
+
+    name: str
+    label: str
+    operations: Mapping[str, Operation]
+    own: Mapping[str, Operation]
+    refused: Mapping[str, str]
+    paths: Mapping[bytes, Operation]
+    claims: Callable[[str], bool]
+    select: Callable[[str, str, bytes], Operation]
+    headers: HeaderNames
+    open_request: Opener
+    answer_date: Callable[[int], Any]
+    envelope: Callable[[str, bytes, str, Any, Opened | None], bytes]
+    refuse: Callable[[Exception, str], Refusal]

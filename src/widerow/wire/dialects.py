@@ -1,0 +1,12 @@
+"""The dialects that are served: a new one is one more entry."""
+
+from typing import Final
+
+from widerow.wire.dialect import Dialect
+from widerow.wire.tablestore.dialect import TABLESTORE
+
+__all__ = ["DIALECTS"]
+
+DIALECTS: Final[tuple[Dialect, ...]] = (TABLESTORE,)
+"""In the order in which they are asked whether a target is theirs. The first one also answers what
+is nobody's, and what never became a request."""

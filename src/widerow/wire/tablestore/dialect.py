@@ -1,0 +1,66 @@
+"""The Tablestore dialect as a value: what the server needs of this package.
+
+The target of a request is its action, behind whatever prefix the endpoint has; who asks stands in
+signed headers (`envelope.py`); an error is a message of two texts with a status of its own.
+"""
+
+from types import MappingProxyType
+from typing import Final
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.wire.dialect import Dialect, HeaderNames, Operation, Refusal
+from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
+from widerow.wire.tablestore.errors import encode_error, foreign, hint
+from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED, operation
+
+__all__ = ["TABLESTORE"]
+
+_METHOD_NOT_ALLOWED: Final = 405
+
+
+def _claims(target: str) -> bool:
+    action = _action_of(target)
+    return action in OPERATIONS or action in OWN or action in UNSUPPORTED
+
+
+def _select(method: str, target: str, body: bytes) -> Operation:
+    del body  # the target says it all
+    if method != "POST":
+        raise InvalidRequest(Rule.HTTP_METHOD)
+    return operation(_action_of(target))
+
+
+def _action_of(target: str) -> str:
+    """The action of a target, whatever prefix the endpoint has: its last segment.
+
+    The actions of tunnels are the only ones of two segments.
+    """
+    before, _, last = target.rpartition("/")
+    return f"tunnel/{last}" if before.endswith("/tunnel") else last
+
+
+def _refuse(error: Exception, name: str) -> Refusal:
+    del name  # no text of an error has it
+    status, code, message = foreign(error)
+    allow = b"allow: POST\r\n" if status == _METHOD_NOT_ALLOWED else b""
+    lines = b"%bx-widerow-hint: %b\r\n" % (allow, hint(error).encode())
+    return Refusal(status, code, encode_error(code, message), lines)
+
+
+TABLESTORE: Final = Dialect(
+    name="Tablestore",
+    label="",
+    operations=OPERATIONS,
+    own=OWN,
+    refused=UNSUPPORTED,
+    paths=MappingProxyType(
+        {each.path.encode(): each for each in (*OPERATIONS.values(), *OWN.values())}
+    ),
+    claims=_claims,
+    select=_select,
+    headers=HeaderNames(frozenset(), ("x-ots-",)),
+    open_request=open_request,
+    answer_date=answer_date,
+    envelope=response_headers,
+    refuse=_refuse,
+)
