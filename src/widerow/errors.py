@@ -33,6 +33,7 @@ __all__ = [
     "NotFound",
     "NotPermitted",
     "OutcomeUnknown",
+    "Replan",
     "Rule",
     "StorageFailure",
     "StoreBusy",
@@ -309,6 +310,14 @@ class Unsupported(_RuleBroken):
 
 class TooLong(WiderowError):
     """A read that was given a budget needs more: it is run again elsewhere. No client sees it."""
+
+
+class Replan(WiderowError):
+    """What a write was planned on has changed since: plan it again. Never leaves the engine."""
+
+    def __init__(self) -> None:
+        """The request to plan again."""
+        super().__init__("the catalogue changed after the write was planned; plan it again")
 
 
 class StorageFailure(WiderowError):

@@ -11,7 +11,9 @@ from widerow.cli.flags import listed
 from widerow.cli.partitions import fetch
 from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.table_models import open_catalog
+from widerow.engine.tablestore_model import TABLESTORE
 from widerow.errors import NotFound
 from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind
@@ -58,8 +60,9 @@ def _advise_stored(given: Mapping[str, Any]) -> None:
     directory = Path(given["path"])
     require_store(directory)
     with open_store(str(directory)) as store:
+        tables = Tables(open_catalog(store), TABLESTORE)
         try:
-            table = Catalog(store).find(given["instance"], given["table"])
+            table = tables.find(given["instance"], given["table"])
         except NotFound as error:
             raise no_table(given["table"], given["instance"], directory) from error
         source = TableSource(store, table)

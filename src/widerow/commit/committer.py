@@ -279,7 +279,11 @@ class Committer:
         return True
 
     def _commit(self, group: list[Waiting], post: Post) -> None:
-        """With the turn: hand a group to the store and tell everyone in it how it ended."""
+        """With the turn: hand a group to the store and tell everyone in it how it ended.
+
+        A plan that is planned again is committed next, before anyone else's turn.
+        """
+        again: list[Waiting] = []
         started_ns, worked_ns = self._clock.monotonic_ns(), self._clock.thread_ns()
         try:
             if group[0].plan.alone:
@@ -301,8 +305,10 @@ class Committer:
             if any(outcome.error is None for outcome in outcomes):  # else nothing was synced
                 self._disk.note(elapsed_ns - (self._clock.thread_ns() - worked_ns))
             self._resume()
-            end_group(group, outcomes)
+            again = end_group(group, outcomes)
         self._tell(group, post)
+        for waiting in again:
+            self._commit([waiting], post)
 
     def _resume(self) -> None:
         """The store has taken a group: if it refused one before, say so."""
@@ -318,6 +324,6 @@ class Committer:
 
     def _tell(self, group: list[Waiting], post: Post) -> None:
         """Everyone in the group has ended: tell those who do not look for themselves."""
-        told = [waiting for waiting in group if waiting.done is not None]
+        told = [waiting for waiting in group if waiting.ended and waiting.done is not None]
         if told:
             post(told)

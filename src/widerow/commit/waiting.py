@@ -120,16 +120,23 @@ def writes_of(group: Sequence[Waiting]) -> list[Write[Any]]:
     return writes
 
 
-def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> None:
-    """Let each plan make its answer of its share of the outcomes."""
+def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> list[Waiting]:
+    """Let each plan make its answer of its share of the outcomes; who has another plan by now."""
     offset = 0
+    again: list[Waiting] = []
     for waiting in group:
         plan = waiting.plan
         stop = offset + len(plan.writes)
-        waiting.answer, waiting.error = end_of(plan, outcomes[offset:stop])
+        answer, waiting.error = end_of(plan, outcomes[offset:stop])
+        offset = stop
+        if isinstance(answer, Plan):
+            waiting.plan = answer
+            again.append(waiting)
+            continue
+        waiting.answer = answer
         waiting.ended = True
         waiting.plan = _NO_PLAN
-        offset = stop
+    return again
 
 
 def refuse_group(group: Sequence[Waiting], error: Exception) -> None:

@@ -5,23 +5,21 @@ Whoever commits plans determines their ends here and nowhere else: the group com
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from widerow.engine.plan import Plan, concluded
 from widerow.storage.group import Outcome, Write
-
-if TYPE_CHECKING:
-    from widerow.engine.plan import Plan
 
 __all__ = ["End", "Transact", "end_of", "outcomes_of"]
 
 End = tuple[Any, Exception | None]
-"""How a plan ended: its answer, or the error instead of it."""
+"""How a plan ended: its answer, or the error instead of it, or the plan to be committed next."""
 
 Transact = Callable[[Sequence[Write[Any]]], list[Outcome[Any]]]
 """Commits writes as one group and returns their outcomes once they are durable."""
 
 
-def outcomes_of(plan: "Plan[Any]", transact: Transact) -> list[Outcome[Any]]:
+def outcomes_of(plan: Plan[Any], transact: Transact) -> list[Outcome[Any]]:
     """Commit a plan by itself, in as many groups as it needs. Raises what `transact` raises."""
     if not plan.alone:
         return transact(plan.writes) if plan.writes else []
@@ -31,9 +29,12 @@ def outcomes_of(plan: "Plan[Any]", transact: Transact) -> list[Outcome[Any]]:
     return outcomes
 
 
-def end_of(plan: "Plan[Any]", outcomes: Sequence[Outcome[Any]]) -> End:
-    """What a plan makes of the outcomes of its writes. Never raises."""
+def end_of(plan: Plan[Any], outcomes: Sequence[Outcome[Any]]) -> End:
+    """What a plan makes of the outcomes of its writes. Never raises.
+
+    The answer is a `Plan` where what was planned on has changed (`concluded`): it comes next.
+    """
     try:
-        return plan.finish(outcomes), None
+        return concluded(plan, outcomes), None
     except Exception as error:  # noqa: BLE001  # it is this plan's answer
         return None, error

@@ -6,16 +6,27 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
-from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
+from widerow.engine.batch import (
+    arrange,
+    atomic_scope_error,
+    check_batch_write,
+    filled,
+    without,
+)
 from widerow.engine.bodies import BodyContext, RowBody
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
-from widerow.engine.catalog import Catalog, holds_typed_tables
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.partitioned import CatalogPartitions
+from widerow.engine.catalog.state import CatalogState
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
+from widerow.engine.lease import Lease
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
@@ -37,6 +48,7 @@ from widerow.engine.static import (
     check_table_name,
 )
 from widerow.engine.sweep import Sweep
+from widerow.engine.table_models import open_catalog
 from widerow.engine.tables import (
     check_columns_named,
     check_create,
@@ -46,9 +58,18 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
-from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, WiderowError
+from widerow.engine.tablestore_model import TABLESTORE
+from widerow.errors import (
+    Conflict,
+    Exhausted,
+    InvalidRequest,
+    NotFound,
+    Replan,
+    Rule,
+    WiderowError,
+)
 from widerow.keys.encode import encode_key_value
-from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG, row_prefix
 from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
@@ -111,39 +132,44 @@ class Engine:
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
         self._names = ColumnNames(strict=strict_column_names)
-        self.catalog = Catalog(store)
-        self.partitions = Partitions(self.catalog, store, clock, thresholds)
-        self.sweep = Sweep(self.catalog, store, clock, self.partitions)
+        self.catalog = open_catalog(store)
+        self.tables = Tables(self.catalog, TABLESTORE)
+        self.lease = Lease(store, clock, entropy)
+        divided = CatalogPartitions(self.catalog)
+        self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
+        self.sweep = Sweep(self.tables, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
-        self._context = BodyContext(self.catalog, clock, self.partitions.notes)
+        self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        answer, error = end_of(plan, outcomes_of(plan, self.store.transact_group))
-        if error is not None:
-            raise error
+        answer: Any = plan
+        while isinstance(answer, Plan):
+            answer, error = end_of(answer, outcomes_of(answer, self.store.transact_group))
+            if error is not None:
+                raise error
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
         Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`), then
-        the same of typed tables.
+        the same of typed tables. Where the store is shared, its lease before that, and nothing
+        while another process holds it.
         """
-        writes = self.catalog.reclaim()
-        if writes:
-            self.sweep.reclaimed.tables_dropped += len(writes) // 2
-            return Plan(tuple(writes), failing)
+        taking = self.lease.plan()
+        if taking is not None or not self.lease.held():
+            return taking
         step = self.sweep.step()
         if step is None and self._has_typed():
             return self.typed.housekeeping()
         return step
 
     def _has_typed(self) -> bool:
-        return bool(self._typed) or holds_typed_tables(self.store.snapshot())
+        return bool(self._typed) or self.catalog.holds(SPACE_TYPED_CATALOG)
 
     @property
     def typed(self) -> "TypedEngine":
@@ -155,9 +181,6 @@ class Engine:
         if typed is None:
             from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # see above
             from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # see above
-            from widerow.engine.typed.partitioned import (  # noqa: PLC0415  # see above
-                PartitionedHierarchies,
-            )
 
             made = TypedEngine(
                 self.store,
@@ -168,8 +191,6 @@ class Engine:
                 note_load=self._note,
             )
             typed = self._typed.setdefault("", made)  # two threads may come here at once
-            if typed is made:
-                self.partitions.join(PartitionedHierarchies(typed.catalog))
         return typed
 
     # --- tables ------------------------------------------------------------------------------
@@ -177,24 +198,23 @@ class Engine:
     def create_table(self, instance: str, request: CreateTable) -> Plan[None]:
         """CreateTable (semantics §2.1)."""
         check_create(request)
-        self._check_room(instance, request.name)
-        table_id = self.catalog.new_id()
+        self._check_room(self.catalog.seen(), instance, request.name)
 
-        def make() -> Table:
-            self._check_room(instance, request.name)
-            return new_table(instance, request, table_id, self._clock.now_us(), self._entropy)
+        def make(draft: Draft) -> Table:
+            self._check_room(draft.state, instance, request.name)
+            return new_table(instance, request, draft.number(), self._clock.now_us(), self._entropy)
 
-        return Plan((self.catalog.change(instance, make),), failing)
+        return Plan((self.tables.create(make),), failing)
 
-    def _check_room(self, instance: str, name: str) -> None:
-        if self.catalog.exists(instance, name):
+    def _check_room(self, state: CatalogState, instance: str, name: str) -> None:
+        if (SPACE_CATALOG, instance, name) in state.by_name:
             raise Conflict(Rule.TABLE_EXISTS, instance=instance, table=name)
-        if len(self.catalog.names(instance)) >= self._tables_per_instance:
+        if len(state.names(SPACE_CATALOG, instance)) >= self._tables_per_instance:
             raise Exhausted(Rule.TABLE_QUOTA, limit=self._tables_per_instance)
 
     def list_tables(self, instance: str) -> tuple[str, ...]:
         """ListTable: the names of the instance's tables, sorted (semantics §2.2)."""
-        return tuple(self.catalog.names(instance))
+        return tuple(self.tables.names(instance))
 
     def describe_table(self, instance: str, table: str) -> Table:
         """DescribeTable (semantics §2.3)."""
@@ -212,7 +232,7 @@ class Engine:
         table = self._table(instance, request.table)
         load, written = self.partitions.load_of(table), self.partitions.write_units(table)
         asked = request.split_bytes, request.limit
-        numbered = table.id, self.catalog.partition_key(table).end
+        numbered = table.id, TABLESTORE.partition_key(table).end
 
         def find() -> tuple[bytes, ...]:
             return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
@@ -235,10 +255,10 @@ class Engine:
         """The table of that name in an instance or namespace. Raises `NotFound`."""
         if ":" not in name:
             return self._table(instance, name)
-        form = self.typed.catalog.get(name) if self._has_typed() else None
+        form = self.typed.tables.get_qualified(name) if self._has_typed() else None
         if form is None or form.table.shown_namespace.lower() != instance.lower():
             raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
-        top = self.typed.catalog.form(form.table.top)
+        top = self.typed.tables.by_id(form.table.top)
         assert top is not None  # a table with children cannot be dropped
         return top.table
 
@@ -247,11 +267,10 @@ class Engine:
         check_update(request)
         self._table(instance, request.name)
 
-        def make() -> Table:
-            table = self.catalog.find(instance, request.name)
+        def make(table: Table) -> Table:
             return updated_table(table, request, self._clock.now_us(), self._entropy)
 
-        return Plan((self.catalog.change(instance, make),), single)
+        return Plan((self.tables.change_named(instance, request.name, make),), single)
 
     def add_defined_columns(
         self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
@@ -259,11 +278,8 @@ class Engine:
         """AddDefinedColumn (semantics §2.6)."""
         check_columns_named(name, tuple(column.name for column in columns))
         self._table(instance, name)
-
-        def make() -> Table:
-            return with_columns(self.catalog.find(instance, name), columns)
-
-        return Plan((self.catalog.change(instance, make),), failing)
+        make = partial(with_columns, columns=columns)
+        return Plan((self.tables.change_named(instance, name, make),), failing)
 
     def delete_defined_columns(
         self, instance: str, name: str, columns: tuple[str, ...]
@@ -271,19 +287,17 @@ class Engine:
         """DeleteDefinedColumn (semantics §2.6)."""
         check_columns_named(name, columns)
         self._table(instance, name)
-
-        def make() -> Table:
-            return without_columns(self.catalog.find(instance, name), columns)
-
-        return Plan((self.catalog.change(instance, make),), failing)
+        make = partial(without_columns, names=columns)
+        return Plan((self.tables.change_named(instance, name, make),), failing)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""
-        return Plan((self.catalog.drop(self._table(instance, table)),), failing)
+        due_us = self.catalog.due_us(self._clock.now_us())
+        return Plan((self.tables.drop(self._table(instance, table), due_us=due_us),), failing)
 
     def _table(self, instance: str, name: str) -> Table:
         check_table_name(name)
-        return self.catalog.find(instance, name)
+        return self.tables.find(instance, name)
 
     # --- reads -------------------------------------------------------------------------------
 
@@ -311,7 +325,7 @@ class Engine:
         check_table_name(request.table)
         check_point_key(request.key, write=False)
         check_selection(request.selection, self._names)
-        table = self.catalog.find(instance, request.table)
+        table = self.tables.find(instance, request.table)
         values = concrete(check_key(table, request.key))
         rule = self._rule(table, request.selection)
         shard = shard_of(table, values[0])
@@ -364,7 +378,7 @@ class Engine:
     ) -> list[RowOutcome]:
         """The rows of one table; in `notes` what is to be counted for them."""
         try:
-            table = self.catalog.find(instance, get.table)
+            table = self.tables.find(instance, get.table)
         except WiderowError as error:
             return [RowOutcome(error=error)] * len(get.keys)
         rule = self._rule(table, get.selection)
@@ -408,7 +422,7 @@ class Engine:
         check_selection(request.selection, self._names)
         if limit is not None and limit <= 0:
             raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
-        table = self.catalog.find(instance, request.table)
+        table = self.tables.find(instance, request.table)
         first = check_key(table, start)
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
@@ -425,9 +439,12 @@ class Engine:
     def write_row(self, instance: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
         check_change(change, self._names)
-        table = self.catalog.find(instance, change.table)
-        write = self._row_write(table, row_prefix(table.id), change)
-        return Plan((write,), single, _weight(change))
+        planned = self.catalog.planned()
+        table = self.tables.find(instance, change.table)
+        write = self._row_write(table, row_prefix(table.id), change, planned)
+        if planned < 0:
+            return Plan((write,), single, _weight(change))
+        return Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
 
     def batch_write_row(self, instance: str, request: BatchWrite) -> Plan[list[list[RowOutcome]]]:
         """BatchWriteRow: one list a table, one outcome a row, in order (semantics §4.8)."""
@@ -439,7 +456,8 @@ class Engine:
                 size += _weight(change)
         plan = self._plan_atomic if request.atomic else self._plan_rows
         rows = plan(instance, request)
-        return Plan(rows.writes, lambda outcomes: arrange(request, rows.finish(outcomes)), size)
+        rows.size = size
+        return rows.answering(partial(arrange, request))
 
     def _plan_rows(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
         """Every row for itself: one write each, errors found beforehand in their places."""
@@ -451,7 +469,15 @@ class Engine:
                 settled.insert(place, RowOutcome(error=errors[place]))
             return settled
 
-        return Plan(tuple(writes), finish)
+        def again(outcomes: Sequence[Outcome[RowWritten]]) -> Plan[list[RowOutcome]]:
+            """Plan the rows that were not judged; the others stay as they are."""
+            made = [None if _is_stale(each) else _row_outcome(each) for each in outcomes]
+            for place in sorted(errors):
+                made.insert(place, RowOutcome(error=errors[place]))
+            rest = without(request, [outcome is not None for outcome in made])
+            return self._plan_rows(instance, rest).answering(partial(filled, made))
+
+        return Plan(tuple(writes), finish, again=again if self.catalog.shared else None)
 
     def _row_writes(
         self, instance: str, request: BatchWrite
@@ -459,9 +485,10 @@ class Engine:
         """The writes of rows that can be planned, and the errors of the others by their places."""
         writes: list[RowBody] = []
         errors: dict[int, WiderowError] = {}
+        planned = self.catalog.planned()
         for asked in request.tables:
             try:
-                table = self.catalog.find(instance, asked.table)
+                table = self.tables.find(instance, asked.table)
             except WiderowError as error:
                 first = len(writes) + len(errors)
                 errors.update(dict.fromkeys(range(first, first + len(asked.changes)), error))
@@ -469,7 +496,7 @@ class Engine:
             prefix = row_prefix(table.id)
             for change in asked.changes:
                 try:
-                    writes.append(self._row_write(table, prefix, change))
+                    writes.append(self._row_write(table, prefix, change, planned))
                 except WiderowError as error:
                     errors[len(writes) + len(errors)] = error
         return writes, errors
@@ -496,19 +523,23 @@ class Engine:
             result, failed = outcomes[0].result, outcomes[0].error
             if failed is None and result is not None:
                 return [RowOutcome(written=written) for written in result]
+            if isinstance(failed, Replan):
+                raise failed
             return [_row_outcome(Outcome(None, failed))] * len(changes)
 
-        return Plan((Write(writes[0].shards, body, settled=settled),), finish)
+        reads = self.catalog.reads
+        write = Write(writes[0].shards, body, settled=settled, reads=reads)
+        return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
 
-    def _row_write(self, table: Table, prefix: bytes, change: RowChange) -> RowBody:
-        """The write of one checked change; `prefix` is that of the table's rows."""
+    def _row_write(self, table: Table, prefix: bytes, change: RowChange, planned: int) -> RowBody:
+        """The write of one checked change; `prefix`: of the table's rows, `planned`: the epoch."""
         values = check_key(table, change.key)
         shard = prefix + encode_key_value(concrete(values)[0])
         if self.throttle is not None:
             self._admit_write(table, change, values, self.throttle)
         if table.auto_increment is not None:
             _check_auto_increment(table, change, values)
-        return RowBody(self._context, table, change, values, shard)
+        return RowBody(self._context, table, change, values, shard, planned)
 
     def _admit_write(
         self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle
@@ -588,9 +619,13 @@ def _row_bytes(outcome: RowOutcome) -> int:
 def _row_outcome(outcome: Outcome[RowWritten]) -> RowOutcome:
     if outcome.error is None:
         return RowOutcome(written=outcome.result)
-    if isinstance(outcome.error, WiderowError):
+    if isinstance(outcome.error, WiderowError) and not isinstance(outcome.error, Replan):
         return RowOutcome(error=outcome.error)
     raise outcome.error
+
+
+def _is_stale(outcome: Outcome[RowWritten]) -> bool:
+    return isinstance(outcome.error, Replan)
 
 
 def _weight(change: RowChange) -> int:

@@ -11,7 +11,7 @@ from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer, Uncounted
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.plan import Plan
+from widerow.engine.plan import Plan, concluded
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
@@ -49,7 +49,6 @@ T = TypeVar("T")
 
 BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
 _LOOKS: Final = round(HOUSEKEEPING_SECONDS / BALANCE_SECONDS)  # at partitions for one cleaning
-_REPLANS: Final = 16  # of a write whose table gets an index at that very moment
 
 
 def open(  # noqa: A001  # read as nosql.open
@@ -110,7 +109,6 @@ class Store:
         self._whole = Engine(store, clock, entropy, thresholds=thresholds)
         self.engine = self._whole.typed
         self._committer = Committer(store, clock, Uncounted())
-        self._planning = threading.Lock()  # generated values are handed out under it
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._closing = threading.Event()
         self._closed = False
@@ -149,8 +147,7 @@ class Store:
     def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Create a namespace; whether it was created. Raises `Conflict` if it exists."""
         try:
-            write = self.engine.catalog.create_namespace(name)
-            self.commit(lambda: Plan((write,), _first_error))
+            self.commit(lambda: self.engine.create_namespace(name))
         except Conflict:
             if not if_not_exists:
                 raise
@@ -167,13 +164,12 @@ class Store:
         if cascade:
             for table in reversed(self.tables(name)):
                 self.drop_table(table.name)
-        write = self.engine.catalog.drop_namespace(name)
-        self.commit(lambda: Plan((write,), _first_error))
+        self.commit(lambda: self.engine.drop_namespace(name))
         return True
 
     def namespaces(self) -> list[str]:
         """The names of all namespaces but the default one, sorted."""
-        return self.engine.catalog.namespaces()
+        return self.engine.tables.namespaces()
 
     def create_table(self, definition: TypedTable, *, if_not_exists: bool = False) -> Table:
         """Create what `TableBuilder.build` made.
@@ -197,8 +193,8 @@ class Store:
 
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
         """
-        form = self.engine.catalog.find(changed.qualified)
-        self.commit(lambda: self.engine.alter_table(form, changed), again=False)
+        form = self.engine.tables.find_qualified(changed.qualified)
+        self.commit(lambda: self.engine.alter_table(form, changed))
         return self.table(changed.qualified)
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> bool:
@@ -206,20 +202,20 @@ class Store:
 
         Raises: `NotFound`, and `InvalidRequest` while it has child tables.
         """
-        form = self.engine.catalog.get(name)
+        form = self.engine.tables.get_qualified(name)
         if form is None and if_exists:
             return False
-        found = form if form is not None else self.engine.catalog.find(name)
+        found = form if form is not None else self.engine.tables.find_qualified(name)
         self.commit(lambda: self.engine.drop_table(found))
         return True
 
     def table(self, name: str) -> Table:
         """The table of `[namespace:]parent.child`, in any case. Raises `NotFound`."""
-        return Table(self, self.engine.catalog.find(name))
+        return Table(self, self.engine.tables.find_qualified(name))
 
     def find_table(self, name: str) -> Table | None:
         """The table of that name, or None."""
-        form = self.engine.catalog.get(name)
+        form = self.engine.tables.get_qualified(name)
         return None if form is None else Table(self, form)
 
     def tables(self, namespace: str | None = None) -> list[Table]:
@@ -230,7 +226,7 @@ class Store:
         wanted = None if namespace is None else split_name(f"{namespace}:")[0].lower()
         return [
             Table(self, form)
-            for form in self.engine.catalog.forms()
+            for form in self.engine.tables.all()
             if wanted is None or form.table.namespace.lower() == wanted
         ]
 
@@ -271,7 +267,7 @@ class Store:
         start: bytes | None = b""
         done = 0
         while start is not None:
-            step = build_step(self.engine, self.engine.catalog.current(form), name, start)
+            step = build_step(self.engine, self.engine.tables.current(form), name, start)
             self._run(step.plan)
             done, start = done + step.rows, step.following
             progress(done)
@@ -306,24 +302,24 @@ class Store:
             planned = self._planned(source)
             if not planned:
                 return results
-            writes = tuple(write for _, plan in planned for write in plan.writes)
+            writes = tuple(write for plan in planned for write in plan.writes)
             outcomes = self._committer.run(Plan(writes, _every_outcome))
-            for (operation, plan), outcome in zip(planned, outcomes, strict=True):
-                if _is_stale(outcome.error):
-                    results.append(self.write(operation))
-                else:
-                    results.append(plan.finish([outcome]))
+            for plan, outcome in zip(planned, outcomes, strict=True):
+                answer = concluded(plan, [outcome])
+                results.append(self._run(answer) if isinstance(answer, Plan) else answer)
 
-    def _planned(self, source: Iterator[Operation]) -> list[tuple[Operation, Plan[WriteResult]]]:
-        """The next operations that share a sync: bounded in number and bytes."""
-        planned: list[tuple[Operation, Plan[WriteResult]]] = []
+    def _planned(self, source: Iterator[Operation]) -> list[Plan[WriteResult]]:
+        """The next operations that share a sync: bounded in number and bytes.
+
+        One that must be prepared is the last of them: those behind it need the same.
+        """
+        planned: list[Plan[WriteResult]] = []
         size = 0
         for operation in source:
-            with self._planning:
-                plan = self.engine.write(operation.table.form, operation.choice)
-            planned.append((operation, plan))
+            plan = self.engine.write(operation.table.form, operation.choice)
+            planned.append(plan)
             size += plan.size
-            if len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
+            if plan.prepares or len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
                 break
         return planned
 
@@ -355,30 +351,19 @@ class Store:
         """The latest plans, in the order of their numbers. Raises `StoreDamaged`."""
         return read_plans(self._bytes.snapshot())
 
-    def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
+    def commit(self, make: Callable[[], Plan[T]]) -> T:
         """Plan, commit and finish; planned again where the table changed in between.
 
         For the operations of this package and for whoever adds some.
         """
-        for _ in range(_REPLANS if again else 0):
-            try:
-                return self._commit(plan_again)
-            except Conflict as error:
-                if not _is_stale(error):
-                    raise
-        return self._commit(plan_again)
-
-    def _commit(self, make: Callable[[], Plan[T]]) -> T:
-        with self._planning:
-            plan = make()
-        return self._committer.run(plan)
+        return self._run(make())
 
     def _run(self, plan: Plan[T]) -> T:
-        return self._commit(lambda: plan)
+        return self._committer.run(plan)
 
     def form_of(self, table: str | Target) -> TableForm:
         """The form of a table given by name or itself. Raises `NotFound`."""
-        return self.engine.catalog.find(table) if isinstance(table, str) else table.form
+        return self.engine.tables.find_qualified(table) if isinstance(table, str) else table.form
 
     # --- housekeeping ------------------------------------------------------------------------
 
@@ -454,7 +439,3 @@ def _first_error(outcomes: Sequence[Outcome[object]]) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-
-
-def _is_stale(error: Exception | None) -> bool:
-    return isinstance(error, Conflict) and error.rule is TypedRule.EVOLVE_STALE

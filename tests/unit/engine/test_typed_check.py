@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -20,6 +21,9 @@ from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
 
+if TYPE_CHECKING:
+    from widerow.engine.plan import Plan
+
 PUT = OperationKind.PUT
 
 
@@ -27,7 +31,7 @@ def users(engine: Engine) -> TableForm:
     builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
     builder.add_field("name", STRING).add_field("e", enum_of("ab"))
     plan = engine.typed.create_table(builder.primary_key("g", "id").shard_key("g").build())
-    return engine.typed.catalog.find(engine.run(plan).qualified)
+    return engine.typed.tables.find_qualified(engine.run(plan).qualified)
 
 
 def put(engine: Engine, form: TableForm, number: int) -> bytes:
@@ -136,7 +140,7 @@ def test_an_observer_hears_of_every_change_in_its_transaction(
     engine.run(typed.write(form, WriteChoice(PUT, row)))
     assert recorder.heard == []  # no index, nothing to hear
     engine.run(typed.change_table(form, with_index))
-    form = typed.catalog.current(form)
+    form = typed.tables.current(form)
     engine.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
     engine.run(typed.execute([Step(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))]))
     engine.run(typed.multi_delete(form, MultiRow({"g": "a"})))
@@ -147,16 +151,24 @@ def test_an_observer_hears_of_every_change_in_its_transaction(
     assert typed.get(form, {"g": "a", "id": 1}) is None
 
 
-def test_a_write_planned_before_an_index_came_is_refused(
-    engine: Engine, observed: tuple[TypedEngine, Recorder]
+@pytest.mark.parametrize("kind", ["one row", "a sequence", "many rows"])
+def test_what_was_planned_before_an_index_came_is_planned_again(
+    engine: Engine, observed: tuple[TypedEngine, Recorder], kind: str
 ) -> None:
-    typed, _ = observed
+    """The index decides which shards the write touches, and must hear of the row."""
+    typed, recorder = observed
     form = made(engine, typed)
-    plan = typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1}))
+    engine.run(typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1, "name": "x"})))
+    choice = WriteChoice(PUT, {"g": "a", "id": 1, "name": "y"})
+    plans: dict[str, Callable[[], Plan[Any]]] = {
+        "one row": lambda: typed.write(form, choice),
+        "a sequence": lambda: typed.execute([Step(form, choice)]),
+        "many rows": lambda: typed.multi_delete(form, MultiRow({"g": "a"})),
+    }
+    plan = plans[kind]()
     engine.run(typed.change_table(form, with_index))
-    with pytest.raises(Exception, match="changed meanwhile"):
-        engine.run(plan)
-    assert typed.get(form, {"g": "a", "id": 1}) is None
+    engine.run(plan)
+    assert recorder.heard == [("x", None if kind == "many rows" else "y")]
 
 
 def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock) -> None:
@@ -187,7 +199,7 @@ def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock
 def made(engine: Engine, typed: TypedEngine) -> TableForm:
     builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
     table = builder.add_field("name", STRING).primary_key("g", "id").shard_key("g").build()
-    return typed.catalog.find(engine.run(typed.create_table(table)).qualified)
+    return typed.tables.find_qualified(engine.run(typed.create_table(table)).qualified)
 
 
 def with_index(table: TypedTable) -> TypedTable:
@@ -202,9 +214,9 @@ def test_typed_tables_are_loaded_when_there_are_any(store: Store, clock: FakeClo
     assert not plain._typed
     other = Engine(store, clock, FakeEntropy(1))
     other.run(other.typed.drop_table(users(other)))
-    assert len(other.typed.catalog.leftovers()) == 1
+    assert len(other.typed.tables.leftovers()) == 1
     server = Engine(store, clock, FakeEntropy(2))
     while (plan := server.housekeeping()) is not None:
         server.run(plan)
     assert server._typed
-    assert server.typed.catalog.leftovers() == []
+    assert server.typed.tables.leftovers() == []

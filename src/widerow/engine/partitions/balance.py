@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock
+from widerow.engine.lease import Lease
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.records import decode_counts, encode_counts
@@ -29,8 +30,8 @@ from widerow.engine.partitions.rules import (
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
-from widerow.engine.plan import Plan, failing
-from widerow.errors import NotFound, Rule
+from widerow.engine.plan import Plan, put_off
+from widerow.errors import NotFound
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
 from widerow.storage.interface import Store, Transaction, Write
 
@@ -61,13 +62,19 @@ class Partitions:
         tables: PartitionedTables,
         store: Store,
         clock: Clock,
+        lease: Lease,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Nothing counted yet; what was counted before is read when a table is first needed."""
+        """Nothing counted yet; what was counted before is read when a table is first needed.
+
+        Only the holder of the `lease` decides and writes; what others note stays with them.
+        """
+        self._lease = lease
+        self._terms = lease.terms
         self.thresholds = thresholds or Thresholds()
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.changes: Counter[Reason] = Counter()
-        self._catalogs: tuple[PartitionedTables, ...] = ()
+        self._tables = tables
         self._store = store
         self._clock = clock
         self.notes = Notes(NOTES_MAX)
@@ -77,35 +84,15 @@ class Partitions:
         self._told: dict[tuple[int, Reason, bytes], float] = {}
         self._walk: tuple[Partitioned, Walk] | None = None
         # Tables that are looked at: those with load, or with partitions that may merge.
-        self._awake: set[int] = set()
+        self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
         self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
         # What is noted was noted since `_drained`: where the counting of a table begins.
         self._drained = self._looked = self._flushed = self._seconds()
-        self.join(tables)
-
-    def join(self, tables: PartitionedTables) -> None:
-        """Keep the partitions of another catalogue's tables too, from now on."""
-        self._catalogs += (tables,)
-        self._awake |= {table.id for table in tables.tables() if table.splits != table.asked}
 
     def partition_key(self, table: Partitioned) -> PartitionKey:
         """What a table's rows are divided by. Raises `NotFound` if it was dropped."""
-        return self._home(table).partition_key(table)
-
-    def _home(self, table: Partitioned) -> PartitionedTables:
-        for catalog in self._catalogs:
-            if catalog.by_id(table.id) is not None:
-                return catalog
-        owner, _, name = table.qualified.rpartition("/")
-        raise NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=name)
-
-    def _table(self, table_id: int) -> Partitioned | None:
-        for catalog in self._catalogs:
-            table = catalog.by_id(table_id)
-            if table is not None:
-                return table
-        return None
+        return self._tables.partition_key(table)
 
     # --- counting ----------------------------------------------------------------------------
 
@@ -134,9 +121,9 @@ class Partitions:
 
     def load_of(self, table: Partitioned) -> TableLoad:
         """What is known of a table's partitions. Raises `NotFound` if it was dropped."""
-        self._home(table)
         load = self._load(table.id)
-        assert load is not None
+        if load is None:
+            raise self._tables.gone(table)
         return load
 
     def write_units(self, table: Partitioned) -> int:
@@ -151,8 +138,7 @@ class Partitions:
         """Every table of which anything was counted since the engine was opened."""
         return [
             (table, load)
-            for catalog in self._catalogs
-            for table in catalog.tables()
+            for table in self._tables.tables()
             if (load := self._loads.get(table.id)) is not None
         ]
 
@@ -171,7 +157,7 @@ class Partitions:
 
     def _load(self, table_id: int) -> TableLoad | None:
         load = self._loads.get(table_id)
-        table = self._table(table_id)
+        table = self._tables.by_id(table_id)
         if table is None:
             return None
         if load is None:
@@ -196,14 +182,19 @@ class Partitions:
     def step(self) -> Plan[None] | None:
         """The next small piece of work, or None when there is none now. One caller at a time."""
         self.absorb()
+        taking = self._lease.plan()
+        if taking is not None or not self._lease.held():
+            return taking
+        if self._terms != self._lease.terms:
+            self._take_over()
         now = self._seconds()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
             writes = self._look(now)
             if writes:
-                return Plan(tuple(writes), failing)
+                return Plan(tuple(writes), put_off)
         if self.learn_sizes():
-            return Plan((), failing)
+            return Plan((), put_off)
         if now - self._flushed >= FLUSH_SECONDS:
             return self.flush()
         return None
@@ -211,15 +202,25 @@ class Partitions:
     def flush(self) -> Plan[None] | None:
         """Write down what was counted; None if there is nothing new. Also before closing."""
         self.absorb()
+        if not self._lease.held():
+            return None
         self._flushed = self._seconds()
         writes = tuple(self._saved())
         self._unsaved.clear()
-        return Plan(writes, failing) if writes else None
+        return Plan(writes, put_off) if writes else None
+
+    def _take_over(self) -> None:
+        """Another process looked after the store before: what it wrote down counts."""
+        self._terms = self._lease.terms
+        self._walk = None
+        self._loads.clear()
+        self._unsaved.clear()
+        self._awake |= {table.id for table in self._tables.tables() if table.splits != table.asked}
 
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
         for table_id in list(self._awake):
-            load, table = self._load(table_id), self._table(table_id)
+            load, table = self._load(table_id), self._tables.by_id(table_id)
             if load is None or table is None:
                 self._awake.discard(table_id)
                 continue
@@ -255,7 +256,7 @@ class Partitions:
                 self.events.append(Event(table, report))
 
     def _change(self, table: Partitioned, changes: list[Split | Merge]) -> Write[Any]:
-        write = self._home(table).divide(table, partial(_changed, changes))
+        write = self._tables.divide(table, partial(_changed, changes))
 
         def settled(changed: Partitioned) -> None:
             write.settle(changed)
@@ -273,7 +274,7 @@ class Partitions:
         busy = self._awake | self._unsaved | self._grown
         for table_id in list(self._loads):
             idle = crowded and table_id not in busy
-            if idle or self._table(table_id) is None:
+            if idle or self._tables.by_id(table_id) is None:
                 del self._loads[table_id]
                 self._reports.pop(table_id, None)
 
@@ -296,7 +297,7 @@ class Partitions:
 
     def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:
         for table_id in list(self._grown):
-            load, table = self._load(table_id), self._table(table_id)
+            load, table = self._load(table_id), self._tables.by_id(table_id)
             piece = None if load is None else load.sizes.overdue()
             if load is None or table is None or piece is None:
                 self._grown.discard(table_id)
@@ -308,7 +309,7 @@ class Partitions:
     def _saved(self) -> Iterator[Write[None]]:
         for table_id in self._unsaved:
             load = self._load(table_id)
-            table = self._table(table_id)
+            table = self._tables.by_id(table_id)
             if load is None or table is None:
                 continue
             pairs = [(statistics_key(table_id), encode_counts(load.sizes, load.consumed))]
@@ -317,9 +318,9 @@ class Partitions:
                 for each in load.take_unsaved()
             ]
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
-            current = partial(self._home(table).current, table)
+            current = partial(self._tables.current, table)
             body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
-            yield Write((statistics_prefix(table_id),), body)
+            yield Write((statistics_prefix(table_id),), body, reads=self._tables.reads)
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9
@@ -333,13 +334,13 @@ def _changed(changes: list[Split | Merge], splits: Bounds) -> Bounds:
 
 
 def _save(
-    current: Callable[[], Partitioned],
+    current: Callable[[Transaction], Partitioned],
     pairs: list[tuple[bytes, bytes]],
     oldest: bytes,
     txn: Transaction,
 ) -> None:
     try:
-        table = current()
+        table = current(txn)
     except NotFound:
         return  # dropped since: its statistics go with it
     txn.delete_range(load_key(table.id, 0), oldest)
