@@ -65,7 +65,7 @@ def test_a_dropped_table_is_gone_at_once_and_its_bytes_soon(
         orders.get({**A1, "no": 1})
     assert str(gone.value) == "Table does not exist: users.orders"
     assert users.get(A1) is not None
-    while store.engine.catalog.leftovers():
+    while store.engine.tables.leftovers():
         assert store.housekeep()
     assert users.get(A1) is not None
     again = nosql.TableBuilder("orders", parent=users.definition)
@@ -86,7 +86,7 @@ def test_a_hierarchy_dropped_from_below_leaves_nothing(
         pass
     left = list(store.engine.store.snapshot().scan(b"\x10", b"\x15"))
     assert left == []
-    assert store.engine.catalog.leftovers() == []
+    assert store.engine.tables.leftovers() == []
 
 
 REFUSED: list[tuple[str, Callable[[nosql.Store, nosql.Table], object], type[Exception], str]] = [

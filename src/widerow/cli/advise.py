@@ -10,7 +10,9 @@ from typing import Any, Final
 from widerow.cli.flags import listed
 from widerow.cli.partitions import fetch
 from widerow.cli.progress import progress_bar
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.table_models import open_catalog
+from widerow.engine.tablestore_model import TABLESTORE
 from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
@@ -56,7 +58,7 @@ def _advise_stored(given: Mapping[str, Any]) -> None:
     if not directory.is_dir():  # opening would make one
         raise SampleInvalid(f"there is no store at {directory}")
     with open_store(str(directory)) as store:
-        table = Catalog(store).find(given["instance"], given["table"])
+        table = Tables(open_catalog(store), TABLESTORE).find(given["instance"], given["table"])
         source = TableSource(store, table)
         columns = listed(given["columns"]) or source.columns
         for column in columns:

@@ -3,7 +3,7 @@
 from typing import final
 
 from widerow.clock import Clock
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog.catalog import Tables
 from widerow.engine.expiry import check_versions
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.schema import concrete, key_in_shard
@@ -23,11 +23,11 @@ __all__ = ["BodyContext", "RowBody"]
 class BodyContext:
     """What all bodies of one engine use."""
 
-    __slots__ = ("catalog", "clock", "notes")
+    __slots__ = ("clock", "notes", "tables")
 
-    def __init__(self, catalog: Catalog, clock: Clock, notes: Notes) -> None:
+    def __init__(self, tables: Tables[Table], clock: Clock, notes: Notes) -> None:
         """`notes`: where rows are counted for their partitions."""
-        self.catalog = catalog
+        self.tables = tables
         self.clock = clock
         self.notes = notes
 
@@ -68,7 +68,7 @@ class RowBody(Write[RowWritten]):
         partition_key, number = self.values[0], self.values[index]
         assert not isinstance(partition_key, KeyMarker)
         if number is KeyMarker.AUTO_INCREMENT:
-            table = self.context.catalog.current(self.table)
+            table = self.context.tables.current(self.table, txn)
             number = next_value(txn, table, partition_key, self.context.clock.now_us())
         elif isinstance(number, int) and self.change.modification is not Modification.DELETE:
             note_value(txn, self.table, partition_key, number)
@@ -77,7 +77,7 @@ class RowBody(Write[RowWritten]):
     def _write(self, values: tuple[KeyValue, ...], txn: Transaction) -> RowWritten:
         """The change, to the row as it is now and by the time it is now."""
         context, change = self.context, self.change
-        table = context.catalog.current(self.table)
+        table = context.tables.current(self.table, txn)
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
         key = key_in_shard(self.shard, values)

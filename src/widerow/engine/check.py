@@ -11,14 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.partitions.check import check_partitions
 from widerow.engine.stored import check_order, key_section_of, row_cells, segment_cells
-from widerow.engine.typed.catalog import TypedCatalog
+from widerow.engine.table_models import open_catalog
+from widerow.engine.tablestore_model import TABLESTORE
 from widerow.engine.typed.check import check_typed_rows, typed_prefixes
 from widerow.engine.typed.index_check import check_indexes
-from widerow.engine.typed.partitioned import PartitionedHierarchies
 from widerow.engine.typed.plans import check_plans
+from widerow.engine.typed.tables import TypedTables
 from widerow.errors import StoreDamaged
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
@@ -70,20 +72,21 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     if next(store.snapshot().scan(b"", b"\xff" * 8), None) is None:
         return []
     try:
-        catalog = Catalog(store)
-        typed = TypedCatalog(store, catalog)
+        catalog = open_catalog(store)
     except StoreDamaged as error:
         return [Finding("", SPACE_CATALOG.hex(), str(error))]
+    tables, typed = Tables(catalog, TABLESTORE), TypedTables(catalog)
     snapshot = store.snapshot()
     findings = list(_unknown_spaces(snapshot))
-    numbers = sorted([*(table.id for table in catalog.tables()), *catalog.dropped()])
+    numbers = [table.id for table in tables.all()]
+    numbers += [leftover.id for leftover in tables.leftovers()]
     rows = sorted([*map(row_prefix, numbers), *typed_prefixes(typed)])
     findings += _orphans(snapshot, SPACE_ROWS, rows, "a row")
     counted = sorted(statistics_prefix(int.from_bytes(prefix[1:], "big")) for prefix in rows)
     findings += _orphans(snapshot, SPACE_STATISTICS, counted, "statistics")
-    for tables in (catalog, PartitionedHierarchies(typed)):
-        findings += [Finding(*found) for found in check_partitions(snapshot, tables)]
-    for table in catalog.tables():
+    divided = CatalogPartitions(catalog)
+    findings += [Finding(*found) for found in check_partitions(snapshot, divided)]
+    for table in tables.all():
         findings += _check_table(snapshot, table, progress)
     findings += [Finding(*found) for found in check_typed_rows(snapshot, typed, progress)]
     findings += [Finding(*found) for found in check_indexes(snapshot, typed, progress)]

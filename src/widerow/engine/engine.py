@@ -6,13 +6,17 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
 from widerow.engine.bodies import BodyContext, RowBody
 from widerow.engine.capacity import units
-from widerow.engine.catalog import Catalog, holds_typed_tables
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.partitioned import CatalogPartitions
+from widerow.engine.catalog.state import CatalogState
 from widerow.engine.expiry import live_from
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
@@ -35,6 +39,7 @@ from widerow.engine.static import (
     check_table_name,
 )
 from widerow.engine.sweep import Sweep
+from widerow.engine.table_models import open_catalog
 from widerow.engine.tables import (
     check_columns_named,
     check_create,
@@ -44,9 +49,10 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
+from widerow.engine.tablestore_model import TABLESTORE
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.encode import encode_key_value
-from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG, row_prefix
 from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
@@ -109,13 +115,14 @@ class Engine:
         self._entropy = entropy
         self._tables_per_instance = tables_per_instance
         self._names = ColumnNames(strict=strict_column_names)
-        self.catalog = Catalog(store)
-        self.partitions = Partitions(self.catalog, store, clock, thresholds)
-        self.sweep = Sweep(self.catalog, store, clock, self.partitions)
+        self.catalog = open_catalog(store)
+        self.tables = Tables(self.catalog, TABLESTORE)
+        self.partitions = Partitions(CatalogPartitions(self.catalog), store, clock, thresholds)
+        self.sweep = Sweep(self.tables, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
-        self._context = BodyContext(self.catalog, clock, self.partitions.notes)
+        self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -133,17 +140,13 @@ class Engine:
         Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`), then
         the same of typed tables.
         """
-        writes = self.catalog.reclaim()
-        if writes:
-            self.sweep.reclaimed.tables_dropped += len(writes) // 2
-            return Plan(tuple(writes), failing)
         step = self.sweep.step()
         if step is None and self._has_typed():
             return self.typed.housekeeping()
         return step
 
     def _has_typed(self) -> bool:
-        return bool(self._typed) or holds_typed_tables(self.store.snapshot())
+        return bool(self._typed) or self.catalog.holds(SPACE_TYPED_CATALOG)
 
     @property
     def typed(self) -> "TypedEngine":
@@ -155,9 +158,6 @@ class Engine:
         if typed is None:
             from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # see above
             from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # see above
-            from widerow.engine.typed.partitioned import (  # noqa: PLC0415  # see above
-                PartitionedHierarchies,
-            )
 
             made = TypedEngine(
                 self.store,
@@ -168,8 +168,6 @@ class Engine:
                 note_load=self._note,
             )
             typed = self._typed.setdefault("", made)  # two threads may come here at once
-            if typed is made:
-                self.partitions.join(PartitionedHierarchies(typed.catalog))
         return typed
 
     # --- tables ------------------------------------------------------------------------------
@@ -177,24 +175,23 @@ class Engine:
     def create_table(self, instance: str, request: CreateTable) -> Plan[None]:
         """CreateTable (semantics §2.1)."""
         check_create(request)
-        self._check_room(instance, request.name)
-        table_id = self.catalog.new_id()
+        self._check_room(self.catalog.seen(), instance, request.name)
 
-        def make() -> Table:
-            self._check_room(instance, request.name)
-            return new_table(instance, request, table_id, self._clock.now_us(), self._entropy)
+        def make(draft: Draft) -> Table:
+            self._check_room(draft.state, instance, request.name)
+            return new_table(instance, request, draft.number(), self._clock.now_us(), self._entropy)
 
-        return Plan((self.catalog.change(instance, make),), failing)
+        return Plan((self.tables.create(make),), failing)
 
-    def _check_room(self, instance: str, name: str) -> None:
-        if self.catalog.exists(instance, name):
+    def _check_room(self, state: CatalogState, instance: str, name: str) -> None:
+        if (SPACE_CATALOG, instance, name) in state.by_name:
             raise Conflict(Rule.TABLE_EXISTS, instance=instance, table=name)
-        if len(self.catalog.names(instance)) >= self._tables_per_instance:
+        if len(state.names(SPACE_CATALOG, instance)) >= self._tables_per_instance:
             raise Exhausted(Rule.TABLE_QUOTA, limit=self._tables_per_instance)
 
     def list_tables(self, instance: str) -> tuple[str, ...]:
         """ListTable: the names of the instance's tables, sorted (semantics §2.2)."""
-        return tuple(self.catalog.names(instance))
+        return tuple(self.tables.names(instance))
 
     def describe_table(self, instance: str, table: str) -> Table:
         """DescribeTable (semantics §2.3)."""
@@ -212,7 +209,7 @@ class Engine:
         table = self._table(instance, request.table)
         load, written = self.partitions.load_of(table), self.partitions.write_units(table)
         asked = request.split_bytes, request.limit
-        numbered = table.id, self.catalog.partition_key(table).end
+        numbered = table.id, TABLESTORE.partition_key(table).end
 
         def find() -> tuple[bytes, ...]:
             return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
@@ -235,10 +232,10 @@ class Engine:
         """The table of that name in an instance or namespace. Raises `NotFound`."""
         if ":" not in name:
             return self._table(instance, name)
-        form = self.typed.catalog.get(name) if self._has_typed() else None
+        form = self.typed.tables.get_qualified(name) if self._has_typed() else None
         if form is None or form.table.shown_namespace.lower() != instance.lower():
             raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
-        top = self.typed.catalog.form(form.table.top)
+        top = self.typed.tables.by_id(form.table.top)
         assert top is not None  # a table with children cannot be dropped
         return top.table
 
@@ -247,11 +244,10 @@ class Engine:
         check_update(request)
         self._table(instance, request.name)
 
-        def make() -> Table:
-            table = self.catalog.find(instance, request.name)
+        def make(table: Table) -> Table:
             return updated_table(table, request, self._clock.now_us(), self._entropy)
 
-        return Plan((self.catalog.change(instance, make),), single)
+        return Plan((self.tables.change_named(instance, request.name, make),), single)
 
     def add_defined_columns(
         self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
@@ -259,11 +255,8 @@ class Engine:
         """AddDefinedColumn (semantics §2.6)."""
         check_columns_named(name, tuple(column.name for column in columns))
         self._table(instance, name)
-
-        def make() -> Table:
-            return with_columns(self.catalog.find(instance, name), columns)
-
-        return Plan((self.catalog.change(instance, make),), failing)
+        make = partial(with_columns, columns=columns)
+        return Plan((self.tables.change_named(instance, name, make),), failing)
 
     def delete_defined_columns(
         self, instance: str, name: str, columns: tuple[str, ...]
@@ -271,19 +264,16 @@ class Engine:
         """DeleteDefinedColumn (semantics §2.6)."""
         check_columns_named(name, columns)
         self._table(instance, name)
-
-        def make() -> Table:
-            return without_columns(self.catalog.find(instance, name), columns)
-
-        return Plan((self.catalog.change(instance, make),), failing)
+        make = partial(without_columns, names=columns)
+        return Plan((self.tables.change_named(instance, name, make),), failing)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""
-        return Plan((self.catalog.drop(self._table(instance, table)),), failing)
+        return Plan((self.tables.drop(self._table(instance, table)),), failing)
 
     def _table(self, instance: str, name: str) -> Table:
         check_table_name(name)
-        return self.catalog.find(instance, name)
+        return self.tables.find(instance, name)
 
     # --- reads -------------------------------------------------------------------------------
 
@@ -307,7 +297,7 @@ class Engine:
         check_table_name(request.table)
         check_point_key(request.key, write=False)
         check_selection(request.selection, self._names)
-        table = self.catalog.find(instance, request.table)
+        table = self.tables.find(instance, request.table)
         values = concrete(check_key(table, request.key))
         rule = self._rule(table, request.selection)
         shard = shard_of(table, values[0])
@@ -349,7 +339,7 @@ class Engine:
         self, reader: Reader, instance: str, get: TableGet, room: int
     ) -> list[RowOutcome]:
         try:
-            table = self.catalog.find(instance, get.table)
+            table = self.tables.find(instance, get.table)
         except WiderowError as error:
             return [RowOutcome(error=error)] * len(get.keys)
         rule = self._rule(table, get.selection)
@@ -392,7 +382,7 @@ class Engine:
         check_selection(request.selection, self._names)
         if limit is not None and limit <= 0:
             raise InvalidRequest(Rule.RANGE_LIMIT, value=limit)
-        table = self.catalog.find(instance, request.table)
+        table = self.tables.find(instance, request.table)
         first = check_key(table, start)
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
@@ -409,7 +399,7 @@ class Engine:
     def write_row(self, instance: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
         check_change(change, self._names)
-        table = self.catalog.find(instance, change.table)
+        table = self.tables.find(instance, change.table)
         write = self._row_write(table, row_prefix(table.id), change)
         return Plan((write,), single, _weight(change))
 
@@ -445,7 +435,7 @@ class Engine:
         errors: dict[int, WiderowError] = {}
         for asked in request.tables:
             try:
-                table = self.catalog.find(instance, asked.table)
+                table = self.tables.find(instance, asked.table)
             except WiderowError as error:
                 first = len(writes) + len(errors)
                 errors.update(dict.fromkeys(range(first, first + len(asked.changes)), error))

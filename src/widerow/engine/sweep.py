@@ -10,12 +10,15 @@ A table is swept while its data can expire, a pass every ten minutes, and once a
 max_versions was lowered (`Table.untrimmed`, kept in the catalogue so that a restart goes on).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
 from widerow.clock import Clock
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.state import Leftover
 from widerow.engine.expiry import live_from
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.plan import Plan, failing
@@ -43,7 +46,7 @@ from widerow.rows.record import (
     header_of,
     summarize,
 )
-from widerow.storage.interface import Store, Transaction, Write
+from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 __all__ = ["Reclaimed", "Sweep", "trim_row"]
 
@@ -68,11 +71,11 @@ class Sweep:
     """Where the sweep of each table stands. Used by one caller at a time."""
 
     def __init__(
-        self, catalog: Catalog, store: Store, clock: Clock, partitions: Partitions
+        self, tables: Tables[Table], store: Store, clock: Clock, partitions: Partitions
     ) -> None:
         """Nothing swept yet. `partitions` hears by how much tables shrink."""
         self.reclaimed = Reclaimed()
-        self._catalog = catalog
+        self._tables = tables
         self._store = store
         self._clock = clock
         self._partitions = partitions
@@ -80,12 +83,41 @@ class Sweep:
         self._rested: dict[int, int] = {}  # table -> when its last pass ended, monotonic
 
     def step(self) -> Plan[None] | None:
-        """The next step of the table that waits longest; None when no table needs any."""
+        """The next step: what was dropped first, then the table that waits longest.
+
+        None when no table needs any.
+        """
+        leftover = next(iter(self._tables.leftovers()), None)
+        if leftover is not None:
+            return self._clear(leftover)
         table = self._next_table()
         return None if table is None else self._step(table)
 
+    def _clear(self, leftover: Leftover) -> Plan[None]:
+        """The ranges of a dropped table, and then its note."""
+        removed = False
+
+        def remove(txn: Transaction) -> None:
+            for prefix in leftover.prefixes:
+                txn.delete_range(prefix, after_prefix(prefix))
+
+        def gone(_: None) -> None:
+            nonlocal removed
+            removed = True
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            failing(outcomes)
+            self.reclaimed.tables_dropped += 1
+
+        def note_gone(draft: Draft) -> None:
+            if removed:
+                draft.forget(leftover)
+
+        forget = self._tables.catalog.change(note_gone)
+        return Plan((Write(leftover.prefixes, remove, alone=True, settled=gone), forget), finish)
+
     def _next_table(self) -> Table | None:
-        waiting = [table for table in self._catalog.tables() if self._needs(table)]
+        waiting = [table for table in self._tables.all() if self._needs(table)]
         return min(waiting, key=lambda table: self._rested.get(table.id, -1), default=None)
 
     def _needs(self, table: Table) -> bool:
@@ -117,19 +149,16 @@ class Sweep:
             self._rested[table.id] = self._clock.monotonic_ns()
             self.reclaimed.passes += 1
             if table.untrimmed:
-                writes.append(self._catalog.change(table.instance, partial(self._trimmed, table)))
+                writes.append(self._tables.change(table, partial(replace, untrimmed=False)))
         self.reclaimed.records_examined += count
         return Plan(tuple(writes), failing)
-
-    def _trimmed(self, table: Table) -> Table:
-        return replace(self._catalog.current(table), untrimmed=False)
 
     def _trim(self, table: Table, key: bytes) -> Write[tuple[int, int, bool]]:
         _, end = decode_key_value(key, len(row_prefix(table.id)), table.key_columns[0].type)
 
         def body(txn: Transaction) -> tuple[int, int, bool]:
             try:
-                current = self._catalog.current(table)
+                current = self._tables.current(table, txn)
             except NotFound:
                 return 0, 0, False  # dropped since: its rows go with it
             return trim_row(txn, key, current, self._clock.now_us() // 1000)

@@ -149,7 +149,7 @@ class Store:
     def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Create a namespace; whether it was created. Raises `Conflict` if it exists."""
         try:
-            write = self.engine.catalog.create_namespace(name)
+            write = self.engine.tables.create_namespace(name)
             self.commit(lambda: Plan((write,), _first_error))
         except Conflict:
             if not if_not_exists:
@@ -167,13 +167,13 @@ class Store:
         if cascade:
             for table in reversed(self.tables(name)):
                 self.drop_table(table.name)
-        write = self.engine.catalog.drop_namespace(name)
+        write = self.engine.tables.drop_namespace(name)
         self.commit(lambda: Plan((write,), _first_error))
         return True
 
     def namespaces(self) -> list[str]:
         """The names of all namespaces but the default one, sorted."""
-        return self.engine.catalog.namespaces()
+        return self.engine.tables.namespaces()
 
     def create_table(self, definition: TypedTable, *, if_not_exists: bool = False) -> Table:
         """Create what `TableBuilder.build` made.
@@ -197,7 +197,7 @@ class Store:
 
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
         """
-        form = self.engine.catalog.find(changed.qualified)
+        form = self.engine.tables.find_qualified(changed.qualified)
         self.commit(lambda: self.engine.alter_table(form, changed), again=False)
         return self.table(changed.qualified)
 
@@ -206,20 +206,20 @@ class Store:
 
         Raises: `NotFound`, and `InvalidRequest` while it has child tables.
         """
-        form = self.engine.catalog.get(name)
+        form = self.engine.tables.get_qualified(name)
         if form is None and if_exists:
             return False
-        found = form if form is not None else self.engine.catalog.find(name)
+        found = form if form is not None else self.engine.tables.find_qualified(name)
         self.commit(lambda: self.engine.drop_table(found))
         return True
 
     def table(self, name: str) -> Table:
         """The table of `[namespace:]parent.child`, in any case. Raises `NotFound`."""
-        return Table(self, self.engine.catalog.find(name))
+        return Table(self, self.engine.tables.find_qualified(name))
 
     def find_table(self, name: str) -> Table | None:
         """The table of that name, or None."""
-        form = self.engine.catalog.get(name)
+        form = self.engine.tables.get_qualified(name)
         return None if form is None else Table(self, form)
 
     def tables(self, namespace: str | None = None) -> list[Table]:
@@ -230,7 +230,7 @@ class Store:
         wanted = None if namespace is None else split_name(f"{namespace}:")[0].lower()
         return [
             Table(self, form)
-            for form in self.engine.catalog.forms()
+            for form in self.engine.tables.all()
             if wanted is None or form.table.namespace.lower() == wanted
         ]
 
@@ -271,7 +271,7 @@ class Store:
         start: bytes | None = b""
         done = 0
         while start is not None:
-            step = build_step(self.engine, self.engine.catalog.current(form), name, start)
+            step = build_step(self.engine, self.engine.tables.current(form), name, start)
             self._run(step.plan)
             done, start = done + step.rows, step.following
             progress(done)
@@ -381,7 +381,7 @@ class Store:
 
     def form_of(self, table: str | Target) -> TableForm:
         """The form of a table given by name or itself. Raises `NotFound`."""
-        return self.engine.catalog.find(table) if isinstance(table, str) else table.form
+        return self.engine.tables.find_qualified(table) if isinstance(table, str) else table.form
 
     # --- housekeeping ------------------------------------------------------------------------
 

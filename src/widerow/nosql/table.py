@@ -78,7 +78,7 @@ class Table:
     @property
     def form(self) -> TableForm:
         """The table as the engine knows it now. Raises `NotFound` once it was dropped."""
-        self._form = self._store.engine.catalog.current(self._form)
+        self._form = self._store.engine.tables.current(self._form)
         return self._form
 
     @property

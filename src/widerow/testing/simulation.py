@@ -504,7 +504,7 @@ class World:
         """A step of giving space back, between two groups."""
         if not self._store.writable or self._disk.capacity == 0:
             return
-        dropped = self._engine.catalog.dropped()
+        dropped = self._engine.catalog.leftovers()
         plan = self._engine.housekeeping()
         if plan is None:
             return

@@ -27,7 +27,7 @@ def users(engine: Engine) -> TableForm:
     builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
     builder.add_field("name", STRING).add_field("e", enum_of("ab"))
     plan = engine.typed.create_table(builder.primary_key("g", "id").shard_key("g").build())
-    return engine.typed.catalog.find(engine.run(plan).qualified)
+    return engine.typed.tables.find_qualified(engine.run(plan).qualified)
 
 
 def put(engine: Engine, form: TableForm, number: int) -> bytes:
@@ -136,7 +136,7 @@ def test_an_observer_hears_of_every_change_in_its_transaction(
     engine.run(typed.write(form, WriteChoice(PUT, row)))
     assert recorder.heard == []  # no index, nothing to hear
     engine.run(typed.change_table(form, with_index))
-    form = typed.catalog.current(form)
+    form = typed.tables.current(form)
     engine.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
     engine.run(typed.execute([Step(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))]))
     engine.run(typed.multi_delete(form, MultiRow({"g": "a"})))
@@ -187,7 +187,7 @@ def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock
 def made(engine: Engine, typed: TypedEngine) -> TableForm:
     builder = TableBuilder("users").add_field("g", STRING).add_field("id", INTEGER)
     table = builder.add_field("name", STRING).primary_key("g", "id").shard_key("g").build()
-    return typed.catalog.find(engine.run(typed.create_table(table)).qualified)
+    return typed.tables.find_qualified(engine.run(typed.create_table(table)).qualified)
 
 
 def with_index(table: TypedTable) -> TypedTable:
@@ -202,9 +202,9 @@ def test_typed_tables_are_loaded_when_there_are_any(store: Store, clock: FakeClo
     assert not plain._typed
     other = Engine(store, clock, FakeEntropy(1))
     other.run(other.typed.drop_table(users(other)))
-    assert len(other.typed.catalog.leftovers()) == 1
+    assert len(other.typed.tables.leftovers()) == 1
     server = Engine(store, clock, FakeEntropy(2))
     while (plan := server.housekeeping()) is not None:
         server.run(plan)
     assert server._typed
-    assert server.typed.catalog.leftovers() == []
+    assert server.typed.tables.leftovers() == []

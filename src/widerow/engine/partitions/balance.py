@@ -30,7 +30,7 @@ from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
 from widerow.engine.plan import Plan, failing
-from widerow.errors import NotFound, Rule
+from widerow.errors import NotFound
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
 from widerow.storage.interface import Store, Transaction, Write
 
@@ -67,7 +67,7 @@ class Partitions:
         self.thresholds = thresholds or Thresholds()
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.changes: Counter[Reason] = Counter()
-        self._catalogs: tuple[PartitionedTables, ...] = ()
+        self._tables = tables
         self._store = store
         self._clock = clock
         self.notes = Notes(NOTES_MAX)
@@ -77,35 +77,15 @@ class Partitions:
         self._told: dict[tuple[int, Reason, bytes], float] = {}
         self._walk: tuple[Partitioned, Walk] | None = None
         # Tables that are looked at: those with load, or with partitions that may merge.
-        self._awake: set[int] = set()
+        self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
         self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
         # What is noted was noted since `_drained`: where the counting of a table begins.
         self._drained = self._looked = self._flushed = self._seconds()
-        self.join(tables)
-
-    def join(self, tables: PartitionedTables) -> None:
-        """Keep the partitions of another catalogue's tables too, from now on."""
-        self._catalogs += (tables,)
-        self._awake |= {table.id for table in tables.tables() if table.splits != table.asked}
 
     def partition_key(self, table: Partitioned) -> PartitionKey:
         """What a table's rows are divided by. Raises `NotFound` if it was dropped."""
-        return self._home(table).partition_key(table)
-
-    def _home(self, table: Partitioned) -> PartitionedTables:
-        for catalog in self._catalogs:
-            if catalog.by_id(table.id) is not None:
-                return catalog
-        owner, _, name = table.qualified.rpartition("/")
-        raise NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=name)
-
-    def _table(self, table_id: int) -> Partitioned | None:
-        for catalog in self._catalogs:
-            table = catalog.by_id(table_id)
-            if table is not None:
-                return table
-        return None
+        return self._tables.partition_key(table)
 
     # --- counting ----------------------------------------------------------------------------
 
@@ -134,9 +114,9 @@ class Partitions:
 
     def load_of(self, table: Partitioned) -> TableLoad:
         """What is known of a table's partitions. Raises `NotFound` if it was dropped."""
-        self._home(table)
         load = self._load(table.id)
-        assert load is not None
+        if load is None:
+            raise self._tables.gone(table)
         return load
 
     def write_units(self, table: Partitioned) -> int:
@@ -151,8 +131,7 @@ class Partitions:
         """Every table of which anything was counted since the engine was opened."""
         return [
             (table, load)
-            for catalog in self._catalogs
-            for table in catalog.tables()
+            for table in self._tables.tables()
             if (load := self._loads.get(table.id)) is not None
         ]
 
@@ -171,7 +150,7 @@ class Partitions:
 
     def _load(self, table_id: int) -> TableLoad | None:
         load = self._loads.get(table_id)
-        table = self._table(table_id)
+        table = self._tables.by_id(table_id)
         if table is None:
             return None
         if load is None:
@@ -219,7 +198,7 @@ class Partitions:
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
         for table_id in list(self._awake):
-            load, table = self._load(table_id), self._table(table_id)
+            load, table = self._load(table_id), self._tables.by_id(table_id)
             if load is None or table is None:
                 self._awake.discard(table_id)
                 continue
@@ -255,7 +234,7 @@ class Partitions:
                 self.events.append(Event(table, report))
 
     def _change(self, table: Partitioned, changes: list[Split | Merge]) -> Write[Any]:
-        write = self._home(table).divide(table, partial(_changed, changes))
+        write = self._tables.divide(table, partial(_changed, changes))
 
         def settled(changed: Partitioned) -> None:
             write.settle(changed)
@@ -271,7 +250,7 @@ class Partitions:
         busy = self._awake | self._unsaved | self._grown
         for table_id in list(self._loads):
             idle = crowded and table_id not in busy
-            if idle or self._table(table_id) is None:
+            if idle or self._tables.by_id(table_id) is None:
                 del self._loads[table_id]
                 self._reports.pop(table_id, None)
 
@@ -294,7 +273,7 @@ class Partitions:
 
     def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:
         for table_id in list(self._grown):
-            load, table = self._load(table_id), self._table(table_id)
+            load, table = self._load(table_id), self._tables.by_id(table_id)
             piece = None if load is None else load.sizes.overdue()
             if load is None or table is None or piece is None:
                 self._grown.discard(table_id)
@@ -306,7 +285,7 @@ class Partitions:
     def _saved(self) -> Iterator[Write[None]]:
         for table_id in self._unsaved:
             load = self._load(table_id)
-            table = self._table(table_id)
+            table = self._tables.by_id(table_id)
             if load is None or table is None:
                 continue
             pairs = [(statistics_key(table_id), encode_counts(load.sizes, load.consumed))]
@@ -315,7 +294,7 @@ class Partitions:
                 for each in load.take_unsaved()
             ]
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
-            current = partial(self._home(table).current, table)
+            current = partial(self._tables.current, table)
             body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
             yield Write((statistics_prefix(table_id),), body)
 
@@ -331,13 +310,13 @@ def _changed(changes: list[Split | Merge], splits: Bounds) -> Bounds:
 
 
 def _save(
-    current: Callable[[], Partitioned],
+    current: Callable[[Transaction], Partitioned],
     pairs: list[tuple[bytes, bytes]],
     oldest: bytes,
     txn: Transaction,
 ) -> None:
     try:
-        table = current()
+        table = current(txn)
     except NotFound:
         return  # dropped since: its statistics go with it
     txn.delete_range(load_key(table.id, 0), oldest)

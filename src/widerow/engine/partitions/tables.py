@@ -1,12 +1,10 @@
-"""What partitions need to know of tables, whichever data model they are of.
-
-Numbers of tables are unique over a store, so a number says which catalogue a table is in.
-"""
+"""What partitions need to know of tables, whichever data model they are of."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from widerow.storage.interface import Write
+from widerow.errors import NotFound
+from widerow.storage.interface import Transaction, Write
 
 __all__ = ["Bounds", "KeyEnd", "KeyText", "PartitionKey", "Partitioned", "PartitionedTables"]
 
@@ -61,27 +59,31 @@ class PartitionKey(NamedTuple):
 
 
 class PartitionedTables(Protocol):
-    """The catalogue of one data model. Tables handed in are its own."""
+    """The tables of a store that have rows of their own to divide, of all models."""
 
     def by_id(self, table_id: int) -> Partitioned | None:
-        """The table of that number as it is now, or None if it is none of these."""
+        """The table of that number as it is now, or None if there is none."""
         ...
 
     def tables(self) -> Sequence[Partitioned]:
-        """Every table that has rows of its own to divide."""
+        """Every such table."""
         ...
 
-    def current(self, table: Any) -> Partitioned:  # noqa: ANN401  # one of its own
+    def current(self, table: Partitioned, txn: Transaction | None = None) -> Partitioned:
         """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
         ...
 
-    def divide(self, table: Any, bounds: Callable[[Bounds], Bounds]) -> Write[Any]:  # noqa: ANN401  # same
+    def divide(self, table: Partitioned, bounds: Callable[[Bounds], Bounds]) -> Write[Partitioned]:
         """The write that puts what `bounds` makes of the newest `splits`; its result: the table.
 
         Its body raises `NotFound`.
         """
         ...
 
-    def partition_key(self, table: Any) -> PartitionKey:  # noqa: ANN401  # same
-        """What the table's rows are divided by."""
+    def partition_key(self, table: Partitioned) -> PartitionKey:
+        """What the table's rows are divided by. Raises `NotFound` if it was dropped."""
+        ...
+
+    def gone(self, table: Partitioned) -> NotFound:
+        """The error for a table that was dropped."""
         ...

@@ -7,9 +7,9 @@ their schema, are values of the columns' types, and encode to the stored bytes.
 
 from collections.abc import Callable, Iterator
 
-from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.tables import TypedTables
 from widerow.errors import InvalidRequest, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
@@ -22,19 +22,19 @@ __all__ = ["check_typed_rows", "typed_prefixes"]
 PROGRESS_RECORDS = 1000
 
 
-def typed_prefixes(catalog: TypedCatalog) -> list[bytes]:
+def typed_prefixes(tables: TypedTables) -> list[bytes]:
     """Where rows of typed tables may lie, dropped ones included."""
-    numbers = {form.table.top for form in catalog.forms()}
-    numbers |= {leftover.top or leftover.id for leftover in catalog.leftovers()}
+    numbers = {form.table.top for form in tables.all()}
+    numbers |= {leftover.top or leftover.id for leftover in tables.leftovers()}
     return [row_prefix(number) for number in numbers]
 
 
 def check_typed_rows(
-    snapshot: Snapshot, catalog: TypedCatalog, progress: Callable[[int], None]
+    snapshot: Snapshot, tables: TypedTables, progress: Callable[[int], None]
 ) -> Iterator[tuple[str, str, str]]:
     """Table, key and problem of every record that is not as it must be."""
-    dropped = {leftover.id for leftover in catalog.leftovers()}
-    for top in catalog.forms():
+    dropped = {leftover.id for leftover in tables.leftovers()}
+    for top in tables.all():
         if top.table.parent is not None:
             continue
         prefix = row_prefix(top.table.id)
@@ -42,18 +42,18 @@ def check_typed_rows(
             if count % PROGRESS_RECORDS == 0:
                 progress(count)
             try:
-                _check_record(catalog, top, dropped, key, record)
+                _check_record(tables, top, dropped, key, record)
             except (StoreDamaged, InvalidRequest, ArithmeticError, ValueError) as error:
                 yield top.table.qualified, key.hex(), str(error)
 
 
 def _check_record(
-    catalog: TypedCatalog, top: TableForm, dropped: set[int], key: bytes, record: bytes
+    tables: TypedTables, top: TableForm, dropped: set[int], key: bytes, record: bytes
 ) -> None:
     header = typed_header(record)
     if header.table_id in dropped:
         return
-    form = catalog.form(header.table_id)
+    form = tables.by_id(header.table_id)
     if form is None or form.table.top != top.table.id:
         raise StoreDamaged(f"a row of table {header.table_id}, which is not of this hierarchy")
     values = form.key.decode(key)

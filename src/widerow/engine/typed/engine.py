@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.capacity import units
-from widerow.engine.catalog import Catalog
+from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.plan import Plan, failing, single
-from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import Generator
@@ -24,6 +23,7 @@ from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import Selection, scan_rows, select
 from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
+from widerow.engine.typed.tables import TypedTables
 from widerow.engine.typed.write import HOUR_US, Moment, RowWrite, WriteResult, write_row
 from widerow.errors import Conflict, InvalidRequest, Unsupported
 from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES
@@ -32,7 +32,7 @@ from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Store, Transaction, Write
+from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 __all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "Step", "TypedEngine"]
 
@@ -74,7 +74,7 @@ class TypedEngine:
     ) -> None:
         """Load the typed tables. Raises `StoreDamaged` if the store is not one of ours."""
         self.store = store
-        self.catalog = TypedCatalog(store, catalog)
+        self.tables = TypedTables(catalog)
         self.observer = observer
         self._clock = clock
         self._note_load = note_load
@@ -82,13 +82,13 @@ class TypedEngine:
         # Unique for ever: chosen by chance for this process, then counted.
         self._session = entropy.token_bytes(8)
         self._writes = 0
-        self.sweep = TypedSweep(self.catalog, store, clock, observer, note_load)
+        self.sweep = TypedSweep(self.tables, store, clock, observer, note_load)
 
     # --- tables ------------------------------------------------------------------------------
 
     def create_table(self, table: TypedTable) -> Plan[TypedTable]:
         """Create a table that `TableBuilder` made. Raises `Conflict`, `NotFound`."""
-        return Plan((self.catalog.create(table, self._clock.now_us()),), single)
+        return Plan((self.tables.create_typed(table, self._clock.now_us()),), _definition)
 
     def alter_table(self, form: TableForm, changed: TypedTable) -> Plan[TypedTable]:
         """Put what `TableEvolver` made of a table. Raises `Conflict` if it was changed meanwhile.
@@ -105,20 +105,21 @@ class TypedEngine:
         restart = _start(before) != _start(changed)
         if restart:
             self._generator.restart(before.id)
-        return Plan((self.catalog.change(form, make, restart_sequence=restart),), single)
+        write = self.tables.change_typed(form, make, restart_sequence=restart)
+        return Plan((write,), _definition)
 
     def change_table(
         self, form: TableForm, make: Callable[[TypedTable], TypedTable]
     ) -> Plan[TypedTable]:
         """Put what `make` makes of the newest definition: an index added, ready or dropped."""
-        return Plan((self.catalog.change(form, make),), single)
+        return Plan((self.tables.change_typed(form, make),), _definition)
 
     def drop_table(self, form: TableForm) -> Plan[None]:
         """Drop a table: gone when answered; housekeeping frees its space.
 
         Raises: `InvalidRequest` while it has children.
         """
-        return Plan((self.catalog.drop(form),), failing)
+        return Plan((self.tables.drop_typed(form),), failing)
 
     def next_plan_id(self) -> Plan[int]:
         """The next number of the store's sequence of plans, from 1."""
@@ -154,7 +155,7 @@ class TypedEngine:
         return Write(shards, partial(self._write_body, write), settled=self._settled(write))
 
     def _write_body(self, write: RowWrite, txn: Transaction) -> WriteResult:
-        form = self._current(write.form)
+        form = self._current(write.form, txn)
         result = write_row(txn, write, form, self._moment(), self.observer)
         self._expires(form, result)
         return result
@@ -163,13 +164,13 @@ class TypedEngine:
         if result.expires_ms:
             self.sweep.note(form.table.top, result.expires_ms // HOUR_MS)
 
-    def _current(self, form: TableForm) -> TableForm:
+    def _current(self, form: TableForm, txn: Transaction) -> TableForm:
         """The table as it is now, for a body.
 
         Raises `NotFound` when it is gone, and `Conflict` when it got or lost an index since the
         write was planned, because that decides which shards the write may touch: plan it again.
         """
-        current = self.catalog.current(form)
+        current = self.tables.current(form, txn)
         if current is not form and current.table.indexes != form.table.indexes:
             raise Conflict(TypedRule.EVOLVE_STALE, table=form.table.qualified)
         return current
@@ -298,7 +299,7 @@ class TypedEngine:
 
         def body(txn: Transaction) -> Deleted:
             for shown in selection.shown.values():
-                self._current(shown)
+                self._current(shown, txn)
             return delete_selected(txn, selection, self.now_hour(), self.observer)
 
         write = Write(shards, body, settled=partial(self._note_deleted, form, shard))
@@ -329,7 +330,7 @@ class TypedEngine:
             shards += self._shards(shard, form)[1:]
 
         def body(txn: Transaction) -> list[WriteResult]:
-            current = [(step, self._current(step.write.form)) for step in steps]
+            current = [(step, self._current(step.write.form, txn)) for step in steps]
             moments = [self._moment() for _ in steps]
             results = run_sequence(txn, current, moments, self.observer)
             for (_, form), result in zip(current, results, strict=True):
@@ -372,6 +373,10 @@ class TypedEngine:
 
     def _expired(self, record: bytes) -> bool:
         return 0 < typed_table_and_expiry(record)[1] <= self.now_hour()
+
+
+def _definition(outcomes: Sequence[Outcome[TableForm]]) -> TypedTable:
+    return single(outcomes).table
 
 
 def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -32,13 +32,14 @@ class TableForm:
     """A table with the forms of its keys and values. Immutable; a changed table gets a new one."""
 
     __slots__ = (
-        *("_key_columns", "_sizes", "columns", "generated", "key", "key_positions", "names"),
-        *("table", "values"),
+        *("_key_columns", "_sizes", "columns", "generated", "id", "key", "key_positions"),
+        *("names", "table", "values"),
     )
 
     def __init__(self, table: TypedTable) -> None:
         """The forms of a table that the catalogue has numbered."""
         self.table = table
+        self.id = table.id
         self.key = KeyForm(table)
         self.values = ValueForm(table)
         # Declared and folded names alike, so that the usual spelling costs one look-up.

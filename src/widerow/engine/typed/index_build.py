@@ -46,14 +46,13 @@ def begin_index(engine: TypedEngine, form: TableForm, index: Index) -> Plan[Type
     if not engine.store.capabilities.atomic_across_shards:
         raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
     checked_index(form.table, index)
-    number = engine.catalog.new_id()
 
     def make(newest: TypedTable) -> TypedTable:
-        checked = replace(checked_index(newest, index), id=number, ready=False)
+        checked = replace(checked_index(newest, index), id=0, ready=False)  # numbered there
         found = newest.index(index.name)
         if found is None:
             return replace(newest, indexes=(*newest.indexes, checked))
-        if found.ready or replace(found, id=number, name=checked.name) != checked:
+        if found.ready or replace(found, id=0, name=checked.name) != checked:
             raise Conflict(TypedRule.INDEX_EXISTS, index=found.name, table=newest.name)
         return newest
 
@@ -80,7 +79,7 @@ def build_step(engine: TypedEngine, form: TableForm, name: str, start: bytes) ->
 def _put_entries(
     engine: TypedEngine, form: TableForm, index: IndexForm, key: bytes, txn: Transaction
 ) -> None:
-    current = engine.catalog.current(form)
+    current = engine.tables.current(form, txn)
     if current is not form:  # the table changed since the step was planned
         found = current.table.index(index.index.name)
         if found is None or found.id != index.index.id:

@@ -7,10 +7,10 @@ every entry is one that its row has. Of an index being built only the second.
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from widerow.engine.typed.catalog import TypedCatalog
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.tables import TypedTables
 from widerow.errors import InvalidRequest, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INDEXES, index_prefix
@@ -24,11 +24,11 @@ Found = tuple[str, str, str]
 
 
 def check_indexes(
-    snapshot: Snapshot, catalog: TypedCatalog, progress: Callable[[int], None]
+    snapshot: Snapshot, tables: TypedTables, progress: Callable[[int], None]
 ) -> Iterator[Found]:
     """Table, key and problem of every entry that is missing, wrong or too many."""
-    known = {leftover.id for leftover in catalog.leftovers()}
-    for form in catalog.forms():
+    known = {leftover.id for leftover in tables.leftovers()}
+    for form in tables.all():
         indexes = [IndexForm(form.table, index) for index in form.table.indexes]
         known |= {index.index.id for index in indexes}
         if indexes:

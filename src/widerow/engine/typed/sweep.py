@@ -16,12 +16,14 @@ from functools import partial
 from typing import Any, Final
 
 from widerow.clock import Clock
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.state import Leftover
 from widerow.engine.plan import Plan, failing
-from widerow.engine.typed.catalog import Leftover, TypedCatalog
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.model import shard_end
 from widerow.engine.typed.observer import LoadRecorder, RowObserver
-from widerow.engine.typed.partitioned import shard_end
 from widerow.engine.typed.stored import StoredRow
+from widerow.engine.typed.tables import TypedTables
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.rows.typed import typed_table_and_expiry
@@ -47,7 +49,7 @@ class TypedSweep:
 
     def __init__(
         self,
-        catalog: TypedCatalog,
+        tables: TypedTables,
         store: Store,
         clock: Clock,
         observer: RowObserver | None,
@@ -55,7 +57,7 @@ class TypedSweep:
     ) -> None:
         """Nothing swept yet. `note_load` hears by how much tables shrink."""
         self.reclaimed = TypedReclaimed()
-        self._catalog = catalog
+        self._tables = tables
         self._store = store
         self._clock = clock
         self._observer = observer
@@ -71,12 +73,12 @@ class TypedSweep:
 
     def step(self) -> Plan[None] | None:
         """The next step: what was dropped first, then expired rows; None when nothing is due."""
-        leftover = next(iter(self._catalog.leftovers()), None)
+        leftover = next(iter(self._tables.leftovers()), None)
         if leftover is not None:
             return self._clear(leftover)
         while self._noted:
             self._expires(*self._noted.pop())
-        form = next((form for form in self._catalog.forms() if self._due(form)), None)
+        form = next((form for form in self._tables.all() if self._due(form)), None)
         return None if form is None else self._expire(form)
 
     # --- what was dropped --------------------------------------------------------------------
@@ -95,25 +97,17 @@ class TypedSweep:
             nonlocal removed
             removed = True
 
-        forget = self._catalog.forget(leftover)
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            failing(outcomes)
+            self._positions.pop(-leftover.id, None)
+            self.reclaimed.tables_dropped += 1
 
-        def note_gone(txn: Transaction) -> None:
+        def note_gone(draft: Draft) -> None:
             if removed:
-                forget.run(txn)
+                draft.forget(leftover)
 
-        def forgotten(_: None) -> None:
-            if removed:
-                forget.settle(None)
-                self._positions.pop(-leftover.id, None)
-                self.reclaimed.tables_dropped += 1
-
-        return Plan(
-            (
-                Write(leftover.prefixes, remove, alone=True, settled=gone),
-                Write(forget.shards, note_gone, alone=True, settled=forgotten),
-            ),
-            failing,
-        )
+        forget = self._tables.catalog.change(note_gone)
+        return Plan((Write(leftover.prefixes, remove, alone=True, settled=gone), forget), finish)
 
     def _all_seen(self, leftover: Leftover) -> bool:
         """Whether every record of the hierarchy was looked at since this process began."""
@@ -174,7 +168,7 @@ class TypedSweep:
                 break
             count += 1
             table_id, expiry_hour = typed_table_and_expiry(record)
-            owner = self._catalog.form(table_id)
+            owner = self._tables.by_id(table_id)
             if expiry_hour > now_hour:
                 self._expires(top, expiry_hour)
             elif expiry_hour and owner is not None:
@@ -191,7 +185,7 @@ class TypedSweep:
         shards = (key,) if observer is None else (key, *observer.shards(form))
 
         def body(txn: Transaction) -> int:
-            current = self._catalog.form(form.table.id)
+            current = self._tables.by_id(form.table.id)
             record = txn.get(key)
             if record is None or current is None:
                 return 0  # gone, or its table was dropped since: its rows go with it
@@ -212,7 +206,7 @@ class TypedSweep:
         self._shrunk(top, key, size)
 
     def _shrunk(self, top: int, key: bytes, size: int) -> None:
-        form = self._catalog.form(top)
+        form = self._tables.by_id(top)
         if size and form is not None and self._note_load is not None:
             shard = key[ROW_PREFIX_BYTES : shard_end(form, key)]
             self._note_load(top, shard, 0, 0, -1, -size)

@@ -1,0 +1,249 @@
+"""The tables of all models, as they are in the store and as operations look them up.
+
+Readers ask the published state, a value that is replaced whole. Every change of the catalogue is
+a check-and-set in one shard: its body reads the epoch, loads the state anew from its transaction
+if it is another one, checks everything there, and raises the epoch with what it writes. The state
+that it leaves is published when it is durable, before the next group starts (`Write.settle`).
+
+Where the store is this process's own, the published state is the truth: a change commits in a group
+of its own, so a body looks its table up and never sees one that a reader could lose. A change whose
+outcome is not known leaves the state in doubt: the first body after it compares epochs again.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar, final
+
+from widerow.engine.catalog.draft import Draft, load_state, read_epoch
+from widerow.engine.catalog.model import Numbered, TableModel, TableModelEntry
+from widerow.engine.catalog.state import CatalogState, Leftover
+from widerow.errors import StoreDamaged
+from widerow.keys.layout import (
+    SPACE_CATALOG,
+    SPACE_STORE,
+    SPACE_TYPED_CATALOG,
+    STORE_FORMAT_KEY,
+)
+from widerow.storage.interface import Store, Transaction, Write
+
+__all__ = ["CATALOG_SHARD", "Catalog", "CatalogWrite", "Tables"]
+
+STORE_FORMAT = b"widerow 1"
+CATALOG_SHARD = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG)
+
+T = TypeVar("T", bound=Numbered)
+R = TypeVar("R")
+
+
+@final
+class Catalog:
+    """Every table of every model. Any thread may look; changes are writes."""
+
+    def __init__(self, store: Store, entries: Sequence[TableModelEntry]) -> None:
+        """Load the catalogue; make a new store ours. Raises `StoreDamaged` for a foreign one."""
+        self._store = store
+        self._entries = tuple(entries)
+        self._reopenings = store.reopenings
+        self.models: dict[type[Any], TableModel[Any]] = {}
+        _claim(store)
+        self.state: CatalogState = load_state(store.snapshot(), self._entries, self.models)
+
+    # --- looking up --------------------------------------------------------------------------
+
+    def seen(self) -> CatalogState:
+        """The state that a reader goes by."""
+        return self.state
+
+    def in_body(self, txn: Transaction | None) -> CatalogState:  # noqa: ARG002  # for shared stores
+        """The state that a body of a row write goes by."""
+        if self._store.reopenings != self._reopenings:
+            self._reopenings = self._store.reopenings
+            self._renew()
+        return self.state
+
+    def _renew(self) -> None:
+        snapshot = self._store.snapshot()
+        if read_epoch(snapshot) != self.state.epoch:
+            self.publish(load_state(snapshot, self._entries, self.models))
+
+    def holds(self, space: bytes) -> bool:
+        """Whether there was anything of a model's space in the catalogue since it was opened."""
+        self.seen()
+        return any(model.space == space for model in self.models.values())
+
+    def leftovers(self) -> list[Leftover]:
+        """What is still to be removed of dropped tables and indexes of every model."""
+        return list(self.seen().leftovers.values())
+
+    def tables(self) -> list[Any]:
+        """Every table of every model, each as its model shows it."""
+        return list(self.seen().by_id.values())
+
+    def model_of(self, table: Numbered) -> TableModel[Any]:
+        """The model that a table is of."""
+        return self.models[type(table)]
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def change(
+        self, make: Callable[[Draft], R], *, due_us: int = 0, shards: tuple[bytes, ...] = ()
+    ) -> "CatalogWrite[R]":
+        """The write of a change: `make` makes it, in the transaction, from the state it finds.
+
+        What `make` raises refuses the change. It may be called more than once. `due_us`: see
+        `Leftover`. `shards`: what `make` writes beside the catalogue.
+        """
+        return CatalogWrite(self, make, due_us, shards)
+
+    def forget(self, leftover: Leftover) -> Write[None]:
+        """The write that takes a note away, once nothing is left of what it stands for."""
+        return self.change(lambda draft: draft.forget(leftover))
+
+    def state_in(self, txn: Transaction) -> CatalogState:
+        """The state as a transaction of the catalogue's shard reads it, before it writes."""
+        state = self.state
+        if read_epoch(txn) != state.epoch:
+            state = load_state(txn, self._entries, self.models)
+            self.publish(state)  # durable, whatever becomes of this transaction
+        return state
+
+    def publish(self, state: CatalogState) -> None:
+        """Show a state to everybody, unless a newer one is shown already."""
+        if state.epoch > self.state.epoch:
+            self.state = state
+
+
+@final
+class CatalogWrite(Write[R]):
+    """A change of the catalogue: check-and-set, and published once it is durable."""
+
+    __slots__ = ("_after", "_catalog", "_due_us", "_make")
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        make: Callable[[Draft], R],
+        due_us: int,
+        shards: tuple[bytes, ...],
+    ) -> None:
+        """The change that `make` makes."""
+        super().__init__((*CATALOG_SHARD, *shards), alone=True)
+        self._catalog = catalog
+        self._make = make
+        self._due_us = due_us
+        self._after: CatalogState | None = None
+
+    def run(self, txn: Transaction) -> R:
+        """Make the change to the catalogue as it is now. Raises what refuses it."""
+        draft = Draft(txn, self._catalog.state_in(txn), self._due_us)
+        result = self._make(draft)
+        self._after = draft.finish()
+        return result
+
+    def settle(self, result: R) -> None:  # noqa: ARG002  # the state says more than the answer
+        """The change is durable: everybody sees it from now on."""
+        after = self._after
+        assert after is not None, "a write settles after it ran"
+        self._catalog.publish(after)
+
+
+class Tables(Generic[T]):
+    """The tables of one model."""
+
+    def __init__(self, catalog: Catalog, model: TableModel[T]) -> None:
+        """Those of a catalogue."""
+        self.catalog = catalog
+        self.model = model
+        self._space = model.space
+        catalog.models[model.kind] = model
+
+    def get(self, owner: str, name: str) -> T | None:
+        """The table of that name, or None."""
+        found: T | None = self.catalog.seen().by_name.get((self._space, owner, name))
+        return found
+
+    def find(self, owner: str, name: str) -> T:
+        """The table of that name. Raises the model's `NotFound`."""
+        found: T | None = self.catalog.seen().by_name.get((self._space, owner, name))
+        if found is None:
+            raise self.model.missing(owner, name)
+        return found
+
+    def current(self, table: T, txn: Transaction | None = None) -> T:
+        """The table as it is now, which a body asks before it writes.
+
+        Raises: the model's `NotFound`.
+        """
+        found: T | None = self.catalog.in_body(txn).by_id.get(table.id)
+        if found is None:
+            raise self.model.gone(table)
+        return found
+
+    def by_id(self, table_id: int) -> T | None:
+        """The table of that number, or None if it was dropped or is of another model."""
+        found = self.catalog.seen().by_id.get(table_id)
+        return found if isinstance(found, self.model.kind) else None
+
+    def names(self, owner: str) -> list[str]:
+        """The names of an owner's tables, sorted."""
+        return self.catalog.seen().names(self._space, owner)
+
+    def all(self) -> list[T]:
+        """Every table, sorted by owner and name."""
+        by_name = self.catalog.seen().by_name
+        return [by_name[key] for key in sorted(by_name) if key[0] == self._space]
+
+    def leftovers(self) -> list[Leftover]:
+        """What is still to be removed of dropped tables of this model and of parts of them."""
+        return [each for each in self.catalog.leftovers() if each.key.startswith(self._space)]
+
+    # --- changing ----------------------------------------------------------------------------
+
+    def create(self, make: Callable[[Draft], T]) -> Write[T]:
+        """The write that puts the new table that `make` makes, which takes its number there."""
+        return self.catalog.change(lambda draft: draft.put(self.model, make(draft)))
+
+    def change(self, table: T, make: Callable[[T], T], *, due_us: int = 0) -> Write[T]:
+        """The write that puts what `make` makes of the newest definition of a table.
+
+        Its body raises the model's `NotFound`, and whatever `make` raises. What is gone from the
+        table afterwards leaves a drop note with `due_us`.
+        """
+
+        def body(draft: Draft) -> T:
+            return draft.put(self.model, make(draft.current(self.model, table)))
+
+        return self.catalog.change(body, due_us=due_us)
+
+    def change_named(self, owner: str, name: str, make: Callable[[T], T]) -> Write[T]:
+        """The write that puts what `make` makes of the table that has a name then."""
+
+        def body(draft: Draft) -> T:
+            found: T | None = draft.state.by_name.get((self._space, owner, name))
+            if found is None:
+                raise self.model.missing(owner, name)
+            return draft.put(self.model, make(found))
+
+        return self.catalog.change(body)
+
+    def drop(self, table: T, *, due_us: int = 0) -> Write[None]:
+        """The write that removes a table and notes what must go, as it is then.
+
+        Its body raises the model's `NotFound`.
+        """
+        return self.catalog.change(
+            lambda draft: draft.drop(self.model, draft.current(self.model, table)), due_us=due_us
+        )
+
+
+def _claim(store: Store) -> None:
+    snapshot = store.snapshot()
+    found = snapshot.get(STORE_FORMAT_KEY)
+    if found is None:
+        if next(snapshot.scan(b"", b"\xff" * 8), None) is not None:
+            raise StoreDamaged("the store holds data and no format record: not a widerow store")
+        store.transact((SPACE_STORE,), lambda txn: txn.put(STORE_FORMAT_KEY, STORE_FORMAT))
+    elif found != STORE_FORMAT:
+        raise StoreDamaged(
+            f"the store has format {found!r}; this widerow reads {STORE_FORMAT!r}. "
+            "Open it with the version that wrote it."
+        )

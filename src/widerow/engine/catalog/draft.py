@@ -1,0 +1,113 @@
+"""A change of the catalogue, made in one transaction: what it writes, and the state afterwards."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from widerow.engine.catalog.model import Namespace, Numbered, TableModel, TableModelEntry
+from widerow.engine.catalog.notes import encode_note
+from widerow.engine.catalog.state import EMPTY_STATE, CatalogState, Leftover
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import CATALOG_EPOCH_KEY, TABLE_ID_KEY
+from widerow.storage.interface import Reader, Transaction
+
+__all__ = ["Draft", "load_state", "read_epoch"]
+
+T = TypeVar("T", bound=Numbered)
+
+
+class Draft:
+    """The catalogue in the middle of a change. Every record that it touches is of one shard.
+
+    `state`: the catalogue as the change leaves it so far; whoever makes the change asks it and
+    nothing else, because the published state may be of another moment. `txn`: for whoever writes
+    records that are not of the catalogue.
+    """
+
+    __slots__ = ("due_us", "state", "txn")
+
+    def __init__(self, txn: Transaction, before: CatalogState, due_us: int = 0) -> None:
+        """A change of `before`, which is what `txn` reads. `due_us`: that of drop notes."""
+        self.txn = txn
+        self.state = before.copy(before.epoch + 1)
+        self.due_us = due_us
+
+    def number(self) -> int:
+        """A number that no table or index ever had."""
+        record = self.txn.get(TABLE_ID_KEY)
+        number = 1 if record is None else int.from_bytes(record, "big")
+        self.txn.put(TABLE_ID_KEY, (number + 1).to_bytes(4, "big"))
+        return number
+
+    def current(self, model: TableModel[T], table: T) -> T:
+        """The table as it is now. Raises the model's error where it was dropped."""
+        found: T | None = self.state.by_id.get(table.id)
+        if found is None:
+            raise model.gone(table)
+        return found
+
+    def put(self, model: TableModel[T], table: T) -> T:
+        """Set a table, new or changed, and note what a change leaves behind."""
+        before = self.state.by_id.get(table.id)
+        self.txn.put(*model.record_of(table))
+        _show(self.state, model, table)
+        if before is not None:
+            for leftover in model.left_by_change(before, table, self.due_us):
+                self.leave(leftover)
+        return table
+
+    def drop(self, model: TableModel[T], table: T) -> None:
+        """Take a table away, and note what it leaves behind."""
+        self.txn.delete(model.record_of(table)[0])
+        self.state.by_name.pop((model.space, *model.name_of(table)), None)
+        self.state.by_id.pop(table.id, None)
+        self.leave(model.leftover_of(table, self.due_us))
+
+    def leave(self, leftover: Leftover) -> None:
+        """Note what is to be removed."""
+        self.txn.put(leftover.key, encode_note(leftover))
+        self.state.leftovers[leftover.id] = leftover
+
+    def forget(self, leftover: Leftover) -> None:
+        """Take a drop note away, if it is still there."""
+        self.txn.delete(leftover.key)
+        self.state.leftovers.pop(leftover.id, None)
+
+    def finish(self) -> CatalogState:
+        """Count the change, and give the state that it leaves."""
+        self.txn.put(CATALOG_EPOCH_KEY, self.state.epoch.to_bytes(8, "big"))
+        return self.state
+
+
+def read_epoch(reader: Reader) -> int:
+    """How many changes the catalogue has had; 0 where nobody counted yet (docs/formats)."""
+    record = reader.get(CATALOG_EPOCH_KEY)
+    return 0 if record is None else int.from_bytes(record, "big")
+
+
+def load_state(
+    reader: Reader, entries: Sequence[TableModelEntry], models: dict[type[Any], TableModel[Any]]
+) -> CatalogState:
+    """Everything that stands in the catalogue. Models that are met come into `models`.
+
+    Raises: `StoreDamaged`.
+    """
+    state = EMPTY_STATE.copy(read_epoch(reader))
+    for entry in entries:
+        model: TableModel[Any] | None = None
+        for key, record in reader.scan(entry.space, after_prefix(entry.space)):
+            if model is None:
+                model = entry.load()
+                models[model.kind] = model
+            found = model.read(key, record)
+            if isinstance(found, Leftover):
+                state.leftovers[found.id] = found
+            elif isinstance(found, Namespace):
+                state.namespaces[entry.space, found.folded] = found.shown
+            else:
+                _show(state, model, found)
+    return state
+
+
+def _show(state: CatalogState, model: TableModel[T], table: T) -> None:
+    state.by_name[(model.space, *model.name_of(table))] = table
+    state.by_id[table.id] = table

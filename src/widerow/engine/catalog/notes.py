@@ -1,0 +1,32 @@
+"""Drop notes as records: what is still to be removed (docs/formats/catalog.md, "Drop notes")."""
+
+import json
+from typing import Final
+
+from widerow.engine.catalog.state import Leftover
+from widerow.errors import StoreDamaged
+
+__all__ = ["decode_note", "encode_note"]
+
+_FORMAT: Final = 1
+
+
+def encode_note(leftover: Leftover) -> bytes:
+    """The record of a drop note."""
+    prefixes = [prefix.hex() for prefix in leftover.prefixes]
+    note = {"format": _FORMAT, "prefixes": prefixes, "top": leftover.top}
+    if leftover.due_us:
+        note["due_us"] = leftover.due_us
+    return json.dumps(note).encode()
+
+
+def decode_note(number: int, key: bytes, record: bytes) -> Leftover:
+    """The drop note of a record. Raises `StoreDamaged`."""
+    try:
+        note = json.loads(record)
+        if note.pop("format") != _FORMAT:
+            raise StoreDamaged(f"a note of a dropped table of an unknown format: {record!r}")
+        prefixes = tuple(bytes.fromhex(prefix) for prefix in note["prefixes"])
+        return Leftover(number, key, prefixes, int(note["top"]), int(note.get("due_us", 0)))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamaged(f"a note of a dropped table is not readable: {record!r}") from error

@@ -1,0 +1,73 @@
+"""The tables of a catalogue as their partitions see them, whichever model they are of."""
+
+from collections.abc import Callable
+from typing import Any
+
+from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
+from widerow.errors import NotFound, Rule
+from widerow.storage.interface import Transaction, Write
+
+__all__ = ["CatalogPartitions"]
+
+
+class CatalogPartitions:
+    """The tables that have rows of their own to divide."""
+
+    __slots__ = ("_catalog",)
+
+    def __init__(self, catalog: Catalog) -> None:
+        """Those of a catalogue."""
+        self._catalog = catalog
+
+    def by_id(self, table_id: int) -> Partitioned | None:
+        """The table of that number as it is now, or None."""
+        return self._shown(self._catalog.seen().by_id.get(table_id))
+
+    def tables(self) -> list[Partitioned]:
+        """Every such table."""
+        shown = map(self._shown, self._catalog.tables())
+        return [table for table in shown if table is not None]
+
+    def current(self, table: Partitioned, txn: Transaction | None = None) -> Partitioned:
+        """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
+        found = self._shown(self._catalog.in_body(txn).by_id.get(table.id))
+        if found is None:
+            raise self.gone(table)
+        return found
+
+    def divide(self, table: Partitioned, bounds: Callable[[Bounds], Bounds]) -> Write[Partitioned]:
+        """The write that puts what `bounds` makes of the newest `splits`.
+
+        The definition stays, so whoever changes the table meanwhile notices nothing. Its body
+        raises `NotFound`.
+        """
+
+        def make(draft: Draft) -> Partitioned:
+            found = draft.state.by_id.get(table.id)
+            shown = self._shown(found)
+            if found is None or shown is None:
+                raise self.gone(table)
+            model = self._catalog.model_of(found)
+            after = draft.put(model, model.with_bounds(found, bounds(shown.splits)))
+            divided = model.partitioned(after)
+            assert divided is not None
+            return divided
+
+        return self._catalog.change(make)
+
+    def partition_key(self, table: Partitioned) -> PartitionKey:
+        """What the table's rows are divided by. Raises `NotFound` if it was dropped."""
+        found = self._catalog.seen().by_id.get(table.id)
+        if found is None:
+            raise self.gone(table)
+        return self._catalog.model_of(found).partition_key(found)
+
+    def gone(self, table: Partitioned) -> NotFound:
+        """The error for a table that was dropped."""
+        owner, _, name = table.qualified.rpartition("/")
+        return NotFound(Rule.TABLE_NOT_FOUND, instance=owner, table=name)
+
+    def _shown(self, table: Any) -> Partitioned | None:  # noqa: ANN401  # of any model
+        return None if table is None else self._catalog.model_of(table).partitioned(table)

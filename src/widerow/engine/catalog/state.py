@@ -1,0 +1,72 @@
+"""What the catalogue holds at one moment, as a value that never changes.
+
+Readers take the state once and may ask it as long as they like: a change of the catalogue makes
+another state, and one assignment shows it to everybody.
+"""
+
+from typing import Any, Final, NamedTuple, final
+
+__all__ = ["EMPTY_STATE", "CatalogState", "Leftover"]
+
+
+class Leftover(NamedTuple):
+    """Bytes of a dropped table or index that are not all gone: what a drop note says.
+
+    `id`: the number of the table or index. `key`: of the note. `prefixes`: the ranges that go as
+    a whole. `top`: rows of table `id` lie between other tables' rows under this one and are looked
+    for (0: there are none). `due_us`: microseconds since 1970 from which on nothing can be written
+    there any more, so that the ranges may be removed for good (0: at once).
+    """
+
+    id: int
+    key: bytes
+    prefixes: tuple[bytes, ...]
+    top: int = 0
+    due_us: int = 0
+
+
+@final
+class CatalogState:
+    """Every table of every model, every namespace and every drop note.
+
+    `epoch`: how many changes the catalogue has had. `by_name`: tables by the space of their model,
+    owner and name; `by_id`: tables by their numbers, which are unique over all models;
+    `namespaces`: names as they were declared, by space and folded name; `leftovers`: drop notes by
+    the number of what was dropped.
+    """
+
+    __slots__ = ("by_id", "by_name", "epoch", "leftovers", "namespaces")
+
+    def __init__(
+        self,
+        epoch: int,
+        by_name: dict[tuple[bytes, str, str], Any],
+        by_id: dict[int, Any],
+        namespaces: dict[tuple[bytes, str], str],
+        leftovers: dict[int, Leftover],
+    ) -> None:
+        """A state of these parts, which nobody changes afterwards."""
+        self.epoch = epoch
+        self.by_name = by_name
+        self.by_id = by_id
+        self.namespaces = namespaces
+        self.leftovers = leftovers
+
+    def names(self, space: bytes, owner: str) -> list[str]:
+        """The names of an owner's tables of one model, sorted."""
+        return sorted(
+            [name for found, whose, name in self.by_name if whose == owner and found == space]
+        )
+
+    def copy(self, epoch: int) -> "CatalogState":
+        """Another one with the same content, for whoever makes a change. Linear in its size."""
+        return CatalogState(
+            epoch,
+            self.by_name.copy(),
+            self.by_id.copy(),
+            self.namespaces.copy(),
+            self.leftovers.copy(),
+        )
+
+
+EMPTY_STATE: Final = CatalogState(0, {}, {}, {}, {})
