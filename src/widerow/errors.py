@@ -31,6 +31,7 @@ __all__ = [
     "InvalidRequest",
     "NotFound",
     "NotPermitted",
+    "Replan",
     "Rule",
     "StorageFailure",
     "StoreBusy",
@@ -303,6 +304,14 @@ class Exhausted(_RuleBroken):
 
 class Unsupported(_RuleBroken):
     """The request is well formed and widerow does not offer it."""
+
+
+class Replan(WiderowError):
+    """What a write was planned on has changed since: plan it again. Never leaves the engine."""
+
+    def __init__(self) -> None:
+        """The request to plan again."""
+        super().__init__("the catalogue changed after the write was planned; plan it again")
 
 
 class StorageFailure(WiderowError):

@@ -18,6 +18,8 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.expiry import live_from
+from widerow.engine.observed import ObservedRow
+from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
@@ -38,7 +40,8 @@ from widerow.engine.static import (
     check_selection,
     check_table_name,
 )
-from widerow.engine.sweep import Sweep
+from widerow.engine.sweep.sweep import Sweep
+from widerow.engine.sweep.tablestore import TablestoreSweep
 from widerow.engine.table_models import open_catalog
 from widerow.engine.tables import (
     check_columns_named,
@@ -118,11 +121,12 @@ class Engine:
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE)
         self.partitions = Partitions(CatalogPartitions(self.catalog), store, clock, thresholds)
-        self.sweep = Sweep(self.tables, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
+        self.sweep = Sweep(self.catalog, store, clock, self._note)
+        self.sweep.add(TablestoreSweep(self._context))
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -137,13 +141,13 @@ class Engine:
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`), then
-        the same of typed tables.
+        What was dropped first, then what expired, of all table models (`sweep/sweep.py`). One
+        caller at a time.
         """
-        step = self.sweep.step()
-        if step is None and self._has_typed():
-            return self.typed.housekeeping()
-        return step
+        if self._has_typed():
+            self.sweep.add(self.typed.sweep)
+        step = self.sweep.clear()
+        return self.sweep.step() if step is None else step
 
     def _has_typed(self) -> bool:
         return bool(self._typed) or self.catalog.holds(SPACE_TYPED_CATALOG)
@@ -164,11 +168,16 @@ class Engine:
                 self.catalog,
                 self._clock,
                 self._entropy,
-                observer=IndexKeeper(),
+                observers=(IndexKeeper(),),
                 note_load=self._note,
+                note_expiry=self.sweep.note,
             )
             typed = self._typed.setdefault("", made)  # two threads may come here at once
         return typed
+
+    def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
+        """Let these hear of every change of rows from now on; before the first write is planned."""
+        self._context.observers = Observers(observers)
 
     # --- tables ------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan
+from widerow.engine.sweep.sweep import Reclaimed
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
@@ -112,6 +113,7 @@ class Store:
         self._committer = Committer(store)
         self._planning = threading.Lock()  # generated values are handed out under it
         self._balancing = threading.Lock()  # one at a time looks at what is counted
+        self._cleaning = threading.Lock()  # one at a time takes a step of cleaning up
         self._closing = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -392,6 +394,11 @@ class Store:
         """
         return self._clean_up() or self._balance()
 
+    @property
+    def reclaimed(self) -> Reclaimed:
+        """What `housekeep` has given back since the store was opened."""
+        return self._whole.sweep.reclaimed
+
     def describe_partitions(self, table: str | Target, *, history: bool = False) -> dict[str, Any]:
         """The partitions of a table's hierarchy, what they hold and carry; `history`: and carried.
 
@@ -405,11 +412,11 @@ class Store:
             return self._whole.describe_partitions(found.shown_namespace, name, history=history)
 
     def _clean_up(self) -> bool:
-        plan = self._whole.housekeeping()
-        if plan is None:
-            return False
-        self._run(plan)
-        return True
+        with self._cleaning:
+            plan = self._whole.housekeeping()
+            if plan is not None:
+                self._run(plan)
+        return plan is not None
 
     def _balance(self) -> bool:
         with self._balancing:
@@ -420,12 +427,13 @@ class Store:
         return plan is not None
 
     def _keep_counts(self) -> None:
-        """Write down what was counted, for the next opening."""
+        """Write down what was counted and noted, for the next opening."""
         try:
-            with self._balancing:
-                plan = self._whole.partitions.flush()
-            if plan is not None:
-                self._run(plan)
+            with self._balancing, self._cleaning:
+                plans = [self._whole.partitions.flush(), self._whole.sweep.flush()]
+            for plan in plans:
+                if plan is not None:
+                    self._run(plan)
         except StorageFailure as error:
             _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 from widerow.clock import Clock, Entropy
 from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.observer import LoadRecorder, Observers, RowObserver
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import Generator
 from widerow.engine.typed.multi_delete import Deleted, delete_selected
-from widerow.engine.typed.observer import LoadRecorder, RowObserver
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import Selection, scan_rows, select
 from widerow.engine.typed.stored import Key, StoredRow
@@ -69,20 +69,25 @@ class TypedEngine:
         clock: Clock,
         entropy: Entropy,
         *,
-        observer: RowObserver | None = None,
+        observers: Sequence[RowObserver[TableForm, StoredRow]] = (),
         note_load: LoadRecorder | None = None,
+        note_expiry: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Load the typed tables. Raises `StoreDamaged` if the store is not one of ours."""
+        """The typed tables of `catalog`. Raises `StoreDamaged` if they are not readable.
+
+        `note_expiry` hears of every durable row that expires: its top table, and the hour.
+        """
         self.store = store
         self.tables = TypedTables(catalog)
-        self.observer = observer
+        self.observers: Observers[TableForm] = Observers(observers)
         self._clock = clock
         self._note_load = note_load
         self._generator = Generator(store, entropy)
         # Unique for ever: chosen by chance for this process, then counted.
         self._session = entropy.token_bytes(8)
         self._writes = 0
-        self.sweep = TypedSweep(self.tables, store, clock, observer, note_load)
+        self._note_expiry = note_expiry
+        self.sweep = TypedSweep(self.tables, clock, self.observers)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -156,22 +161,16 @@ class TypedEngine:
 
     def _write_body(self, write: RowWrite, txn: Transaction) -> WriteResult:
         form = self._current(write.form, txn)
-        result = write_row(txn, write, form, self._moment(), self.observer)
-        self._expires(form, result)
-        return result
-
-    def _expires(self, form: TableForm, result: WriteResult) -> None:
-        if result.expires_ms:
-            self.sweep.note(form.table.top, result.expires_ms // HOUR_MS)
+        return write_row(txn, write, form, self._moment(), self.observers.of(form))
 
     def _current(self, form: TableForm, txn: Transaction) -> TableForm:
         """The table as it is now, for a body.
 
-        Raises `NotFound` when it is gone, and `Conflict` when it got or lost an index since the
-        write was planned, because that decides which shards the write may touch: plan it again.
+        Raises `NotFound` when it is gone, and `Conflict` when it got an index since the write was
+        planned, because that decides which shards the write may touch: plan it again.
         """
         current = self.tables.current(form, txn)
-        if current is not form and current.table.indexes != form.table.indexes:
+        if current is not form and not self.observers.of(form).covers(self.observers.of(current)):
             raise Conflict(TypedRule.EVOLVE_STALE, table=form.table.qualified)
         return current
 
@@ -181,20 +180,23 @@ class TypedEngine:
 
     def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
         """What a write of the table may touch. Raises `Unsupported` where the store cannot."""
-        if self.observer is None or not form.table.indexes:
+        shards = self.observers.of(form).shards
+        if not shards:
             return (shard,)
-        shards = self.observer.shards(form)
-        if shards and not self.store.capabilities.atomic_across_shards:
+        if not self.store.capabilities.atomic_across_shards:
             raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
         return (shard, *shards)
 
     def _settled(self, write: RowWrite) -> Callable[[WriteResult], None] | None:
-        if self._note_load is None:
+        if self._note_load is None and self._note_expiry is None:
             return None
         return partial(self._note_write, write)
 
     def _note_write(self, write: RowWrite, result: WriteResult) -> None:
-        assert self._note_load is not None
+        if result.expires_ms and self._note_expiry is not None:
+            self._note_expiry(write.form.table.top, result.expires_ms // HOUR_MS)
+        if self._note_load is None:
+            return
         self._note_load(
             write.form.table.path[0],
             write.shard[ROW_PREFIX_BYTES:],
@@ -300,7 +302,7 @@ class TypedEngine:
         def body(txn: Transaction) -> Deleted:
             for shown in selection.shown.values():
                 self._current(shown, txn)
-            return delete_selected(txn, selection, self.now_hour(), self.observer)
+            return delete_selected(txn, selection, self.now_hour(), self.observers)
 
         write = Write(shards, body, settled=partial(self._note_deleted, form, shard))
         return Plan((write,), lambda outcomes: single(outcomes).rows)
@@ -332,19 +334,15 @@ class TypedEngine:
         def body(txn: Transaction) -> list[WriteResult]:
             current = [(step, self._current(step.write.form, txn)) for step in steps]
             moments = [self._moment() for _ in steps]
-            results = run_sequence(txn, current, moments, self.observer)
-            for (_, form), result in zip(current, results, strict=True):
-                self._expires(form, result)
-            return results
+            return run_sequence(txn, current, moments, self.observers)
 
         size = sum(_weight(step.write) for step in steps)
         write = Write(shards, body, settled=partial(self._note_sequence, steps))
         return Plan((write,), single, size)
 
     def _note_sequence(self, steps: Sequence[SequenceStep], results: list[WriteResult]) -> None:
-        if self._note_load is not None:
-            for step, result in zip(steps, results, strict=True):
-                self._note_write(step.write, result)
+        for step, result in zip(steps, results, strict=True):
+            self._note_write(step.write, result)
 
     def scan_from(self, form: TableForm, start: bytes, limit: int) -> list[StoredRow]:
         """Up to `limit` rows of one table with keys from `start` on (b"": all), expired ones too.
@@ -359,10 +357,6 @@ class TypedEngine:
                 if len(found) == limit:
                     break
         return found
-
-    def housekeeping(self) -> Plan[None] | None:
-        """The next small step of giving space back; None when there is nothing to do now."""
-        return self.sweep.step()
 
     def _select(self, form: TableForm, rows: MultiRow) -> Selection:
         return select(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)
