@@ -9,6 +9,7 @@
     ├── Unsupported        the request is well formed and widerow does not offer it
     └── StorageFailure     the disk or the store failed us; nothing more is promised
         ├── StorePoisoned      a sync or commit failed: no writes until the store is opened again
+        ├── OutcomeUnknown     it is not known whether a write happened; the store goes on
         ├── StoreFull          no room: writes are refused, reads go on
         ├── StoreBusy          the store asks to be left alone for a moment
         ├── StoreLocked        another process holds the directory
@@ -31,6 +32,7 @@ __all__ = [
     "InvalidRequest",
     "NotFound",
     "NotPermitted",
+    "OutcomeUnknown",
     "Replan",
     "Rule",
     "StorageFailure",
@@ -320,6 +322,13 @@ class StorageFailure(WiderowError):
 
 class StorePoisoned(StorageFailure):
     """A sync or commit failed. No writes are taken until the store is opened again."""
+
+
+class OutcomeUnknown(StorageFailure):
+    """Whether the write happened is not known. The store goes on taking writes.
+
+    Read what was written before it is written again (DURABILITY.md).
+    """
 
 
 class StoreFull(StorageFailure):

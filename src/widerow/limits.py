@@ -102,6 +102,11 @@ TURN_REQUESTS_MAX: Final = 8  # of one connection answered in a row: 8 ms of lon
 GROUP_WRITES_MAX: Final = (
     512  # writes sharing one sync: beyond this latency grows, cost does not fall
 )
+LEASE_SECONDS: Final = 30  # of a shared store: so long nobody looks after it when its holder dies
+TRANSACTION_SECONDS_MAX: Final = 60  # on a shared store; distributed engines end one after 5 to 30
+REPLANS_MAX: Final = (
+    16  # in a row, of one operation: each time the catalogue changed at that moment
+)
 LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: 2 to 4 ms of bodies at most
 LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # as above, where few rows are large
 LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop to those who read

@@ -13,7 +13,7 @@ from typing import Final
 import pytest
 from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
-from widerow.errors import StorageFailure, StoreBusy, StoreFull, StorePoisoned
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull, StorePoisoned
 from widerow.limits import LOOP_GROUP_WRITES_MAX
 from widerow.storage import rocksdb_engine
 from widerow.storage.bulk import LONG_WORK
@@ -286,7 +286,7 @@ def test_running_out_of_room_in_a_commit_heals_when_room_is_back(step: str, tmp_
         put(store, b"1")
         view = store.snapshot()
         fault.reason = NO_SPACE
-        with pytest.raises(StorePoisoned, match="outcome is open"):
+        with pytest.raises(OutcomeUnknown, match="not known whether"):
             put(store, b"2")
         fault.reason = None
         disk.free = 0
@@ -305,7 +305,7 @@ def test_running_out_of_room_in_a_commit_heals_when_room_is_back(step: str, tmp_
 
 def run_out_of_room(store: RocksDBStore, disk: Disk) -> None:
     disk.sync.reason = NO_SPACE
-    with pytest.raises(StorePoisoned):
+    with pytest.raises(OutcomeUnknown):
         put(store, b"2")
     disk.sync.reason = None
 
@@ -384,7 +384,7 @@ def test_full_file_system_loses_nothing_and_resumes(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)  # noqa: S603  # our own program
     if "mount" in done.stderr:
         pytest.skip("may not mount here")
-    assert done.stdout.splitlines() == ["StorePoisoned True True", "refused True", "resumed True"]
+    assert done.stdout.splitlines() == ["OutcomeUnknown True True", "refused True", "resumed True"]
 
 
 # --- rule 8: stalls ------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ from widerow.storage.interface import Reader, Snapshot, Store, Transaction, Writ
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet
+from widerow.testing.clock import FakeEntropy
 from widerow.testing.lossy import Keep, LossyDisk, LossyStore
+from widerow.testing.strict import StrictSpace, StrictStore
 
 Model = dict[bytes, bytes]
 
@@ -111,17 +113,21 @@ def run_group(store: Store, model: Model, group: list[list[Step]]) -> Model:
     # Bodies may run more than once, so each starts from a copy of what is before it.
     states = [model]
 
-    def body_of(body: list[Step]) -> Callable[[Transaction], Model]:
+    def body_of(number: int, body: list[Step]) -> Callable[[Transaction], Model]:
         def run(transaction: Transaction) -> Model:
-            state = dict(states[-1])
+            del states[number + 1 :]
+            states.append(states[-1])  # as it stays where the body raises
+            state = dict(states[number])
             for step in body:
                 step.apply(transaction, state)
-            states.append(state)
+            states[-1] = state
             return state
 
         return run
 
-    outcomes = store.transact_group([Write(SHARDS, body_of(body)) for body in group])
+    outcomes = store.transact_group(
+        [Write(SHARDS, body_of(number, body)) for number, body in enumerate(group)]
+    )
     for body, outcome in zip(group, outcomes, strict=True):
         assert isinstance(outcome.error, LookupError) == any(
             isinstance(step, Refuse) for step in body
@@ -195,9 +201,28 @@ class LossyHistory(History):
         self.store = self.open()
 
 
+class StrictHistory(History):
+    """The same where each write is a transaction of its own."""
+
+    conflicts = 0.0
+
+    def open(self) -> Store:
+        return StrictStore(StrictSpace(), FakeEntropy(), conflicts=self.conflicts)
+
+
+class ConflictHistory(StrictHistory):
+    """The same where bodies have to run again now and then."""
+
+    conflicts = 0.3
+
+
 History.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
 RocksDBHistory.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
 LossyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+StrictHistory.TestCase.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)
+ConflictHistory.TestCase.settings = StrictHistory.TestCase.settings
+TestConflictHistory = ConflictHistory.TestCase
+TestStrictHistory = StrictHistory.TestCase
 TestLossyHistory = LossyHistory.TestCase
 TestMemoryHistory = History.TestCase
 TestRocksDBHistory = RocksDBHistory.TestCase

@@ -2,6 +2,6 @@
 
 Each operation is a function of a reader or transaction, a table, a request and the time: it
 validates, reads, decides, and only then writes. `engine.py` lists the operations; `writes.py`,
-`reads.py`, `ranges.py` and `catalog.py` hold them. Imports everything below, no wire dialect and
-no driver.
+`reads.py` and `ranges.py` hold them, `catalog/` the tables. Imports everything below, no wire
+dialect and no driver.
 """

@@ -1,16 +1,17 @@
 """Rules of BatchWriteRow that look at several rows at once (semantics §4.8)."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.model.answers import RowOutcome
 from widerow.model.condition import RowExpectation
-from widerow.model.requests import BatchWrite
+from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import RowChange
 
-__all__ = ["arrange", "atomic_scope_error", "check_batch_write"]
+__all__ = ["arrange", "atomic_scope_error", "check_batch_write", "filled", "without"]
 
 
 _IGNORE: Final = RowExpectation.IGNORE
@@ -78,3 +79,22 @@ def arrange(request: BatchWrite, outcomes: list[RowOutcome]) -> list[list[RowOut
         arranged.append(outcomes[at : at + len(table.changes)])
         at += len(table.changes)
     return arranged
+
+
+def without(request: BatchWrite, done: Sequence[bool]) -> BatchWrite:
+    """The request without the rows that are done, in the same order; tables may be empty."""
+    marks = iter(done)
+    tables = [
+        TableWrite(
+            table.table,
+            tuple([change for change in table.changes if not next(marks)]),
+        )
+        for table in request.tables
+    ]
+    return BatchWrite(tuple(tables), request.atomic)
+
+
+def filled(made: Sequence[RowOutcome | None], rest: Sequence[RowOutcome]) -> list[RowOutcome]:
+    """Outcomes in the order of their rows; where `made` has none the next one of `rest`."""
+    others = iter(rest)
+    return [next(others) if outcome is None else outcome for outcome in made]

@@ -40,7 +40,7 @@ class BodyContext:
 class RowBody(Write[RowWritten]):
     """A checked change on its way: makes it, and counts it once it is durable."""
 
-    __slots__ = ("change", "context", "shard", "table", "values")
+    __slots__ = ("change", "context", "planned", "shard", "table", "values")
 
     def __init__(
         self,
@@ -49,18 +49,27 @@ class RowBody(Write[RowWritten]):
         change: RowChange,
         values: tuple[KeyInput, ...],
         shard: bytes,
+        planned: int,
     ) -> None:
-        """`values`: those of the key; `shard`: that of the first of them."""
+        """`values`: those of the key; `shard`: that of the first of them.
+
+        `planned`: the epoch of the catalogue that all this is of, -1 where nobody else changes it.
+        """
         super().__init__((shard,))
         self.context = context
         self.table = table
         self.change = change
         self.values = values
         self.shard = shard
+        self.planned = planned
+        if planned >= 0:
+            self.reads = context.tables.catalog.reads
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
         if context.observers is not None:
-            self.shards += context.observers.of(table).shards
+            watch = context.observers.of(table)
+            self.shards += watch.shards
+            self.reads += watch.reads
 
     def run(self, txn: Transaction) -> RowWritten:
         """Make the change."""
@@ -74,7 +83,7 @@ class RowBody(Write[RowWritten]):
         partition_key, number = self.values[0], self.values[index]
         assert not isinstance(partition_key, KeyMarker)
         if number is KeyMarker.AUTO_INCREMENT:
-            table = self.context.tables.current(self.table, txn)
+            table = self.context.tables.current(self.table, txn, self.planned)
             number = next_value(txn, table, partition_key, self.context.clock.now_us())
         elif isinstance(number, int) and self.change.modification is not Modification.DELETE:
             note_value(txn, self.table, partition_key, number)
@@ -83,7 +92,7 @@ class RowBody(Write[RowWritten]):
     def _write(self, values: tuple[KeyValue, ...], txn: Transaction) -> RowWritten:
         """The change, to the row as it is now and by the time it is now."""
         context, change = self.context, self.change
-        table = context.tables.current(self.table, txn)
+        table = context.tables.current(self.table, txn, self.planned)
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
         key = key_in_shard(self.shard, values)

@@ -10,7 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
-from widerow.engine.batch import arrange, atomic_scope_error, check_batch_write
+from widerow.engine.batch import (
+    arrange,
+    atomic_scope_error,
+    check_batch_write,
+    filled,
+    without,
+)
 from widerow.engine.bodies import BodyContext, RowBody
 from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Tables
@@ -18,6 +24,7 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.expiry import live_from
+from widerow.engine.lease import Lease
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.partitions.balance import Partitions
@@ -27,7 +34,7 @@ from widerow.engine.partitions.split_points import find_locations, find_split_po
 from widerow.engine.partitions.table_load import END
 from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
-from widerow.engine.plan import Plan, failing, single
+from widerow.engine.plan import Plan, commit_plan, failing, single
 from widerow.engine.ranges import range_bounds, read_range
 from widerow.engine.reads import ABSENT, read_record, read_row
 from widerow.engine.schema import check_key, concrete, key_in_shard, row_key, shard_of
@@ -53,7 +60,15 @@ from widerow.engine.tables import (
     without_columns,
 )
 from widerow.engine.tablestore_model import TABLESTORE
-from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, WiderowError
+from widerow.errors import (
+    Conflict,
+    Exhausted,
+    InvalidRequest,
+    NotFound,
+    Replan,
+    Rule,
+    WiderowError,
+)
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG, row_prefix
 from widerow.limits import (
@@ -82,7 +97,6 @@ from widerow.model.selection import Resume, Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyValue, value_bytes
 from widerow.rows.record import RecordKind
 from widerow.safepoint import safepoint
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
@@ -120,7 +134,9 @@ class Engine:
         self._names = ColumnNames(strict=strict_column_names)
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE)
-        self.partitions = Partitions(CatalogPartitions(self.catalog), store, clock, thresholds)
+        self.lease = Lease(store, clock, entropy)
+        divided = CatalogPartitions(self.catalog)
+        self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
         self._note = self.partitions.note_load
@@ -131,19 +147,20 @@ class Engine:
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable."""
-        outcomes: list[Outcome[object]] = []
-        for group in plan.groups():
-            settled = self.store.transact_group(group)
-            settle(group, settled)
-            outcomes += settled
-        return plan.finish(outcomes)
+        return commit_plan(plan, self.store.transact_group)
 
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        What was dropped first, then what expired, of all table models (`sweep/sweep.py`). One
-        caller at a time.
+        What was dropped first, then what expired, of all table models (`sweep/sweep.py`). Where the
+        store is shared, its lease before that, and while another process holds it only what was
+        noted here. One caller at a time.
         """
+        taking = self.lease.plan()
+        if taking is not None:
+            return taking
+        if not self.lease.held():
+            return self.sweep.save()
         if self._has_typed():
             self.sweep.add(self.typed.sweep)
         step = self.sweep.clear()
@@ -278,7 +295,8 @@ class Engine:
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""
-        return Plan((self.tables.drop(self._table(instance, table)),), failing)
+        due_us = self.catalog.due_us(self._clock.now_us())
+        return Plan((self.tables.drop(self._table(instance, table), due_us=due_us),), failing)
 
     def _table(self, instance: str, name: str) -> Table:
         check_table_name(name)
@@ -408,9 +426,12 @@ class Engine:
     def write_row(self, instance: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
         check_change(change, self._names)
+        planned = self.catalog.planned()
         table = self.tables.find(instance, change.table)
-        write = self._row_write(table, row_prefix(table.id), change)
-        return Plan((write,), single, _weight(change))
+        write = self._row_write(table, row_prefix(table.id), change, planned)
+        if planned < 0 and self._context.observers is None:
+            return Plan((write,), single, _weight(change))
+        return Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
 
     def batch_write_row(self, instance: str, request: BatchWrite) -> Plan[list[list[RowOutcome]]]:
         """BatchWriteRow: one list a table, one outcome a row, in order (semantics §4.8)."""
@@ -422,7 +443,8 @@ class Engine:
                 size += _weight(change)
         plan = self._plan_atomic if request.atomic else self._plan_rows
         rows = plan(instance, request)
-        return Plan(rows.writes, lambda outcomes: arrange(request, rows.finish(outcomes)), size)
+        rows.size = size
+        return rows.answering(partial(arrange, request))
 
     def _plan_rows(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
         """Every row for itself: one write each, errors found beforehand in their places."""
@@ -434,7 +456,16 @@ class Engine:
                 settled.insert(place, RowOutcome(error=errors[place]))
             return settled
 
-        return Plan(tuple(writes), finish)
+        def again(outcomes: Sequence[Outcome[RowWritten]]) -> Plan[list[RowOutcome]]:
+            """Plan the rows that were not judged; the others stay as they are."""
+            made = [None if _is_stale(each) else _row_outcome(each) for each in outcomes]
+            for place in sorted(errors):
+                made.insert(place, RowOutcome(error=errors[place]))
+            rest = without(request, [outcome is not None for outcome in made])
+            return self._plan_rows(instance, rest).answering(partial(filled, made))
+
+        may_change = self.catalog.shared or self._context.observers is not None
+        return Plan(tuple(writes), finish, again=again if may_change else None)
 
     def _row_writes(
         self, instance: str, request: BatchWrite
@@ -442,6 +473,7 @@ class Engine:
         """The writes of rows that can be planned, and the errors of the others by their places."""
         writes: list[RowBody] = []
         errors: dict[int, WiderowError] = {}
+        planned = self.catalog.planned()
         for asked in request.tables:
             try:
                 table = self.tables.find(instance, asked.table)
@@ -452,7 +484,7 @@ class Engine:
             prefix = row_prefix(table.id)
             for change in asked.changes:
                 try:
-                    writes.append(self._row_write(table, prefix, change))
+                    writes.append(self._row_write(table, prefix, change, planned))
                 except WiderowError as error:
                     errors[len(writes) + len(errors)] = error
         return writes, errors
@@ -479,19 +511,23 @@ class Engine:
             result, failed = outcomes[0].result, outcomes[0].error
             if failed is None and result is not None:
                 return [RowOutcome(written=written) for written in result]
+            if isinstance(failed, Replan):
+                raise failed
             return [_row_outcome(Outcome(None, failed))] * len(changes)
 
-        return Plan((Write(writes[0].shards, body, settled=settled),), finish)
+        reads = writes[0].reads
+        write = Write(writes[0].shards, body, settled=settled, reads=reads)
+        return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
 
-    def _row_write(self, table: Table, prefix: bytes, change: RowChange) -> RowBody:
-        """The write of one checked change; `prefix` is that of the table's rows."""
+    def _row_write(self, table: Table, prefix: bytes, change: RowChange, planned: int) -> RowBody:
+        """The write of one checked change; `prefix`: of the table's rows, `planned`: the epoch."""
         values = check_key(table, change.key)
         shard = prefix + encode_key_value(concrete(values)[0])
         if self.throttle is not None:
             self._admit_write(table, change, values, self.throttle)
         if table.auto_increment is not None:
             _check_auto_increment(table, change, values)
-        return RowBody(self._context, table, change, values, shard)
+        return RowBody(self._context, table, change, values, shard, planned)
 
     def _admit_write(
         self, table: Table, change: RowChange, values: tuple[KeyInput, ...], throttle: Throttle
@@ -551,9 +587,13 @@ def _row_bytes(outcome: RowOutcome) -> int:
 def _row_outcome(outcome: Outcome[RowWritten]) -> RowOutcome:
     if outcome.error is None:
         return RowOutcome(written=outcome.result)
-    if isinstance(outcome.error, WiderowError):
+    if isinstance(outcome.error, WiderowError) and not isinstance(outcome.error, Replan):
         return RowOutcome(error=outcome.error)
     raise outcome.error
+
+
+def _is_stale(outcome: Outcome[RowWritten]) -> bool:
+    return isinstance(outcome.error, Replan)
 
 
 def _weight(change: RowChange) -> int:

@@ -1,39 +1,51 @@
 """What a write operation hands to whoever commits it.
 
 Planning validates the request and finds its shards; the bodies run later, on the writer, grouped
-with those of other requests. `finish` turns their outcomes into the operation's answer.
+with those of other requests. `concluded` turns their outcomes into the operation's answer, or into
+the plan to be committed next where what was planned on has changed meanwhile.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar, final
 
+from widerow.errors import Exhausted, Replan, Rule
+from widerow.limits import REPLANS_MAX
 from widerow.storage.interface import Outcome, Write
 
-__all__ = ["Plan", "failing", "single"]
+__all__ = ["Plan", "PlanAgain", "commit_plan", "concluded", "failing", "put_off", "single"]
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 @final
 class Plan(Generic[T]):
     """Writes to be handed to the store in order, and how to read the result.
 
-    `finish` raises the operation's error if there is one. `size` is about how many bytes the
-    writes hold, for bounds on what waits. `alone`: one of them wants a group of its own.
+    `finish` raises the operation's error if there is one, and `Replan` where something is left to
+    be planned by `again`. `size` is about how many bytes the writes hold, for bounds on what waits.
+    `alone`: one of them wants a group of its own. `prepares`: the writes only prepare the
+    operation, which is planned by `again` in any case. `attempts`: how often it was planned again.
     """
 
-    __slots__ = ("alone", "finish", "size", "writes")
+    __slots__ = ("again", "alone", "attempts", "finish", "prepares", "size", "writes")
 
     def __init__(
         self,
         writes: tuple[Write[Any], ...],
         finish: Callable[[Sequence[Outcome[Any]]], T],
         size: int = 0,
+        again: "PlanAgain[T] | None" = None,
+        prepares: bool = False,  # noqa: FBT001, FBT002  # a plain value, always given by its name
     ) -> None:
         """A plan of these parts."""
         self.writes = writes
         self.finish = finish
         self.size = size
+        self.again = again
+        self.prepares = prepares
+        self.attempts = 0
         self.alone = any(write.alone for write in writes)
 
     def groups(self) -> Iterator[list[Write[Any]]]:
@@ -50,6 +62,62 @@ class Plan(Generic[T]):
         if group:
             yield group
 
+    def answering(self, convert: "Callable[[T], S]") -> "Plan[S]":
+        """The same plan with another answer: what `convert` makes of this one's."""
+        finish, again = self.finish, self.again
+        plan_rest: PlanAgain[S] | None = None
+        if again is not None:
+            plan_rest = partial(_converted, again, convert)
+        return Plan(
+            self.writes,
+            lambda outcomes: convert(finish(outcomes)),
+            self.size,
+            plan_rest,
+            prepares=self.prepares,
+        )
+
+
+PlanAgain = Callable[[Sequence[Outcome[Any]]], Plan[T]]
+"""Plans what is left of an operation after these outcomes of its plan."""
+
+
+def _converted(
+    again: "PlanAgain[T]", convert: Callable[[T], S], outcomes: Sequence[Outcome[Any]]
+) -> "Plan[S]":
+    return again(outcomes).answering(convert)
+
+
+def concluded(plan: Plan[T], outcomes: Sequence[Outcome[Any]]) -> "T | Plan[T]":
+    """The plan's answer, or the plan to be committed next, for whoever commits plans.
+
+    Plans again at most `REPLANS_MAX` times in a row. Raises: what `finish` raises, and what
+    planning raises; `Exhausted` where every attempt met another change.
+    """
+    try:
+        return plan.finish(outcomes)
+    except Replan as stale:
+        again = plan.again
+        if again is None or plan.attempts == REPLANS_MAX:
+            raise Exhausted(Rule.SERVER_BUSY) from stale
+        following = again(outcomes)
+        following.attempts = plan.attempts + 1
+        return following
+
+
+def commit_plan(plan: Plan[T], commit: Callable[[list[Write[Any]]], Sequence[Outcome[Any]]]) -> T:
+    """Commit a plan group by group through `commit`, as often as it is planned again; its answer.
+
+    Raises: what `concluded` and `commit` raise.
+    """
+    while True:
+        outcomes: list[Outcome[Any]] = []
+        for group in plan.groups():
+            outcomes += commit(group)
+        answer = concluded(plan, outcomes)
+        if not isinstance(answer, Plan):
+            return answer
+        plan = answer
+
 
 def single(outcomes: Sequence[Outcome[T]]) -> T:
     """The result of the only write, or its error."""
@@ -63,4 +131,14 @@ def failing(outcomes: Sequence[Outcome[Any]]) -> None:
     """Nothing, or the first error."""
     for outcome in outcomes:
         if outcome.error is not None:
+            raise outcome.error
+
+
+def put_off(outcomes: Sequence[Outcome[Any]]) -> None:
+    """Nothing, or the first error of a step that may be repeated.
+
+    What was planned on another state of the catalogue is left to the next step.
+    """
+    for outcome in outcomes:
+        if outcome.error is not None and not isinstance(outcome.error, Replan):
             raise outcome.error

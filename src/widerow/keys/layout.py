@@ -1,7 +1,7 @@
 """Which prefix means what (docs/formats/keys.md, "Spaces").
 
     01                               the store itself: format, next table id, next plan id,
-                                     epoch of the catalogue
+                                     epoch of the catalogue, lease
     02 instance 00 01 table 00 01    catalogue: one record a table
     02 instance 00 01 00 02 id       tables dropped, whose rows are not all gone
     04 namespace 00 01 table 00 01   catalogue of typed tables: one record a table
@@ -30,6 +30,7 @@ __all__ = [
     "CATALOG_EPOCH_KEY",
     "CHILD_MARK",
     "DROPPED_MARK",
+    "LEASE_KEY",
     "NAMESPACE_MARK",
     "PLAN_ID_KEY",
     "PLAN_PREFIX",
@@ -75,6 +76,7 @@ SPACE_STATISTICS: Final = b"\x20"
 STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
 TABLE_ID_KEY: Final = SPACE_STORE + b"table-id"
 CATALOG_EPOCH_KEY: Final = SPACE_STORE + b"catalog-epoch"
+LEASE_KEY: Final = SPACE_STORE + b"lease"
 PLAN_ID_KEY: Final = SPACE_STORE + b"plan-id"
 PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # and the plan's number in eight bytes
 

@@ -5,7 +5,6 @@ from collections import deque
 from typing import Any, NamedTuple
 
 from widerow.limits import GROUP_WRITES_MAX
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Store, Write
 
 __all__ = ["Committer"]
@@ -68,7 +67,6 @@ class Committer:
     def _run(self, group: list[_Waiting]) -> None:
         writes = [write for each in group for write in each.writes]
         outcomes = self._store.transact_group(writes)
-        settle(writes, outcomes)
         settled = iter(outcomes)
         for each in group:
             each.outcomes.extend(next(settled) for _ in each.writes)

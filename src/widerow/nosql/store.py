@@ -3,14 +3,16 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.engine import Engine
+from widerow.engine.in_order import in_order
 from widerow.engine.partitions.rules import Thresholds
-from widerow.engine.plan import Plan
+from widerow.engine.plan import Plan, commit_plan, concluded
 from widerow.engine.sweep.sweep import Reclaimed
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
@@ -22,7 +24,14 @@ from widerow.engine.typed.index_build import (
 )
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
-from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreDamaged, StoreLocked
+from widerow.errors import (
+    Conflict,
+    InvalidRequest,
+    StorageFailure,
+    StoreDamaged,
+    StoreLocked,
+    WiderowError,
+)
 from widerow.limits import (
     BALANCE_SECONDS,
     GROUP_BYTES_MAX,
@@ -50,7 +59,6 @@ T = TypeVar("T")
 
 BATCH_ROWS: Final = 1024  # of `write_many`: rows that share one sync; more gains nothing measurable
 _LOOKS: Final = round(HOUSEKEEPING_SECONDS / BALANCE_SECONDS)  # at partitions for one cleaning
-_REPLANS: Final = 16  # of a write whose table gets an index at that very moment
 
 
 def open(  # noqa: A001  # read as nosql.open
@@ -111,7 +119,6 @@ class Store:
         self._whole = Engine(store, clock, entropy, thresholds=thresholds)
         self.engine = self._whole.typed
         self._committer = Committer(store)
-        self._planning = threading.Lock()  # generated values are handed out under it
         self._balancing = threading.Lock()  # one at a time looks at what is counted
         self._cleaning = threading.Lock()  # one at a time takes a step of cleaning up
         self._closing = threading.Event()
@@ -151,8 +158,7 @@ class Store:
     def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
         """Create a namespace; whether it was created. Raises `Conflict` if it exists."""
         try:
-            write = self.engine.tables.create_namespace(name)
-            self.commit(lambda: Plan((write,), _first_error))
+            self.commit(lambda: self.engine.create_namespace(name))
         except Conflict:
             if not if_not_exists:
                 raise
@@ -169,8 +175,7 @@ class Store:
         if cascade:
             for table in reversed(self.tables(name)):
                 self.drop_table(table.name)
-        write = self.engine.tables.drop_namespace(name)
-        self.commit(lambda: Plan((write,), _first_error))
+        self.commit(lambda: self.engine.drop_namespace(name))
         return True
 
     def namespaces(self) -> list[str]:
@@ -200,7 +205,7 @@ class Store:
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
         """
         form = self.engine.tables.find_qualified(changed.qualified)
-        self.commit(lambda: self.engine.alter_table(form, changed), again=False)
+        self.commit(lambda: self.engine.alter_table(form, changed))
         return self.table(changed.qualified)
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> bool:
@@ -299,35 +304,51 @@ class Store:
     def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
         """Make many writes, each for itself, sharing syncs. All are durable on return.
 
-        Raises: the error of the first operation that is refused; those in front of it may have
-        happened, those behind it have not.
+        They happen in their order. Raises: the error of the first operation that is refused; those
+        in front of it have happened, those behind it have not. Where it is not known whether one
+        happened (`OutcomeUnknown`), it is not known of those behind it that shared its sync.
         """
         results: list[WriteResult] = []
         source = iter(operations)
         while True:
-            planned = self._planned(source)
-            if not planned:
-                return results
-            writes = [write for _, plan in planned for write in plan.writes]
-            outcomes = self._committer.commit(writes)
-            for (operation, plan), outcome in zip(planned, outcomes, strict=True):
-                if _is_stale(outcome.error):
-                    results.append(self.write(operation))
-                else:
-                    results.append(plan.finish([outcome]))
+            planned, refused = self._planned(source)
+            writes = in_order([write for _, plan in planned for write in plan.writes])
+            outcomes = self._committer.commit(writes) if writes else []
+            for place, (_, plan) in enumerate(planned):
+                answer = concluded(plan, [outcomes[place]])
+                if isinstance(answer, Plan):  # then nothing behind it was written
+                    results.append(commit_plan(answer, self._committer.commit))
+                    behind = [operation for operation, _ in planned[place + 1 :]]
+                    behind += [] if refused is None else [refused[0]]
+                    source, refused = chain(behind, source), None
+                    break
+                results.append(answer)
+            else:
+                if refused is not None:
+                    raise refused[1]
+                if not planned:
+                    return results
 
-    def _planned(self, source: Iterator[Operation]) -> list[tuple[Operation, Plan[WriteResult]]]:
-        """The next operations that share a sync: bounded in number and bytes."""
+    def _planned(
+        self, source: Iterator[Operation]
+    ) -> tuple[list[tuple[Operation, Plan[WriteResult]]], tuple[Operation, WiderowError] | None]:
+        """The next operations that share a sync, bounded in number and bytes.
+
+        And the one behind them with its error, if it cannot be planned. One that must be prepared
+        is the last of them: those behind it need the same.
+        """
         planned: list[tuple[Operation, Plan[WriteResult]]] = []
         size = 0
         for operation in source:
-            with self._planning:
+            try:
                 plan = self.engine.write(operation.table.form, operation.choice)
+            except WiderowError as error:
+                return planned, (operation, error)
             planned.append((operation, plan))
             size += plan.size
-            if len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
+            if plan.prepares or len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
                 break
-        return planned
+        return planned, None
 
     def execute(self, operations: Sequence[Operation]) -> list[WriteResult]:
         """Run operations on rows of one shard key, in order: all of them happen or none.
@@ -357,29 +378,15 @@ class Store:
         """The latest plans, in the order of their numbers. Raises `StoreDamaged`."""
         return read_plans(self._bytes.snapshot())
 
-    def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
+    def commit(self, make: Callable[[], Plan[T]]) -> T:
         """Plan, commit and finish; planned again where the table changed in between.
 
         For the operations of this package and for whoever adds some.
         """
-        for _ in range(_REPLANS if again else 0):
-            try:
-                return self._commit(plan_again)
-            except Conflict as error:
-                if not _is_stale(error):
-                    raise
-        return self._commit(plan_again)
-
-    def _commit(self, make: Callable[[], Plan[T]]) -> T:
-        with self._planning:
-            plan = make()
-        outcomes: list[Outcome[object]] = []
-        for group in plan.groups():
-            outcomes += self._committer.commit(group)
-        return plan.finish(outcomes)
+        return self._run(make())
 
     def _run(self, plan: Plan[T]) -> T:
-        return self._commit(lambda: plan)
+        return commit_plan(plan, self._committer.commit)
 
     def form_of(self, table: str | Target) -> TableForm:
         """The form of a table given by name or itself. Raises `NotFound`."""
@@ -461,7 +468,3 @@ def _first_error(outcomes: Sequence[Outcome[object]]) -> None:
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error
-
-
-def _is_stale(error: Exception | None) -> bool:
-    return isinstance(error, Conflict) and error.rule is TypedRule.EVOLVE_STALE

@@ -49,7 +49,7 @@ class Host(Protocol):
         """Make many writes that share syncs."""
         ...
 
-    def commit(self, plan_again: Callable[[], Plan[T]], *, again: bool = True) -> T:
+    def commit(self, make: Callable[[], Plan[T]]) -> T:
         """Plan, commit and finish."""
         ...
 

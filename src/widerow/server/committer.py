@@ -40,7 +40,6 @@ from widerow.server.waiting import (
     tell_direct,
     writes_of,
 )
-from widerow.storage.group import settle
 from widerow.storage.interface import Outcome, Store, Write
 
 if TYPE_CHECKING:
@@ -287,10 +286,11 @@ class Committer:
             return
         elapsed_ns = self._clock.monotonic_ns() - started
         self._metrics.committed(len(outcomes), elapsed_ns)
-        self._note_sync(self._store.sync_ns)
+        waited_ns = elapsed_ns - (self._clock.thread_ns() - worked)
+        self._note_sync(waited_ns)
         if len(outcomes) <= LOOP_GROUP_WRITES_MAX:
-            waited_ns = min(elapsed_ns - (self._clock.thread_ns() - worked), _WAIT_NS_COUNTED_MAX)
-            self._usual_wait_ns += (waited_ns - self._usual_wait_ns) // 8
+            counted_ns = min(waited_ns, _WAIT_NS_COUNTED_MAX)
+            self._usual_wait_ns += (counted_ns - self._usual_wait_ns) // 8
         if self._refused:
             self._refused = False
             if self._resumed is not None:
@@ -298,16 +298,17 @@ class Committer:
         self._tell(ends_of(group, outcomes), post)
 
     def _note_sync(self, sync_ns: int) -> None:
-        """Learn from a sync. Quick ones count more: what a slow one had to wait for may be us."""
+        """Learn from what a group waited for: the sync, if nothing else wanted the processor.
+
+        Quick ones count more: what a slow one had to wait for may be us.
+        """
         longer_ns = sync_ns - self._usual_sync_ns
         self._usual_sync_ns += longer_ns // (16 if longer_ns > 0 else 2)
 
     def _transact(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
         if not writes:
             return []
-        outcomes = self._store.transact_group(writes)
-        settle(writes, outcomes)
-        return outcomes
+        return self._store.transact_group(writes)
 
     def _tell(self, ends: list[Committed], post: Post) -> None:
         others = tell_direct(ends)

@@ -6,7 +6,9 @@ Made for every row that is written, so plain objects with slots (`model/row.py` 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, final
 
-__all__ = ["Outcome", "Write", "settle", "succeeded"]
+from widerow.errors import OutcomeUnknown
+
+__all__ = ["Outcome", "Write", "conclude", "doubt", "succeeded"]
 
 T = TypeVar("T")
 
@@ -15,11 +17,15 @@ class Write(Generic[T]):
     """One atomic change: the shards it may touch, and the body that makes it.
 
     `alone`: shares its group with no other write (changes of the catalogue, which bodies read).
-    What is made for every row is a class of its own that overrides `run` and `settle`: one object
-    instead of four.
+    `reads`: single keys outside the shards that the body may read (`storage/interface.py`, rule
+    12). What is made for every row is a class of its own that overrides `run` and `settle`: one
+    object instead of four.
+
+    The store that runs the write tells it how it ended, by `settle` or `doubt`. Neither raises, nor
+    asks the store for a write, which would wait for the one that is telling.
     """
 
-    __slots__ = ("_body", "_settled", "alone", "shards")
+    __slots__ = ("_body", "_doubted", "_settled", "alone", "reads", "shards")
 
     def __init__(
         self,
@@ -27,12 +33,16 @@ class Write(Generic[T]):
         body: Callable[[Any], T] | None = None,
         alone: bool = False,  # noqa: FBT001, FBT002  # a plain value, always given by its name
         settled: Callable[[T], None] | None = None,
+        doubted: Callable[[], None] | None = None,
+        reads: tuple[bytes, ...] = (),
     ) -> None:
         """A write of these parts; without a body it must override `run`."""
         self.shards = shards
         self.alone = alone
         self._body = body
+        self.reads = reads
         self._settled = settled
+        self._doubted = doubted
 
     def run(self, txn: Any) -> T:  # noqa: ANN401  # a `Transaction` of `interface.py`, on top of this
         """Make the change, and answer it. May be called more than once; raises what it refuses."""
@@ -41,12 +51,22 @@ class Write(Generic[T]):
         return body(txn)
 
     def settle(self, result: T) -> None:
-        """What `run` answered is durable.
+        """What `run` answered is durable: publish it.
 
         Called once, before the next group starts, on the thread that ran the group.
         """
         if self._settled is not None:
             self._settled(result)
+
+    def doubt(self) -> None:
+        """Whether the change was made is not known: whoever keeps it in memory reads it again.
+
+        Called before the next group starts, on the thread that ran the group. What the store holds
+        is decided when the body of a later write runs, so it is read there and not here. May come
+        for a write that was settled, or whose body raised, where a group was interrupted.
+        """
+        if self._doubted is not None:
+            self._doubted()
 
 
 @final
@@ -76,11 +96,23 @@ class Outcome(Generic[T]):
         return f"Outcome({self.result!r}, {self.error!r})"
 
 
-def settle(writes: Sequence[Write[Any]], outcomes: Sequence[Outcome[Any]]) -> None:
-    """A group is durable: tell the writes that were made, in order."""
+def conclude(writes: Sequence[Write[Any]], outcomes: Sequence[Outcome[Any]]) -> None:
+    """A group has ended: settle the writes that were made, doubt those of which it is not known.
+
+    In the order of the group. A write whose body raised hears nothing.
+    """
     for write, outcome in zip(writes, outcomes, strict=True):
-        if outcome.error is None:
+        error = outcome.error
+        if error is None:
             write.settle(outcome.result)
+        elif isinstance(error, OutcomeUnknown):
+            write.doubt()
+
+
+def doubt(writes: Sequence[Write[Any]]) -> None:
+    """Whether a group was made is not known: tell each of its writes."""
+    for write in writes:
+        write.doubt()
 
 
 def succeeded(outcomes: Sequence[Outcome[Any]]) -> int:

@@ -16,30 +16,50 @@ Rules every driver keeps; `tests/conformance` proves them.
 5.  Bodies run one after another, in the order given, each against the result of those before it
     (serializable). A body is free of side effects: it may run more than once.
 6.  A body that raises an `Exception` has written nothing; the others of its group are unaffected.
+    Its error is in its `Outcome`. What is no `Exception` (an interrupt) passes through.
 7.  **A failed sync or commit poisons the store.** The failing call and every later write raise
     `StorePoisoned` until the store is opened again. Nothing is retried. Reads go on from the last
     published view.
 8.  No room: `StoreFull` before anything is written; reads go on; writes work again when room
-    returns. Room that runs out inside a commit leaves that group's outcome unknown: its call raises
-    `StorePoisoned`, but the store stays `writable`; later calls raise `StoreFull` until there is
-    room, and the first one after that opens the engine again by itself, which views taken before
-    do not survive (`StoreBusy`). A stalled engine: `StoreBusy`, nothing written, try again.
+    returns. Room that runs out inside a commit leaves that group's outcome unknown (rule 13); later
+    calls raise `StoreFull` until there is room, and the first one after that opens the engine again
+    by itself, which views taken before do not survive (`StoreBusy`). A stalled engine: `StoreBusy`,
+    nothing written, try again.
 9.  One process at a time: a second opener gets `StoreLocked` at once.
 10. Threads: any thread may take and read snapshots; writes may come from any thread and are run one
     group at a time.
 11. A block that does not match its checksum raises `StoreDamaged`, for that read alone. Whoever
     finds damage, here or in what a record says, calls `distrust`; a store on disk keeps a note of
     it, with which it is opened only by those who say that they accept it.
+12. **Single keys may be read outside the shards.** A write names them (`Write.reads`), its body may
+    `get` them and change none of them; any other use is refused as in rule 2. The value is one that
+    was current at some moment after the body began. Where `capabilities.atomic_across_shards`, it
+    belongs to the view of rule 5: nothing changes it before the write is committed.
+13. **An outcome may be unknown.** Where a driver can tell that it does not know whether a change
+    happened, the call raises `OutcomeUnknown` for the whole group, or one write's `Outcome.error`
+    is one. The store stays `writable`. When the body of a later write runs, it is decided: the
+    change is there, whole, or it is not and never will be.
+14. **Publication is part of the commit.** `transact_group` tells the writes how they ended: before
+    it returns, before the next group starts, on the thread that ran the group. `settle` for each
+    that was made, with what `run` answered, when it is durable; `doubt` for each of which rule 13
+    holds. Nothing is told to those whose body raised, nor where a group ends with another
+    `StorageFailure`: then nothing was written, or nothing will be until the store is opened again.
+    An interrupt may come at any moment, so after one all writes of the group are doubted.
+15. **What others change.** Where `capabilities.shared`, other processes may change the store at any
+    time, and what was read may be kept in memory only with a way to notice that. Where it is
+    false, everything that changes goes through this object, and what rule 14 tells is all there is.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
-from widerow.storage.group import Outcome, Write
+from widerow.errors import OutcomeUnknown, StorageFailure
+from widerow.storage.group import Outcome, Write, conclude, doubt
 
 __all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
 
@@ -96,29 +116,60 @@ Body = Callable[[Transaction], T]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a driver can do beyond the contract, and what callers must know of it."""
+    """What a driver can do beyond the contract, and what callers must know of it.
+
+    `atomic_across_shards`: a write of several shards happens as a whole, and a snapshot is one
+    moment of all shards. `reads_may_block`: they wait for a network. `persistent`: data survives
+    the process. `checkpoints`: it makes copies of itself. `shared`: other processes may change the
+    store at any time (rule 15).
+    """
 
     atomic_across_shards: bool
     reads_may_block: bool
     persistent: bool
     checkpoints: bool
+    shared: bool
 
 
 class Store(ABC):
-    """An open store. See the module's rules; drivers add nothing to this surface."""
+    """An open store. See the module's rules; drivers add nothing to this surface.
+
+    A driver gives `_run_group`, which knows nothing of `settle` and `doubt`, and `_writing`.
+    """
 
     capabilities: Capabilities
+
+    _writing: AbstractContextManager[Any]
+    """Held while a group runs and its writes are told: a lock of the driver, made when it opens."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """The published view: everything synced when the last group finished."""
 
-    @abstractmethod
     def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the bodies in order, commit them as one batch with one sync, return the outcomes.
 
-        Raises: `StorePoisoned`, `StoreFull`, `StoreBusy` for the group as a whole.
+        Before it returns, each write was told how it ended (rule 14).
+
+        Raises: `StorePoisoned`, `StoreFull`, `StoreBusy`, `OutcomeUnknown` for the group as a
+        whole.
         Cost: the bodies, plus one sync however many there are; no sync when nothing was written.
+        """
+        with self._writing:
+            try:
+                outcomes = self._run_group(writes)
+                conclude(writes, outcomes)
+            except BaseException as error:
+                if isinstance(error, OutcomeUnknown) or not isinstance(error, StorageFailure):
+                    doubt(writes)
+                raise
+        return outcomes
+
+    @abstractmethod
+    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+        """The driver's part of `transact_group`, which holds `_writing` meanwhile.
+
+        It returns when the group is durable and readers see it. It tells the writes nothing.
         """
 
     def transact(self, shards: Sequence[bytes], body: Body[T]) -> T:
@@ -134,19 +185,6 @@ class Store(ABC):
 
         `groups` run, `writes` whose bodies did not raise, `syncs` made, `bytes` of data (about).
         """
-
-    sync_ns: int = 0
-    """How long the latest sync took, in nanoseconds, for the thread that waited for it.
-
-    Whoever makes groups learns from it what sharing one is worth. 0 where nothing is synced.
-    """
-
-    reopenings: int = 0
-    """How often the store opened itself again after it ran out of room (rule 8).
-
-    A write whose outcome was open then may have happened; whoever keeps in memory what writes
-    change reads it again when this number has changed. Bodies see the new one, and each asks.
-    """
 
     @property
     @abstractmethod

@@ -110,7 +110,11 @@ class MemoryStore(Store):
     """A store that lives as long as the process."""
 
     capabilities = Capabilities(
-        atomic_across_shards=True, reads_may_block=False, persistent=False, checkpoints=False
+        atomic_across_shards=True,
+        reads_may_block=False,
+        persistent=False,
+        checkpoints=False,
+        shared=False,
     )
 
     def __init__(self) -> None:
@@ -130,19 +134,18 @@ class MemoryStore(Store):
         self._data.check_open()
         return self._published
 
-    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the bodies in order and make what they changed visible at once."""
-        with self._writing:
-            self._data.check_open()
-            if self._distrusted is not None:
-                raise StorePoisoned(self._distrusted)
-            changes, outcomes = run_bodies(self._published, writes)
-            with self._data.lock:
-                if changes:
-                    self._commit(changes)
-                self._counts["groups"] += 1
-                self._counts["writes"] += succeeded(outcomes)
-            return outcomes
+        self._data.check_open()
+        if self._distrusted is not None:
+            raise StorePoisoned(self._distrusted)
+        changes, outcomes = run_bodies(self._published, writes)
+        with self._data.lock:
+            if changes:
+                self._commit(changes)
+            self._counts["groups"] += 1
+            self._counts["writes"] += succeeded(outcomes)
+        return outcomes
 
     def _commit(self, changes: WriteSet) -> None:
         """Append the versions of the next sequence number, publish it, drop what nobody sees."""

@@ -240,17 +240,25 @@ def _drain(own: list[bytes], entries: dict[bytes, bytes | None]) -> Iterator[tup
 class PendingTransaction:
     """The transaction of one body: reads `base` through `written`, and writes into that.
 
-    Every key must lie in one of `shards`; any other raises `ValueError`, as does every use after
-    the body returned. One at a time on a write set.
+    Every key must lie in one of `shards`, or be one of `reads`, which may be read and not written;
+    any other raises `ValueError`, as does every use after the body returned. One at a time on a
+    write set.
     """
 
-    __slots__ = ("_base", "_before", "_mark", "_replaced", "_shards", "_written")
+    __slots__ = ("_base", "_before", "_mark", "_reads", "_replaced", "_shards", "_written")
 
-    def __init__(self, base: Reader, written: WriteSet, shards: tuple[bytes, ...]) -> None:
+    def __init__(
+        self,
+        base: Reader,
+        written: WriteSet,
+        shards: tuple[bytes, ...],
+        reads: tuple[bytes, ...] = (),
+    ) -> None:
         """A transaction behind those that have written `written` so far."""
         self._base = base
         self._written = written
         self._shards = shards
+        self._reads = reads
         self._mark = len(written.entries)  # what is added stands behind
         # Few bodies write what one before them wrote, or remove ranges.
         self._replaced: dict[bytes, bytes | None] | None = None
@@ -263,7 +271,7 @@ class PendingTransaction:
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key` as this body left it, or None."""
-        self._check(key)
+        self._check_read(key)
         written = self._written
         if key in written.entries:
             return written.entries[key]
@@ -274,7 +282,7 @@ class PendingTransaction:
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order, None where absent."""
         for key in keys:
-            self._check(key)
+            self._check_read(key)
         return self._reader.get_many(keys)
 
     def scan(
@@ -325,7 +333,15 @@ class PendingTransaction:
 
     def finish(self) -> None:
         """End the transaction: every later call raises `ValueError`."""
-        self._shards = ()
+        self._shards = self._reads = ()
+
+    def _check_read(self, key: bytes) -> None:
+        """Raise `ValueError` unless one shard holds the key, or it is one of those to read."""
+        for shard in self._shards:
+            if key.startswith(shard):
+                return
+        if key not in self._reads:
+            raise self._refusal(key)
 
     def _check(self, key: bytes) -> None:
         """Raise `ValueError` unless one shard holds the key."""
@@ -347,6 +363,11 @@ class PendingTransaction:
         if not self._shards:
             return ValueError("this transaction is over: its body has returned")
         shards = ", ".join(shard.hex() for shard in self._shards)
+        if key in self._reads:
+            return ValueError(
+                f"key {key.hex()} may be read alone by this write, and not written or scanned: "
+                f"its shards are {shards}"
+            )
         return ValueError(f"key {key.hex()} is outside the shards of this write: {shards}")
 
 
@@ -366,7 +387,7 @@ def run_bodies(view: Reader, writes: Sequence[Write[T]]) -> tuple[WriteSet, list
     outcomes: list[Outcome[T]] = []
     for write in writes:
         safepoint()
-        transaction = PendingTransaction(view, changes, write.shards)
+        transaction = PendingTransaction(view, changes, write.shards, write.reads)
         try:
             outcomes.append(Outcome(write.run(transaction), None))
         except Exception as error:  # noqa: BLE001  # whatever a body raises is its own outcome

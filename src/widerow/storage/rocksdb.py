@@ -35,7 +35,14 @@ from weakref import ref
 
 from rocksdict import Checkpoint, Rdict, WriteBatch, WriteOptions
 
-from widerow.errors import StorageFailure, StoreBusy, StoreDamaged, StoreFull, StorePoisoned
+from widerow.errors import (
+    OutcomeUnknown,
+    StorageFailure,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StorePoisoned,
+)
 from widerow.safepoint import PRECEDENCE
 from widerow.storage.bulk import turn_of
 from widerow.storage.directory import (
@@ -90,7 +97,11 @@ class RocksDBStore(Store):
     """
 
     capabilities = Capabilities(
-        atomic_across_shards=True, reads_may_block=False, persistent=True, checkpoints=True
+        atomic_across_shards=True,
+        reads_may_block=False,
+        persistent=True,
+        checkpoints=True,
+        shared=False,
     )
 
     def __init__(
@@ -122,7 +133,7 @@ class RocksDBStore(Store):
         self._poison: str | None = None
         self._out_of_room = False
         self._closed = False
-        self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0}
+        self._counts = {"groups": 0, "writes": 0, "syncs": 0, "stalls": 0, "reopenings": 0}
         if acceptance is Acceptance.WHOLE:
             refuse_noted_damage(directory)
         self._engine: Rdict | None = None
@@ -134,20 +145,19 @@ class RocksDBStore(Store):
             raise StorageFailure("the store is closed")
         return self._published
 
-    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the bodies in order, commit them as one batch with one sync."""
-        with self._writing:
-            self._make_ready()
-            with turn_of(len(writes)):
-                changes, outcomes = run_bodies(self._published, writes)
-            if changes:
-                self._check_room(self._room_floor_bytes)
-                failure = self._commit(changes)
-                if failure is not None:
-                    raise failure
-            self._counts["groups"] += 1
-            self._counts["writes"] += succeeded(outcomes)
-            return outcomes
+        self._make_ready()
+        with turn_of(len(writes)):
+            changes, outcomes = run_bodies(self._published, writes)
+        if changes:
+            self._check_room(self._room_floor_bytes)
+            failure = self._commit(changes)
+            if failure is not None:
+                raise failure
+        self._counts["groups"] += 1
+        self._counts["writes"] += succeeded(outcomes)
+        return outcomes
 
     def _open(self) -> _View:
         """Open the engine and its witness; the view of what they hold."""
@@ -195,9 +205,7 @@ class RocksDBStore(Store):
         try:
             if not self._write(engine, changes):
                 return StoreBusy("the engine is behind with compaction; nothing was written")
-            started = time.monotonic_ns()
             self._steps.sync(engine)
-            self.sync_ns = time.monotonic_ns() - started
             self._counts["syncs"] += 1
             self._witness.note(engine)
             self._published = self._publish(engine)
@@ -226,12 +234,13 @@ class RocksDBStore(Store):
                 return True
         return False
 
-    def _failed(self, reason: str) -> StorePoisoned:
+    def _failed(self, reason: str) -> StorageFailure:
         """Record a failed commit. Its outcome is unknown until the engine is opened again."""
         if is_no_space(reason):
             self._out_of_room = True
-            return StorePoisoned(
-                f"the disk filled up during a commit, its outcome is open: {reason}"
+            return OutcomeUnknown(
+                "the disk filled up during a commit, so it is not known whether it happened "
+                f"({reason}); make room, read what was written, and go on"
             )
         self._poison = f"a commit failed ({reason}); check the disk, then start again"
         return StorePoisoned(self._poison)
@@ -256,7 +265,7 @@ class RocksDBStore(Store):
         except StorageFailure as error:
             raise StoreFull(f"not open again yet after a full disk: {error}") from error
         self._out_of_room = False
-        self.reopenings += 1
+        self._counts["reopenings"] += 1
 
     def _publish(self, engine: Rdict) -> _View:
         view = _View(engine)
@@ -287,7 +296,6 @@ class RocksDBStore(Store):
         memtables = number("rocksdb.cur-size-all-mem-tables") or 0
         return {
             **self._counts,
-            "reopenings": self.reopenings,
             "bytes": memtables + (number("rocksdb.live-sst-files-size") or 0),
             "memtable_bytes": memtables,
             "cache_bytes": number("rocksdb.block-cache-usage") or 0,

@@ -31,7 +31,13 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 from zlib import crc32
 
-from widerow.errors import StorageFailure, StoreDamaged, StoreFull, StorePoisoned
+from widerow.errors import (
+    OutcomeUnknown,
+    StorageFailure,
+    StoreDamaged,
+    StoreFull,
+    StorePoisoned,
+)
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
@@ -311,7 +317,11 @@ class LossyStore(Store):
     """A store on a `LossyDisk`. After a `cut` or a `kill`, open another one on the same disk."""
 
     capabilities = Capabilities(
-        atomic_across_shards=True, reads_may_block=False, persistent=True, checkpoints=False
+        atomic_across_shards=True,
+        reads_may_block=False,
+        persistent=True,
+        checkpoints=False,
+        shared=False,
     )
 
     def __init__(self, disk: LossyDisk) -> None:
@@ -327,6 +337,7 @@ class LossyStore(Store):
             "syncs": 0,
             "bytes": 0,
             "repaired": 0,
+            "reopenings": 0,
         }
         self._generations: list[Store] = []
         self._name = ""
@@ -337,19 +348,18 @@ class LossyStore(Store):
         """The view after the last finished group."""
         return self._shown.snapshot()
 
-    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the bodies in order, write what they changed as one frame, sync it, show it."""
-        with self._writing:
-            self._make_ready()
-            changes, outcomes = run_bodies(self._shown.snapshot(), writes)
-            if changes:
-                body = _body(changes)
-                self._commit(body)
-                self._shown.transact((b"",), lambda transaction: _replay(transaction, body))
-                self._counts["bytes"] += changes.size_in_bytes()
-            self._counts["groups"] += 1
-            self._counts["writes"] += succeeded(outcomes)
-            return outcomes
+        self._make_ready()
+        changes, outcomes = run_bodies(self._shown.snapshot(), writes)
+        if changes:
+            body = _body(changes)
+            self._commit(body)
+            self._shown.transact((b"",), lambda transaction: _replay(transaction, body))
+            self._counts["bytes"] += changes.size_in_bytes()
+        self._counts["groups"] += 1
+        self._counts["writes"] += succeeded(outcomes)
+        return outcomes
 
     def _make_ready(self) -> None:
         if self._closed:
@@ -359,10 +369,14 @@ class LossyStore(Store):
         if self._out_of_room:
             self._shown = self._recover()
             self._out_of_room = False
-            self.reopenings += 1
+            self._counts["reopenings"] += 1
 
     def _commit(self, body: bytes) -> None:
-        """Make a group safe. Raises: `StoreFull` before anything is written, `StorePoisoned`."""
+        """Make a group safe.
+
+        Raises: `StoreFull` before anything is written, `OutcomeUnknown` where the disk filled up
+        meanwhile, `StorePoisoned` where it failed.
+        """
         frame = _frame(self._number + 1, body)
         if self._disk.free_bytes() < len(frame):
             raise StoreFull("no room for the group; make room and writes go on")
@@ -372,9 +386,12 @@ class LossyStore(Store):
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 self._out_of_room = True
-            else:
-                self._poison = f"a commit failed ({error}); open the store again"
-            raise StorePoisoned(f"a commit failed, its outcome is open: {error}") from error
+                raise OutcomeUnknown(
+                    "the disk filled up during a commit, so it is not known whether it happened: "
+                    f"{error}"
+                ) from error
+            self._poison = f"a commit failed ({error}); open the store again"
+            raise StorePoisoned(self._poison) from error
         except BaseException:
             self._poison = "a commit was interrupted; open the store again"
             raise
@@ -431,12 +448,12 @@ class LossyStore(Store):
     # --- the rest ----------------------------------------------------------------------------
 
     def statistics(self) -> dict[str, int]:
-        """`groups`, `writes`, `syncs`, `bytes` written, torn tails `repaired`.
+        """`groups`, `writes`, `syncs`, `bytes` written, torn tails `repaired`, `reopenings`.
 
         And `number`, of the last group in the log since it was first begun.
         """
         self.snapshot()  # raises where the store is closed
-        return {**self._counts, "reopenings": self.reopenings, "number": self._number}
+        return {**self._counts, "number": self._number}
 
     @property
     def writable(self) -> bool:

@@ -41,7 +41,13 @@ from rich.progress import track
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.errors import NotFound, StorageFailure, StoreFull, StorePoisoned
+from widerow.errors import (
+    NotFound,
+    OutcomeUnknown,
+    StorageFailure,
+    StoreFull,
+    StorePoisoned,
+)
 from widerow.model.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.server.committer import Committer
@@ -299,6 +305,8 @@ class World:
                 self._noted(pending, write),
                 alone=write.alone,
                 settled=write.settle,
+                doubted=write.doubt,
+                reads=write.reads,
             )
             for write in plan.writes
         )
@@ -367,7 +375,7 @@ class World:
         self._pending.pop(0)
         self._note(f"{pending.number} ended {type(error).__name__ if error else 'well'}")
         if isinstance(error, StorageFailure):
-            if isinstance(error, StorePoisoned) and pending.begun_ms is not None:
+            if isinstance(error, OutcomeUnknown | StorePoisoned) and pending.begun_ms is not None:
                 self.life.open_outcomes += 1
                 self._open.append(pending)
             elif isinstance(error, StoreFull):

@@ -1,4 +1,4 @@
-"""Tables whose change was under way when the disk filled up (storage/interface.py, rule 8).
+"""Tables whose change was under way when the disk filled up (storage/interface.py, rules 8 and 13).
 
 The store goes on when there is room, without a restart; what it then holds decides.
 """
@@ -12,7 +12,7 @@ import pytest
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.errors import Conflict, NotFound, StorePoisoned
+from widerow.errors import Conflict, NotFound, OutcomeUnknown
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
 from widerow.storage.rocksdb import RocksDBStore, Steps
@@ -33,7 +33,7 @@ class World(NamedTuple):
     def run_out_of_room(self, work: Callable[[], object]) -> None:
         """Do it; the disk fills up when its log is synced, which leaves its outcome open."""
         self.fill()
-        with pytest.raises(StorePoisoned):
+        with pytest.raises(OutcomeUnknown):
             work()
         assert self.store.writable
 

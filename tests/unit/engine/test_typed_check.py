@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,6 +29,9 @@ from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
 from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
+
+if TYPE_CHECKING:
+    from widerow.engine.plan import Plan
 
 PUT = OperationKind.PUT
 
@@ -224,16 +228,24 @@ def test_an_observer_hears_of_every_change_in_its_transaction(
     assert typed.get(form, {"g": "a", "id": 1}) is None
 
 
-def test_a_write_planned_before_an_index_came_is_refused(
-    engine: Engine, observed: tuple[TypedEngine, Recorder]
+@pytest.mark.parametrize("kind", ["one row", "a sequence", "many rows"])
+def test_what_was_planned_before_an_index_came_is_planned_again(
+    engine: Engine, observed: tuple[TypedEngine, Recorder], kind: str
 ) -> None:
-    typed, _ = observed
+    """The index decides which shards the write touches, and must hear of the row."""
+    typed, recorder = observed
     form = made(engine, typed)
-    plan = typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1}))
+    engine.run(typed.write(form, WriteChoice(PUT, {"g": "a", "id": 1, "name": "x"})))
+    choice = WriteChoice(PUT, {"g": "a", "id": 1, "name": "y"})
+    plans: dict[str, Callable[[], Plan[Any]]] = {
+        "one row": lambda: typed.write(form, choice),
+        "a sequence": lambda: typed.execute([Step(form, choice)]),
+        "many rows": lambda: typed.multi_delete(form, MultiRow({"g": "a"})),
+    }
+    plan = plans[kind]()
     engine.run(typed.change_table(form, with_index))
-    with pytest.raises(Exception, match="changed meanwhile"):
-        engine.run(plan)
-    assert typed.get(form, {"g": "a", "id": 1}) is None
+    engine.run(plan)
+    assert recorder.heard == [("x", None if kind == "many rows" else "y")]
 
 
 def test_load_is_counted_by_shard(engine: Engine, store: Store, clock: FakeClock) -> None:

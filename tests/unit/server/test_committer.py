@@ -32,26 +32,28 @@ from widerow.server.gathering import Gathering
 from widerow.server.metrics import Metrics
 from widerow.server.system import SystemClock
 from widerow.server.waiting import Committed, End, Waiting
-from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Transaction, Write
+from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock
 
 SHARD = SPACE_ROWS + b"shard"
 
 
-class Gate(Store):
-    """A memory store whose groups wait until they are let through, or fail as they are told to."""
+class Gate(MemoryStore):
+    """A store whose groups wait until they are let through, or fail as they are told to.
+
+    By the clock each of them waits `wait_ns` for its disk.
+    """
 
     def __init__(self) -> None:
-        self.inner = open_store("memory:")
-        self.capabilities: Capabilities = self.inner.capabilities
+        super().__init__()
+        self.clock = FakeClock()
+        self.wait_ns = 0
         self.groups: list[int] = []
         self.arrived = threading.Semaphore(0)
         self.open = threading.Semaphore(0)
         self.failure: Exception | None = None
-
-    def snapshot(self) -> Snapshot:
-        return self.inner.snapshot()
 
     def transact_group(self, writes: Sequence[Write[Any]]) -> list[Outcome[Any]]:
         self.groups.append(len(writes))
@@ -59,20 +61,8 @@ class Gate(Store):
         self.open.acquire()
         if self.failure is not None:
             raise self.failure
-        return self.inner.transact_group(writes)
-
-    def distrust(self, reason: str) -> None:
-        self.inner.distrust(reason)
-
-    def statistics(self) -> dict[str, int]:
-        return self.inner.statistics()
-
-    @property
-    def writable(self) -> bool:
-        return self.inner.writable
-
-    def close(self) -> None:
-        self.inner.close()
+        self.clock.advance(self.wait_ns / 1e9)
+        return super().transact_group(writes)
 
 
 class World:
@@ -85,7 +75,7 @@ class World:
         self.failures: list[StorageFailure] = []
         self.told: SimpleQueue[tuple[object, Exception | None]] = SimpleQueue()
         self.committer = Committer(
-            self.gate, SystemClock(), self.metrics, self._post, self.failures.append
+            self.gate, self.gate.clock, self.metrics, self._post, self.failures.append
         )
         self.committer.start()
 
@@ -508,8 +498,8 @@ def test_who_commits_alone_waits_for_the_group_under_way(
 def test_where_syncs_are_slow_plans_share_them(world: World) -> None:
     """One slow sync is no habit; what is quick again is noticed sooner than what is slow."""
 
-    def alone(sync_ns: int) -> bool:
-        world.gate.sync_ns = sync_ns
+    def alone(wait_ns: int) -> bool:
+        world.gate.wait_ns = wait_ns
         return world.committer.commit_alone(put(b"a")) is not None
 
     world.release(1000)
@@ -520,7 +510,7 @@ def test_where_syncs_are_slow_plans_share_them(world: World) -> None:
     assert told[0]
     assert not told[-1]
     for _ in range(6):
-        world.gate.sync_ns = ALONE_SYNC_NS_MAX // 2
+        world.gate.wait_ns = ALONE_SYNC_NS_MAX // 2
         world.submit(put(b"b"))
         world.next()
     assert alone(0)

@@ -8,21 +8,31 @@ that it leaves is published when it is durable, before the next group starts (`W
 Where the store is this process's own, the published state is the truth: a change commits in a group
 of its own, so a body looks its table up and never sees one that a reader could lose. A change whose
 outcome is not known leaves the state in doubt: the first body after it compares epochs again.
+
+Where others may change the store (`Capabilities.shared`), readers compare epochs first, and load
+the catalogue again where it is another one. Bodies name the epoch's key in `Write.reads` and ask to
+be planned again (`Replan`) where it is not the one that they were planned at. That alone does not
+keep a row out of a table whose drop commits at the same moment, unless the store's transactions
+reach over shards: so a drop note says until when such a transaction may still commit.
 """
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, final
 
+from mypy_extensions import mypyc_attr
+
 from widerow.engine.catalog.draft import Draft, load_state, read_epoch
 from widerow.engine.catalog.model import Numbered, TableModel, TableModelEntry
 from widerow.engine.catalog.state import CatalogState, Leftover
-from widerow.errors import StoreDamaged
+from widerow.errors import Replan, StoreDamaged
 from widerow.keys.layout import (
+    CATALOG_EPOCH_KEY,
     SPACE_CATALOG,
     SPACE_STORE,
     SPACE_TYPED_CATALOG,
     STORE_FORMAT_KEY,
 )
+from widerow.limits import TRANSACTION_SECONDS_MAX
 from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["CATALOG_SHARD", "Catalog", "CatalogWrite", "Tables"]
@@ -42,7 +52,9 @@ class Catalog:
         """Load the catalogue; make a new store ours. Raises `StoreDamaged` for a foreign one."""
         self._store = store
         self._entries = tuple(entries)
-        self._reopenings = store.reopenings
+        self.shared = store.capabilities.shared
+        self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
+        self.unsure = self.shared  # whether bodies may not rely on the published state
         self.models: dict[type[Any], TableModel[Any]] = {}
         _claim(store)
         self.state: CatalogState = load_state(store.snapshot(), self._entries, self.models)
@@ -50,15 +62,41 @@ class Catalog:
     # --- looking up --------------------------------------------------------------------------
 
     def seen(self) -> CatalogState:
-        """The state that a reader goes by."""
-        return self.state
+        """The state that readers and planning go by.
 
-    def in_body(self, txn: Transaction | None) -> CatalogState:  # noqa: ARG002  # for shared stores
-        """The state that a body of a row write goes by."""
-        if self._store.reopenings != self._reopenings:
-            self._reopenings = self._store.reopenings
+        Cost: nothing, or one read where the store is shared. Raises `StoreDamaged`.
+        """
+        if self.shared:
             self._renew()
         return self.state
+
+    def planned(self) -> int:
+        """The epoch that a row write is planned at, asked for before its table is looked up.
+
+        -1 where bodies need not compare it.
+        """
+        return self.seen().epoch if self.shared else -1
+
+    def in_body(self, txn: Transaction | None, planned: int = -1) -> CatalogState:
+        """The state that a body of a row write goes by; without `txn`, what a reader goes by.
+
+        `planned`: what `planned()` gave. Raises `Replan` if the catalogue is another one by now,
+        which needs `reads` among what the write reads.
+        """
+        if not self.unsure:
+            return self.state
+        if not self.shared:
+            if txn is not None:
+                # The store knows by now what became of the change, and so does its view.
+                self._renew()
+                self.unsure = False
+            return self.state
+        if txn is None:
+            return self.seen()
+        epoch, state = read_epoch(txn), self.state
+        if state.epoch != epoch or (planned >= 0 and planned != epoch):
+            raise Replan
+        return state
 
     def _renew(self) -> None:
         snapshot = self._store.snapshot()
@@ -94,6 +132,10 @@ class Catalog:
         """
         return CatalogWrite(self, make, due_us, shards)
 
+    def due_us(self, now_us: int) -> int:
+        """`Leftover.due_us` of what is dropped now."""
+        return now_us + TRANSACTION_SECONDS_MAX * 1_000_000 if self.shared else 0
+
     def forget(self, leftover: Leftover) -> Write[None]:
         """The write that takes a note away, once nothing is left of what it stands for."""
         return self.change(lambda draft: draft.forget(leftover))
@@ -110,6 +152,10 @@ class Catalog:
         """Show a state to everybody, unless a newer one is shown already."""
         if state.epoch > self.state.epoch:
             self.state = state
+
+    def doubt(self) -> None:
+        """It is not known whether a change happened: the next body looks."""
+        self.unsure = True
 
 
 @final
@@ -145,7 +191,12 @@ class CatalogWrite(Write[R]):
         assert after is not None, "a write settles after it ran"
         self._catalog.publish(after)
 
+    def doubt(self) -> None:
+        """Nobody knows whether the change is durable."""
+        self._catalog.doubt()
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Tables(Generic[T]):
     """The tables of one model."""
 
@@ -163,17 +214,21 @@ class Tables(Generic[T]):
 
     def find(self, owner: str, name: str) -> T:
         """The table of that name. Raises the model's `NotFound`."""
-        found: T | None = self.catalog.seen().by_name.get((self._space, owner, name))
+        catalog = self.catalog
+        state = catalog.seen() if catalog.shared else catalog.state
+        found: T | None = state.by_name.get((self._space, owner, name))
         if found is None:
             raise self.model.missing(owner, name)
         return found
 
-    def current(self, table: T, txn: Transaction | None = None) -> T:
-        """The table as it is now, which a body asks before it writes.
+    def current(self, table: T, txn: Transaction | None = None, planned: int = -1) -> T:
+        """The table as it is now, which a body asks before it writes (`Catalog.in_body`).
 
-        Raises: the model's `NotFound`.
+        Raises: the model's `NotFound`, `Replan`.
         """
-        found: T | None = self.catalog.in_body(txn).by_id.get(table.id)
+        catalog = self.catalog
+        state = catalog.in_body(txn, planned) if catalog.unsure else catalog.state
+        found: T | None = state.by_id.get(table.id)
         if found is None:
             raise self.model.gone(table)
         return found
@@ -195,6 +250,10 @@ class Tables(Generic[T]):
     def leftovers(self) -> list[Leftover]:
         """What is still to be removed of dropped tables of this model and of parts of them."""
         return [each for each in self.catalog.leftovers() if each.key.startswith(self._space)]
+
+    def due_leftovers(self, now_us: int) -> list[Leftover]:
+        """Those of `leftovers` that may be removed for good by now."""
+        return [each for each in self.leftovers() if each.due_us <= now_us]
 
     # --- changing ----------------------------------------------------------------------------
 

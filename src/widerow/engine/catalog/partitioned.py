@@ -15,11 +15,12 @@ __all__ = ["CatalogPartitions"]
 class CatalogPartitions:
     """The tables that have rows of their own to divide."""
 
-    __slots__ = ("_catalog",)
+    __slots__ = ("_catalog", "reads")
 
     def __init__(self, catalog: Catalog) -> None:
         """Those of a catalogue."""
         self._catalog = catalog
+        self.reads = catalog.reads
 
     def by_id(self, table_id: int) -> Partitioned | None:
         """The table of that number as it is now, or None."""

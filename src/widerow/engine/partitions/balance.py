@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock
+from widerow.engine.lease import Lease
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.records import decode_counts, encode_counts
@@ -29,7 +30,7 @@ from widerow.engine.partitions.rules import (
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
-from widerow.engine.plan import Plan, failing
+from widerow.engine.plan import Plan, put_off
 from widerow.errors import NotFound
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
 from widerow.storage.interface import Store, Transaction, Write
@@ -61,9 +62,15 @@ class Partitions:
         tables: PartitionedTables,
         store: Store,
         clock: Clock,
+        lease: Lease,
         thresholds: Thresholds | None = None,
     ) -> None:
-        """Nothing counted yet; what was counted before is read when a table is first needed."""
+        """Nothing counted yet; what was counted before is read when a table is first needed.
+
+        Only the holder of the `lease` decides and writes; what others note stays with them.
+        """
+        self._lease = lease
+        self._terms = lease.terms
         self.thresholds = thresholds or Thresholds()
         self.events: deque[Event] = deque(maxlen=EVENTS_MAX)
         self.changes: Counter[Reason] = Counter()
@@ -175,14 +182,19 @@ class Partitions:
     def step(self) -> Plan[None] | None:
         """The next small piece of work, or None when there is none now. One caller at a time."""
         self.absorb()
+        taking = self._lease.plan()
+        if taking is not None or not self._lease.held():
+            return taking
+        if self._terms != self._lease.terms:
+            self._take_over()
         now = self._seconds()
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
             writes = self._look(now)
             if writes:
-                return Plan(tuple(writes), failing)
+                return Plan(tuple(writes), put_off)
         if self.learn_sizes():
-            return Plan((), failing)
+            return Plan((), put_off)
         if now - self._flushed >= FLUSH_SECONDS:
             return self.flush()
         return None
@@ -190,10 +202,20 @@ class Partitions:
     def flush(self) -> Plan[None] | None:
         """Write down what was counted; None if there is nothing new. Also before closing."""
         self.absorb()
+        if not self._lease.held():
+            return None
         self._flushed = self._seconds()
         writes = tuple(self._saved())
         self._unsaved.clear()
-        return Plan(writes, failing) if writes else None
+        return Plan(writes, put_off) if writes else None
+
+    def _take_over(self) -> None:
+        """Another process looked after the store before: what it wrote down counts."""
+        self._terms = self._lease.terms
+        self._walk = None
+        self._loads.clear()
+        self._unsaved.clear()
+        self._awake |= {table.id for table in self._tables.tables() if table.splits != table.asked}
 
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
@@ -242,7 +264,9 @@ class Partitions:
                 self.changes[change.reason] += 1
                 self.events.append(Event(changed, change))
 
-        return Write(write.shards, write.run, alone=write.alone, settled=settled)
+        return Write(
+            write.shards, write.run, alone=write.alone, settled=settled, doubted=write.doubt
+        )
 
     def _forget(self) -> None:
         """Take dropped tables out of memory, and idle ones if they are many and written down."""
@@ -296,7 +320,7 @@ class Partitions:
             oldest = round(self._clock.now_us() / 1e6 - INTERVALS_MAX * INTERVAL_SECONDS)
             current = partial(self._tables.current, table)
             body = partial(_save, current, pairs, load_key(table_id, max(0, oldest)))
-            yield Write((statistics_prefix(table_id),), body)
+            yield Write((statistics_prefix(table_id),), body, reads=self._tables.reads)
 
     def _seconds(self) -> float:
         return self._clock.monotonic_ns() / 1e9

@@ -61,6 +61,9 @@ class PartitionKey(NamedTuple):
 class PartitionedTables(Protocol):
     """The tables of a store that have rows of their own to divide, of all models."""
 
+    reads: tuple[bytes, ...]
+    """What a write whose body asks for `current` names in its `reads`."""
+
     def by_id(self, table_id: int) -> Partitioned | None:
         """The table of that number as it is now, or None if there is none."""
         ...

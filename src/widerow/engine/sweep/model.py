@@ -31,15 +31,16 @@ class Freed(NamedTuple):
 class Seen(NamedTuple):
     """What a pass found in one record.
 
-    `first`: as in `SweepRecord`, of the record as it stands. `shards` and `body`: the write that
-    gives something back, if there is something; it reads the record again. `following`: the pass
-    may go on at this key, because nothing of what stands before it is looked at.
+    `first`: as in `SweepRecord`, of the record as it stands. `shards`, `reads` and `body`: the
+    write that gives something back, if there is something; it reads the record again. `following`:
+    the pass may go on at this key, because nothing of what stands before it is looked at.
     """
 
     first: int | None = None
     shards: tuple[bytes, ...] = ()
     body: Callable[[Transaction], Freed] | None = None
     following: bytes | None = None
+    reads: tuple[bytes, ...] = ()
 
 
 STAYS = Seen()

@@ -25,7 +25,7 @@ from widerow.engine.observer import LoadRecorder
 from widerow.engine.plan import Plan, failing
 from widerow.engine.sweep.model import Freed, Seen, SweptModel
 from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep, first_of
-from widerow.errors import StorageFailure
+from widerow.errors import Replan, StorageFailure
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix, sweep_key
 from widerow.limits import SWEEP_NOTES_SECONDS, SWEEP_STEP_BYTES, SWEEP_STEP_RECORDS
@@ -174,11 +174,10 @@ class Sweep:
 
         None when nothing is due.
         """
+        plan = self.save()
+        if plan is not None:
+            return plan
         now_ns = self._clock.monotonic_ns()
-        if self._hurried or now_ns - self._saved_ns >= SWEEP_NOTES_SECONDS * _SECOND_NS:
-            plan = self.flush()
-            if plan is not None:
-                return plan
         if not self._passes or now_ns - self._looked_ns >= _SECOND_NS:
             self._looked_ns = now_ns
             self._begin()
@@ -217,11 +216,13 @@ class Sweep:
             if seen.body is None:
                 running.leaves(seen.first)
             else:
-                writes.append(Write(seen.shards, seen.body, settled=settled))
+                reads = self._catalog.reads + seen.reads
+                writes.append(Write(seen.shards, seen.body, settled=settled, reads=reads))
                 refused.append(seen.first)
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
-            _made(outcomes)
+            if not _made(outcomes):
+                return
             for outcome, first in zip(outcomes, refused, strict=True):
                 if outcome.error is not None:
                     running.leaves(first)  # somebody refused it: the next pass asks again
@@ -289,6 +290,12 @@ class Sweep:
 
     # --- what is written down ----------------------------------------------------------------
 
+    def save(self) -> Plan[None] | None:
+        """As `flush`, twice a minute and whenever a pass has ended; else None."""
+        rested_ns = self._clock.monotonic_ns() - self._saved_ns
+        due = self._hurried or rested_ns >= SWEEP_NOTES_SECONDS * _SECOND_NS
+        return self.flush() if due else None
+
     def flush(self) -> Plan[None] | None:
         """Write down what passes found and writers noted; None if it is. Also before closing."""
         self._take_notes()
@@ -301,9 +308,9 @@ class Sweep:
         writes = [self._keep(table_id) for table_id in kept]
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
-            _made(outcomes)
-            self._unsaved.difference_update(kept)
-            del self._endings[: len(endings)]
+            if _made(outcomes):
+                self._unsaved.difference_update(kept)
+                del self._endings[: len(endings)]
 
         return Plan((*writes, *endings), finish)
 
@@ -312,10 +319,15 @@ class Sweep:
 
         def body(txn: Transaction) -> None:
             record = self._records.get(table_id)
-            if record is not None and table_id in self._catalog.in_body(txn).by_id:
-                txn.put(key, encode_sweep(record))
+            if record is None or table_id not in self._catalog.in_body(txn).by_id:
+                return
+            stored = txn.get(key)
+            other = record if stored is None else decode_sweep(stored)
+            if other.ended_us >= record.ended_us:  # another process may have noted or passed
+                record = other._replace(first=first_of(other.first, record.first))
+            txn.put(key, encode_sweep(record))
 
-        return Write((key,), body)
+        return Write((key,), body, reads=self._catalog.reads)
 
     def _take_notes(self) -> None:
         """Let the records say what writers noted. Each note is of a row that every reader sees."""
@@ -330,17 +342,22 @@ class Sweep:
                 self._unsaved.add(table_id)
 
     def _record(self, table_id: int) -> SweepRecord | None:
-        if table_id not in self._records:
+        known = table_id in self._records
+        if not known or (self._catalog.shared and table_id not in self._unsaved):
             stored = self._store.snapshot().get(sweep_key(table_id))
             self._records[table_id] = None if stored is None else decode_sweep(stored)
         return self._records[table_id]
 
 
-def _made(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Raise what the store failed with: the step is repeated. A refusal does not stop the sweep."""
+def _made(outcomes: Sequence[Outcome[Any]]) -> bool:
+    """Whether every write was made or refused; False: the step is to be planned again.
+
+    Raises what the store failed with, after which the step is repeated too.
+    """
     for outcome in outcomes:
         if isinstance(outcome.error, StorageFailure):
             raise outcome.error
+    return not any(isinstance(outcome.error, Replan) for outcome in outcomes)
 
 
 def _turn_of(running: _Pass) -> int:

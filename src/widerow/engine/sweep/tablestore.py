@@ -115,9 +115,11 @@ class TablestoreSweep(SweptModel[Table]):
             return Seen(first, following=following)
         end = key_value_end(key, ROW_PREFIX_BYTES, table.key_columns[0].type)
         shards: tuple[bytes, ...] = (key[:end],)
+        reads: tuple[bytes, ...] = ()
         if self._context.observers is not None:
-            shards += self._context.observers.of(table).shards
-        return Seen(first, shards, partial(self._trim, table, key, key[:end]), following)
+            watch = self._context.observers.of(table)
+            shards, reads = shards + watch.shards, watch.reads
+        return Seen(first, shards, partial(self._trim, table, key, key[:end]), following, reads)
 
     def ended(self, table: Table) -> Write[Any] | None:
         """The table is trimmed, unless its options changed since the pass began."""

@@ -1,23 +1,23 @@
 """The operations of typed tables, by their vendor's names in Python's style (model §5-§10).
 
 As in the other dialect's facade, reads answer at once from the published view and writes answer a
-`Plan`. Whoever has several threads lets one at a time plan writes: generated values are handed out
-from memory.
+`Plan`, and any thread may call. A plan may be one of several: of a write that needs a block of
+identity values first, or whose table got an index meanwhile (`concluded`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.observer import LoadRecorder, Observers, RowObserver
-from widerow.engine.plan import Plan, failing, single
+from widerow.engine.plan import Plan, PlanAgain, failing, single
 from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.identity import Generator
+from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
 from widerow.engine.typed.multi_delete import Deleted, delete_selected
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import Selection, scan_rows, select
@@ -25,8 +25,8 @@ from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
 from widerow.engine.typed.tables import TypedTables
 from widerow.engine.typed.write import HOUR_US, Moment, RowWrite, WriteResult, write_row
-from widerow.errors import Conflict, InvalidRequest, Unsupported
-from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES
+from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported
+from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES, sequence_prefix
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
 from widerow.model.typed.rules import TypedRule
@@ -35,6 +35,8 @@ from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 __all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "Step", "TypedEngine"]
+
+T = TypeVar("T")
 
 HOUR_MS: Final = 3_600_000
 PAGE_ROWS_DEFAULT: Final = 100  # of an iterator: rows read from one view
@@ -60,7 +62,7 @@ class Step:
 
 
 class TypedEngine:
-    """Typed tables of one open store. Reads from any thread; planning from one at a time."""
+    """Typed tables of one open store. Any thread may call; only commits wait for a sync."""
 
     def __init__(  # the parts it is made of
         self,
@@ -82,7 +84,7 @@ class TypedEngine:
         self.observers: Observers[TableForm] = Observers(observers)
         self._clock = clock
         self._note_load = note_load
-        self._generator = Generator(store, entropy)
+        self._generator = Generator(entropy)
         # Unique for ever: chosen by chance for this process, then counted.
         self._session = entropy.token_bytes(8)
         self._writes = 0
@@ -106,25 +108,61 @@ class TypedEngine:
                 raise Conflict(TypedRule.EVOLVE_STALE, table=newest.qualified)
             return changed
 
-        before = form.table
-        restart = _start(before) != _start(changed)
-        if restart:
-            self._generator.restart(before.id)
-        write = self.tables.change_typed(form, make, restart_sequence=restart)
-        return Plan((write,), _definition)
+        restart = _start(form.table) != _start(changed)
+        together = restart and self.store.capabilities.atomic_across_shards
+        due_us = self._due_us()
+        write = self.tables.change_typed(form, make, due_us=due_us, restart_sequence=together)
+        if not restart:
+            return Plan((write,), _definition)
+        writes: tuple[Write[Any], ...] = (write,)
+        if not together:
+            writes = (write, self._restart(form, changed))
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> TypedTable:
+            failing(outcomes)
+            self._generator.restart(form.id)
+            return _definition(outcomes)
+
+        return Plan(writes, finish)
+
+    def _restart(self, form: TableForm, changed: TypedTable) -> Write[None]:
+        """The write that lets a sequence begin again, if its table was changed to do so.
+
+        For stores whose transactions hold one shard. A crash in front of it leaves the sequence
+        where it was.
+        """
+        key = sequence_prefix(form.id)
+
+        def body(txn: Transaction) -> None:
+            if _start(self.tables.current(form).table) == _start(changed):
+                txn.delete(key)
+
+        return Write((key,), body)
+
+    def _due_us(self) -> int:
+        return self.tables.catalog.due_us(self._clock.now_us())
 
     def change_table(
         self, form: TableForm, make: Callable[[TypedTable], TypedTable]
     ) -> Plan[TypedTable]:
         """Put what `make` makes of the newest definition: an index added, ready or dropped."""
-        return Plan((self.tables.change_typed(form, make),), _definition)
+        write = self.tables.change_typed(form, make, due_us=self._due_us())
+        return Plan((write,), _definition)
 
     def drop_table(self, form: TableForm) -> Plan[None]:
         """Drop a table: gone when answered; housekeeping frees its space.
 
         Raises: `InvalidRequest` while it has children.
         """
-        return Plan((self.tables.drop_typed(form),), failing)
+        return Plan((self.tables.drop_typed(form, due_us=self._due_us()),), failing)
+
+    def create_namespace(self, name: str) -> Plan[None]:
+        """Create a namespace. Raises `InvalidRequest` for its name; its plan `Conflict`."""
+        return Plan((self.tables.create_namespace(name),), failing)
+
+    def drop_namespace(self, name: str) -> Plan[None]:
+        """Drop a namespace. Its plan raises `NotFound`, or `Conflict` while it has tables."""
+        return Plan((self.tables.drop_namespace(name),), failing)
 
     def next_plan_id(self) -> Plan[int]:
         """The next number of the store's sequence of plans, from 1."""
@@ -152,26 +190,59 @@ class TypedEngine:
 
     def write(self, form: TableForm, choice: WriteChoice) -> Plan[WriteResult]:
         """Put or delete one row, as `choice.kind` says (model §5)."""
-        write = prepare(form, choice, self._generator.generate)
-        return Plan((self._row_write(write),), single, _weight(write))
+        return self._plan_write(form, choice, MadeValues(self._generator))
 
-    def _row_write(self, write: RowWrite) -> Write[WriteResult]:
+    def _plan_write(
+        self, form: TableForm, choice: WriteChoice, values: MadeValues
+    ) -> Plan[WriteResult]:
+        def again(_: Sequence[Outcome[Any]]) -> Plan[WriteResult]:
+            return self._plan_write(self.tables.current(form), choice, values)
+
+        planned = self.tables.catalog.planned()
+        try:
+            write = prepare(form, choice, values.from_first())
+        except BlockNeeded as needed:
+            return self._plan_block(needed, again)
+        return Plan((self._row_write(write, planned),), single, _weight(write), again)
+
+    def _plan_block(self, needed: BlockNeeded, again: PlanAgain[T]) -> Plan[T]:
+        """Reserve identity values; then the operation is planned by `again`."""
+
+        def check(txn: Transaction) -> None:
+            self.tables.current(needed.form, txn)
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> T:
+            failing(outcomes)
+            raise Replan
+
+        write = self._reading(self._generator.reserve(needed, check))
+        return Plan((write,), finish, again=again, prepares=True)
+
+    def _reading(self, write: Write[T], *forms: TableForm) -> Write[T]:
+        """The write, with what its body reads of the catalogue, and observers of these tables."""
+        write.reads = self.tables.catalog.reads
+        for form in forms:
+            write.reads += self.observers.of(form).reads
+        return write
+
+    def _row_write(self, write: RowWrite, planned: int) -> Write[WriteResult]:
         shards = self._shards(write.shard, write.form)
-        return Write(shards, partial(self._write_body, write), settled=self._settled(write))
+        body = partial(self._write_body, write, planned)
+        return self._reading(Write(shards, body, settled=self._settled(write)), write.form)
 
-    def _write_body(self, write: RowWrite, txn: Transaction) -> WriteResult:
-        form = self._current(write.form, txn)
+    def _write_body(self, write: RowWrite, planned: int, txn: Transaction) -> WriteResult:
+        form = self._current(write.form, txn, planned)
         return write_row(txn, write, form, self._moment(), self.observers.of(form))
 
-    def _current(self, form: TableForm, txn: Transaction) -> TableForm:
+    def _current(self, form: TableForm, txn: Transaction, planned: int) -> TableForm:
         """The table as it is now, for a body.
 
-        Raises `NotFound` when it is gone, and `Conflict` when it got an index since the write was
-        planned, because that decides which shards the write may touch: plan it again.
+        Raises `NotFound` when it is gone, and `Replan` when it got an index since the write was
+        planned, because that decides which shards the write may touch.
         """
-        current = self.tables.current(form, txn)
+        current = self.tables.current(form, txn, planned)
         if current is not form and not self.observers.of(form).covers(self.observers.of(current)):
-            raise Conflict(TypedRule.EVOLVE_STALE, table=form.table.qualified)
+            raise Replan
         return current
 
     def _moment(self) -> Moment:
@@ -299,13 +370,25 @@ class TypedEngine:
         for shown in (*selection.shown.values(), *selection.ancestors):
             shards += self._shards(shard, shown)[1:]
 
+        planned = self.tables.catalog.planned()
+
         def body(txn: Transaction) -> Deleted:
             for shown in selection.shown.values():
-                self._current(shown, txn)
+                self._current(shown, txn, planned)
             return delete_selected(txn, selection, self.now_hour(), self.observers)
 
-        write = Write(shards, body, settled=partial(self._note_deleted, form, shard))
-        return Plan((write,), lambda outcomes: single(outcomes).rows)
+        def again(_: Sequence[Outcome[Any]]) -> Plan[int]:
+            ancestors = tuple(map(self.tables.current, rows.ancestors))
+            children = tuple(map(self.tables.current, rows.children))
+            newest = replace(rows, ancestors=ancestors, children=children)
+            return self.multi_delete(self.tables.current(form), newest)
+
+        write = self._reading(
+            Write(shards, body, settled=partial(self._note_deleted, form, shard)),
+            *selection.shown.values(),
+            *selection.ancestors,
+        )
+        return Plan((write,), _rows_deleted, again=again)
 
     def _note_deleted(self, form: TableForm, shard: bytes, gone: Deleted) -> None:
         if self._note_load is not None:
@@ -318,27 +401,44 @@ class TypedEngine:
 
         Raises: `InvalidRequest`; its plan `OperationFailed`.
         """
-        steps = [
-            SequenceStep(
-                prepare(each.form, each.choice, self._generator.generate),
-                each.abort_if_unsuccessful,
-            )
-            for each in operations
-        ]
+        return self._plan_sequence(operations, MadeValues(self._generator))
+
+    def _plan_sequence(
+        self, operations: Sequence[Step], values: MadeValues
+    ) -> Plan[list[WriteResult]]:
+        def again(_: Sequence[Outcome[Any]]) -> Plan[list[WriteResult]]:
+            newest = [replace(each, form=self.tables.current(each.form)) for each in operations]
+            return self._plan_sequence(newest, values)
+
+        planned = self.tables.catalog.planned()
+        values.from_first()
+        try:
+            steps = [
+                SequenceStep(
+                    prepare(each.form, each.choice, values),
+                    each.abort_if_unsuccessful,
+                )
+                for each in operations
+            ]
+        except BlockNeeded as needed:
+            return self._plan_block(needed, again)
         check_sequence(steps)
         shard = steps[0].write.shard
         shards: tuple[bytes, ...] = (shard,)
-        for form in {step.write.form.table.id: step.write.form for step in steps}.values():
+        forms = {step.write.form.table.id: step.write.form for step in steps}
+        for form in forms.values():
             shards += self._shards(shard, form)[1:]
 
         def body(txn: Transaction) -> list[WriteResult]:
-            current = [(step, self._current(step.write.form, txn)) for step in steps]
+            current = [(step, self._current(step.write.form, txn, planned)) for step in steps]
             moments = [self._moment() for _ in steps]
             return run_sequence(txn, current, moments, self.observers)
 
         size = sum(_weight(step.write) for step in steps)
-        write = Write(shards, body, settled=partial(self._note_sequence, steps))
-        return Plan((write,), single, size)
+        write = self._reading(
+            Write(shards, body, settled=partial(self._note_sequence, steps)), *forms.values()
+        )
+        return Plan((write,), single, size, again)
 
     def _note_sequence(self, steps: Sequence[SequenceStep], results: list[WriteResult]) -> None:
         for step, result in zip(steps, results, strict=True):
@@ -367,6 +467,10 @@ class TypedEngine:
 
     def _expired(self, record: bytes) -> bool:
         return 0 < typed_table_and_expiry(record)[1] <= self.now_hour()
+
+
+def _rows_deleted(outcomes: Sequence[Outcome[Deleted]]) -> int:
+    return single(outcomes).rows
 
 
 def _definition(outcomes: Sequence[Outcome[TableForm]]) -> TypedTable:

@@ -3,22 +3,26 @@
 A block of identity values is reserved with one durable write and handed out from memory, so values
 never repeat; a crash skips what was left of the block. The record of a table is the next value that
 no block holds, as text, beyond the bounds when there is none.
+
+Planning never waits: where a block is needed first, the values that are asked for raise
+`BlockNeeded`, which says how to get one, and the operation is planned again after that.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import chain
 from typing import NamedTuple
 
 from widerow.clock import Entropy
 from widerow.engine.typed.form import TableForm
-from widerow.errors import Exhausted, StoreDamaged
+from widerow.errors import Exhausted, StoreDamaged, WiderowError
 from widerow.keys.layout import sequence_prefix
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, Identity, Kind
 from widerow.model.typed.values import TypedValue
-from widerow.storage.interface import Store, Transaction
+from widerow.storage.interface import Transaction, Write
 
-__all__ = ["Generator", "block"]
+__all__ = ["BlockNeeded", "Generator", "MadeValues", "block"]
 
 
 class _Block(NamedTuple):
@@ -28,43 +32,89 @@ class _Block(NamedTuple):
     values: Iterator[int]
 
 
-class Generator:
-    """Hands out values. One caller at a time."""
+class BlockNeeded(WiderowError):
+    """No reserved value of a table's identity column is left. Never leaves the engine."""
 
-    def __init__(self, store: Store, entropy: Entropy) -> None:
+    def __init__(self, form: TableForm, identity: Identity) -> None:
+        """The table, and how its column counts."""
+        super().__init__(f"reserve identity values of {form.table.qualified} and plan again")
+        self.form = form
+        self.identity = identity
+
+
+class Generator:
+    """Hands out values, to any thread."""
+
+    def __init__(self, entropy: Entropy) -> None:
         """Nothing reserved yet."""
-        self._store = store
         self._entropy = entropy
         self._blocks: dict[int, _Block] = {}
 
     def generate(self, form: TableForm, field: Field) -> TypedValue:
-        """The next value of the column. Raises `Exhausted` when there is none left."""
+        """The next value of the column. Raises `BlockNeeded` when none is reserved."""
         if field.identity is None:
             return _uuid(self._entropy.token_bytes(16))
-        value = self._next(form.table.id, field.identity)
+        held = self._blocks.get(form.id)
+        value = None
+        if held is not None and held.identity == field.identity:
+            value = next(held.values, None)  # one step of the interpreter: threads may share it
+        if value is None:
+            raise BlockNeeded(form, field.identity)
         return Decimal(value) if field.type.kind is Kind.NUMBER else value
 
     def restart(self, table_id: int) -> None:
         """Forget the reserved values of a table whose sequence was changed."""
         self._blocks.pop(table_id, None)
 
-    def _next(self, table_id: int, identity: Identity) -> int:
-        held = self._blocks.get(table_id)
-        if held is not None and held.identity == identity:
-            value = next(held.values, None)
-            if value is not None:
-                return value
+    def reserve(self, needed: BlockNeeded, check: Callable[[Transaction], object]) -> Write[range]:
+        """The write that reserves the next block. Its body raises `Exhausted`.
+
+        `check` raises where the table is gone: nothing is written for it after its drop.
+        """
+        table_id, identity = needed.form.id, needed.identity
         key = sequence_prefix(table_id)
 
-        def reserve(txn: Transaction) -> range:
+        def body(txn: Transaction) -> range:
+            check(txn)
             values, following = block(identity, _stored(txn.get(key)))
             txn.put(key, str(following).encode())
             return values
 
-        values = iter(self._store.transact((key,), reserve))
-        first = next(values)
-        self._blocks[table_id] = _Block(identity, values)
-        return first
+        def settled(values: range) -> None:
+            held = self._blocks.get(table_id)
+            rest: Iterator[int] = iter(values)
+            if held is not None and held.identity == identity:
+                rest = chain(held.values, rest)  # two threads may have reserved at once
+            self._blocks[table_id] = _Block(identity, rest)
+
+        return Write((key,), body, settled=settled)
+
+
+class MadeValues:
+    """Values made for one operation: when it is planned again, it gets the same ones."""
+
+    __slots__ = ("_generator", "_made", "_next")
+
+    def __init__(self, generator: Generator) -> None:
+        """None made yet."""
+        self._generator = generator
+        self._made: list[tuple[int, Field, TypedValue]] = []
+        self._next = 0
+
+    def from_first(self) -> "MadeValues":
+        """The same values once more, from the first one on."""
+        self._next = 0
+        return self
+
+    def __call__(self, form: TableForm, field: Field) -> TypedValue:
+        """The next value, for this column. Raises `BlockNeeded`."""
+        at = self._next
+        if at < len(self._made) and self._made[at][:2] != (form.id, field):
+            del self._made[at:]  # the column is another one by now
+        if at == len(self._made):
+            self._made.append((form.id, field, self._generator.generate(form, field)))
+        self._next = at + 1
+        return self._made[at][2]
 
 
 def block(identity: Identity, stored: int | None) -> tuple[range, int]:

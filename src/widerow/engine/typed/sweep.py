@@ -82,8 +82,9 @@ class TypedSweep(SweptModel[TableForm]):
         owner = self._tables.by_id(table_id)
         if owner is None:
             return STAYS  # of a dropped table: it goes with its drop note
-        shards = (key, *self._observers.of(owner).shards)
-        return Seen(hour, shards, partial(self._remove, table, owner, key))
+        watch = self._observers.of(owner)
+        body = partial(self._remove, table, owner, key)
+        return Seen(hour, (key, *watch.shards), body, reads=watch.reads)
 
     def ended(self, table: TableForm) -> Write[Any] | None:  # noqa: ARG002  # the same for all
         """Nothing."""

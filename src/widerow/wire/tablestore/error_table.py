@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from widerow.errors import (
+    OutcomeUnknown,
     Rule,
     StorageFailure,
     StoreBusy,
@@ -705,6 +706,10 @@ FAILURES: Final[Mapping[type[StorageFailure], Failure]] = MappingProxyType(
             Foreign("OTSServerUnavailable", 503, _UNAVAILABLE, "a sync or commit failed"),
             "A write to the disk failed, so no more are taken. Look at the disk and the server's "
             "log, then start the server again.",
+        ),
+        OutcomeUnknown: Failure(
+            Foreign("OTSServerUnavailable", 503, _UNAVAILABLE, "it is not known what a commit did"),
+            "It is not known whether the write happened: read the rows before writing them again.",
         ),
         StoreFull: Failure(
             Foreign("OTSServerBusy", 503, _BUSY, "the disk is full"),

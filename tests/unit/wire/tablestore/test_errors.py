@@ -17,6 +17,7 @@ from widerow.errors import (
     InvalidRequest,
     NotFound,
     NotPermitted,
+    OutcomeUnknown,
     Rule,
     StorageFailure,
     StoreBusy,
@@ -252,6 +253,7 @@ def test_texts_are_those_that_clients_compare(
     ("error", "expected"),
     [
         (StorePoisoned("EIO"), (503, "OTSServerUnavailable", "Server is not available.")),
+        (OutcomeUnknown("ENOSPC"), (503, "OTSServerUnavailable", "Server is not available.")),
         (StoreDamaged("crc"), (503, "OTSServerUnavailable", "Server is not available.")),
         (StoreLocked("pid"), (503, "OTSServerUnavailable", "Server is not available.")),
         (StorageFailure("?"), (503, "OTSServerUnavailable", "Server is not available.")),

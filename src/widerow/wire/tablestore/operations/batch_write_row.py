@@ -1,7 +1,7 @@
 """BatchWriteRow (semantics §4.8)."""
 
-from collections.abc import Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
@@ -17,7 +17,6 @@ from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import Modification, RowChange
 from widerow.model.values import KeyMarker, value_bytes
 from widerow.safepoint import safepoint
-from widerow.storage.interface import Outcome
 from widerow.wire.tablestore.messages import (
     BatchWriteRowRequest,
     RowInBatchWriteRowRequest,
@@ -128,12 +127,7 @@ def _data_size(change: RowChange) -> int:
 def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer]:
     """Ask the engine; the plan's answer goes with the names of its tables."""
     plan = engine.batch_write_row(instance, request)
-    names = tuple([table.table for table in request.tables])
-
-    def finish(outcomes: Sequence[Outcome[Any]]) -> BatchAnswer:
-        return BatchAnswer(names, plan.finish(outcomes))
-
-    return Plan(plan.writes, finish, plan.size)
+    return plan.answering(partial(BatchAnswer, tuple([table.table for table in request.tables])))
 
 
 def encode(result: BatchAnswer) -> bytes:

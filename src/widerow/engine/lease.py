@@ -1,0 +1,103 @@
+"""Who looks after a store that several processes share: one of them at a time.
+
+Statistics, splits and merges of partitions, and giving space back are the work of whoever holds the
+lease. It is a record (docs/formats/catalog.md, "The lease") that is changed by check-and-set only:
+whoever finds none, or one that ran out, takes it; the holder renews it in time. Clocks of machines
+differ, so for moments two may believe that they hold it: whatever is done under it may be repeated
+and is itself checked in its transaction. The lease saves work, and nothing depends on it.
+
+A store of one process has no lease: that process looks after it.
+"""
+
+import json
+from typing import Final, NamedTuple
+
+from widerow.clock import Clock, Entropy
+from widerow.engine.plan import Plan, failing
+from widerow.errors import StoreDamaged
+from widerow.keys.layout import LEASE_KEY
+from widerow.limits import LEASE_SECONDS
+from widerow.storage.interface import Store, Transaction, Write
+
+__all__ = ["Lease", "LeaseRecord", "decode_lease", "encode_lease"]
+
+_FORMAT: Final = 1
+_LEASE_US: Final = LEASE_SECONDS * 1_000_000
+
+
+class LeaseRecord(NamedTuple):
+    """Who holds the lease, and until when in microseconds since 1970."""
+
+    owner: str
+    until_us: int
+
+
+def encode_lease(lease: LeaseRecord) -> bytes:
+    """The record of a lease."""
+    return json.dumps(
+        {"format": _FORMAT, "owner": lease.owner, "until_us": lease.until_us}
+    ).encode()
+
+
+def decode_lease(record: bytes) -> LeaseRecord:
+    """The lease of a record. Raises `StoreDamaged`."""
+    try:
+        found = json.loads(record)
+        if found.pop("format") != _FORMAT:
+            raise StoreDamaged(f"a lease of an unknown format: {record!r}")
+        return LeaseRecord(str(found["owner"]), int(found["until_us"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise StoreDamaged(f"the record of the lease is not readable: {record!r}") from error
+
+
+class Lease:
+    """This process's part in it. One caller at a time plans; any thread may ask `held`.
+
+    `terms`: how often this process took the lease over from another or from nobody.
+    """
+
+    def __init__(self, store: Store, clock: Clock, entropy: Entropy) -> None:
+        """Not held yet, where the store is shared; else held for good."""
+        self.terms = 0
+        self._needed = store.capabilities.shared
+        self._clock = clock
+        self._owner = entropy.token_bytes(16).hex() if self._needed else ""
+        self._known = LeaseRecord("", 0)  # as it was when it was last looked at
+
+    def held(self) -> bool:
+        """Whether this process looks after the store now."""
+        if not self._needed:
+            return True
+        owner, until_us = self._known
+        return owner == self._owner and self._clock.now_us() < until_us
+
+    def plan(self) -> Plan[None] | None:
+        """What is to be committed to take or keep the lease; None while there is nothing to do.
+
+        That is while it is held and not half over, or held by another.
+        """
+        if not self._needed:
+            return None
+        owner, until_us = self._known
+        left_us = until_us - self._clock.now_us()
+        if left_us > (_LEASE_US // 2 if owner == self._owner else 0):
+            return None
+        write = Write((LEASE_KEY,), self._take, settled=self._learn)
+        return Plan((write,), failing)
+
+    def _take(self, txn: Transaction) -> LeaseRecord:
+        """Take the lease if it is free, or ours; else learn whose it is."""
+        record, now_us = txn.get(LEASE_KEY), self._clock.now_us()
+        if record is not None:
+            found = decode_lease(record)
+            # What lasts longer than any lease was written by a clock that was set back since.
+            if found.owner != self._owner and now_us < found.until_us <= now_us + 2 * _LEASE_US:
+                return found
+        taken = LeaseRecord(self._owner, now_us + _LEASE_US)
+        txn.put(LEASE_KEY, encode_lease(taken))
+        return taken
+
+    def _learn(self, found: LeaseRecord) -> None:
+        if found.owner == self._owner and not self.held():
+            self.terms += 1
+        self._known = found

@@ -1,0 +1,491 @@
+"""Two engines over one store that both may change: what one does, the other sees.
+
+A store of several processes gives snapshots and transactions of one shard each; its bodies run
+again after conflicts, and outcomes may stay unknown (storage/interface.py, "What others change").
+The engine promises the same as over a store of its own: a table that was created or changed by one
+process is that to all from the answer on, a write that was planned before a drop is refused or
+planned again, and what was dropped leaves nothing behind.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    consumes,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+
+from widerow.engine.catalog.partitioned import CatalogPartitions
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan, single
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_build import begin_index
+from widerow.errors import Conflict, NotFound, OutcomeUnknown, Unsupported
+from widerow.keys.encode import encode_key_value
+from widerow.keys.layout import SPACE_INDEXES, SPACE_ROWS, SPACE_SEQUENCES, SPACE_STATISTICS
+from widerow.limits import LEASE_SECONDS, TRANSACTION_SECONDS_MAX
+from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.typed.builder import TableBuilder
+from widerow.model.typed.requests import OperationKind, WriteChoice
+from widerow.model.typed.table import Index, IndexField
+from widerow.model.typed.types import LONG, STRING, Identity
+from widerow.model.values import KeyType
+from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
+from widerow.storage.memory import MemoryStore
+from widerow.testing.answers import decode_row
+from widerow.testing.changes import create, get, put
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+T = TypeVar("T")
+
+KEY = {"k": KeyType.STRING}
+PUT = OperationKind.PUT
+TABLES = st.sampled_from(["t", "u"])
+KEYS = st.sampled_from(["a", "b", "c"])
+ENGINES = st.integers(0, 1)
+
+
+class Space:
+    """A store that several processes have open, each through a handle of its own.
+
+    It gives what an engine that scales by ranges gives: transactions of one shard, bodies that run
+    again after a conflict, outcomes that stay unknown. `conflicts` and `unknown` say how often, as
+    parts of one; chance is that of a seed.
+    """
+
+    def __init__(self, seed: int) -> None:
+        """An empty store, quiet until told otherwise."""
+        self.chance = FakeEntropy(seed)
+        self.memory = MemoryStore()
+        self.conflicts = self.unknown = 0.0
+
+    def happens(self, rate: float) -> bool:
+        """Whether something does that has this probability."""
+        return int.from_bytes(self.chance.token_bytes(4), "big") < rate * (1 << 32)
+
+
+class Process(Store):
+    """One process's handle on a space. Writes of a group commit one by one."""
+
+    capabilities = replace(MemoryStore.capabilities, atomic_across_shards=False, shared=True)
+
+    def __init__(self, space: Space) -> None:
+        """Open the space."""
+        self._space = space
+        self._writing = threading.Lock()
+
+    def snapshot(self) -> Snapshot:
+        """The newest view."""
+        return self._space.memory.snapshot()
+
+    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+        return [self._run(write) for write in writes]
+
+    def _run(self, write: Write[T]) -> Outcome[T]:
+        if len({shard[1:] for shard in write.shards}) != 1:
+            raise ValueError(f"a write of several shards: {[s.hex() for s in write.shards]}")
+        space = self._space
+        while space.happens(space.conflicts):  # the body runs for nothing, and once more
+            attempt = Write(write.shards, partial(_given_up, write), reads=write.reads)
+            space.memory.transact_group([attempt])
+        unknown = space.happens(space.unknown)
+        if unknown and space.happens(0.5):
+            return Outcome(None, OutcomeUnknown("the answer was lost"))
+        made = Write(write.shards, write.run, reads=write.reads)
+        outcome: Outcome[T] = space.memory.transact_group([made])[0]
+        if unknown and outcome.error is None:
+            return Outcome(None, OutcomeUnknown("the answer was lost"))
+        return outcome
+
+    def statistics(self) -> dict[str, int]:
+        """Those of the space."""
+        return self._space.memory.statistics()
+
+    @property
+    def writable(self) -> bool:
+        """Whether the space is open."""
+        return self._space.memory.writable
+
+    def distrust(self, reason: str) -> None:
+        """For all handles."""
+        self._space.memory.distrust(reason)
+
+    def close(self) -> None:
+        """The space goes on without this handle."""
+
+
+def _given_up(write: Write[Any], txn: Transaction) -> None:
+    """Run a body whose transaction then meets a conflict."""
+    write.run(txn)
+    raise InterruptedError
+
+
+class World(NamedTuple):
+    """One shared store, a clock, and engines as two processes have them."""
+
+    stores: list[Store]
+    clock: FakeClock
+    engines: list[Engine]
+
+
+def world(seed: int = 0, conflicts: float = 0.0, unknown: float = 0.0) -> World:
+    """Two engines over a new space."""
+    clock = FakeClock()
+    space = Space(seed)
+    stores: list[Store] = [Process(space), Process(space)]
+    engines = [Engine(store, clock, FakeEntropy(seed + n)) for n, store in enumerate(stores)]
+    space.conflicts, space.unknown = conflicts, unknown
+    return World(stores, clock, engines)
+
+
+@pytest.fixture
+def two() -> Iterator[tuple[Engine, Engine, FakeClock]]:
+    """Two engines, and at the end a store in which the checker finds nothing."""
+    made = world()
+    yield made.engines[0], made.engines[1], made.clock
+    assert check_store(made.stores[0]) == []
+
+
+def clean(engines: list[Engine], clock: FakeClock) -> None:
+    """Let both give space back until nobody finds anything, and drop notes are due."""
+    clock.advance(TRANSACTION_SECONDS_MAX + LEASE_SECONDS + 1)
+    for engine in engines * 2:
+        while (plan := engine.housekeeping()) is not None:
+            engine.run(plan)
+
+
+def row_bytes(store: Store) -> list[bytes]:
+    spaces = (SPACE_ROWS, SPACE_SEQUENCES, SPACE_INDEXES, SPACE_STATISTICS)
+    return [key for key, _ in store.snapshot().scan(b"", b"\xff" * 8) if key[:1] in spaces]
+
+
+def read(engine: Engine, table: str, key: str) -> object:
+    """The one column of a row, or None."""
+    row = decode_row(engine.get_row("i", get(table, {"k": key})).row)
+    return None if row is None else row[1]["x"][0][1]
+
+
+def people(engine: Engine, name: str = "people") -> TableForm:
+    builder = TableBuilder(name).add_field("id", LONG, identity=Identity(cache=3))
+    builder.add_field("name", STRING).primary_key("id")
+    engine.run(engine.typed.create_table(builder.build()))
+    return engine.typed.tables.find_qualified(name)
+
+
+# --- what one does, the other sees ----------------------------------------------------------------
+
+
+def test_a_table_is_there_for_all_when_its_creation_is_answered(
+    two: tuple[Engine, Engine, FakeClock],
+) -> None:
+    one, other, _ = two
+    one.run(one.create_table("i", create("t", KEY)))
+    assert other.list_tables("i") == ("t",)
+    other.run(other.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    assert read(one, "t", "a") == 1
+    with pytest.raises(Conflict):
+        other.run(other.create_table("i", create("t", KEY)))
+    other.run(other.update_table("i", UpdateTable("t", options=OptionsChange(max_versions=3))))
+    assert one.describe_table("i", "t").options.max_versions == 3
+    one.run(one.delete_table("i", "t"))
+    assert other.list_tables("i") == ()
+    with pytest.raises(NotFound):
+        read(other, "t", "a")
+
+
+def test_numbers_are_given_once(two: tuple[Engine, Engine, FakeClock]) -> None:
+    """Whichever engine takes them, tables of both models have different ones."""
+    one, other, _ = two
+    numbers = []
+    for turn in range(6):
+        engine = (one, other)[turn % 2]
+        engine.run(engine.create_table("i", create(f"t{turn}", KEY)))
+        numbers += [engine.describe_table("i", f"t{turn}").id, people(engine, f"p{turn}").id]
+    assert len(set(numbers)) == 12
+
+
+@pytest.mark.parametrize("kind", ["row", "batch", "atomic batch"])
+def test_a_write_planned_before_a_drop_is_refused(
+    two: tuple[Engine, Engine, FakeClock], kind: str
+) -> None:
+    """Nothing lands in a table after its drop was answered."""
+    one, other, clock = two
+    one.run(one.create_table("i", create("t", KEY)))
+    change = put("t", {"k": "a"}, {"x": 1})
+    batch = BatchWrite((TableWrite("t", (change,)),), atomic=kind == "atomic batch")
+    plan: Plan[Any] = (
+        one.write_row("i", change) if kind == "row" else one.batch_write_row("i", batch)
+    )
+    other.run(other.delete_table("i", "t"))
+    if kind == "row":
+        with pytest.raises(NotFound):
+            one.run(plan)
+    else:
+        outcomes = one.run(plan)
+        assert isinstance(outcomes[0][0].error, NotFound)
+    clean([one, other], clock)
+    assert row_bytes(one.store) == []
+
+
+def test_a_batch_planned_before_a_change_of_one_table_is_whole(
+    two: tuple[Engine, Engine, FakeClock],
+) -> None:
+    """Rows are planned again and answered in their places."""
+    one, other, _ = two
+    for name in ("t", "u"):
+        one.run(one.create_table("i", create(name, KEY)))
+    rows = tuple(put("t", {"k": key}, {"x": 1}) for key in "ab")
+    asked = BatchWrite((TableWrite("t", rows), TableWrite("u", (put("u", {"k": "c"}, {"x": 2}),))))
+    plan = one.batch_write_row("i", asked)
+    other.run(other.delete_table("i", "t"))
+    answered = one.run(plan)
+    assert [type(outcome.error) for outcome in answered[0]] == [NotFound, NotFound]
+    assert answered[1][0].error is None
+    assert read(other, "u", "c") == 2
+
+
+def test_a_write_planned_before_a_table_came_again_lands_in_the_new_one(
+    two: tuple[Engine, Engine, FakeClock],
+) -> None:
+    """The name decides, as it does for a request that arrives now."""
+    one, other, clock = two
+    one.run(one.create_table("i", create("t", KEY)))
+    plan = one.write_row("i", put("t", {"k": "a"}, {"x": 1}))
+    other.run(other.delete_table("i", "t"))
+    other.run(other.create_table("i", create("t", KEY)))
+    one.run(plan)
+    clean([one, other], clock)
+    assert read(other, "t", "a") == 1
+
+
+def test_rows_of_a_dropped_table_stay_until_nothing_can_follow_them(
+    two: tuple[Engine, Engine, FakeClock],
+) -> None:
+    """A transaction that began before the drop may commit after it (limits.py)."""
+    one, other, clock = two
+    one.run(one.create_table("i", create("t", KEY)))
+    one.run(one.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    other.run(other.delete_table("i", "t"))
+    while (plan := one.housekeeping()) is not None:
+        one.run(plan)
+    assert len(one.catalog.leftovers()) == len(other.catalog.leftovers()) == 1
+    assert check_store(one.store) == []
+    clean([one, other], clock)
+    assert one.catalog.leftovers() == other.catalog.leftovers() == []
+    assert row_bytes(one.store) == []
+
+
+def test_a_split_is_seen(two: tuple[Engine, Engine, FakeClock]) -> None:
+    """Bounds change in the catalogue record, so they do for all."""
+    one, other, _ = two
+    one.run(one.create_table("i", create("t", KEY)))
+    table = one.describe_table("i", "t")
+    bound = encode_key_value("m")
+    write = CatalogPartitions(one.catalog).divide(table, lambda bounds: (*bounds, bound))
+    one.run(Plan((write,), single))
+    assert other.describe_table("i", "t").splits == (bound,)
+    assert len(other.describe_partitions("i", "t")["partitions"]) == 2
+
+
+def test_typed_tables_and_namespaces_are_seen(two: tuple[Engine, Engine, FakeClock]) -> None:
+    one, other, clock = two
+    one.run(one.typed.create_namespace("shop"))
+    assert other.typed.tables.namespaces() == ["shop"]
+    form = people(one, "shop:people")
+    mine = other.typed.tables.find_qualified("shop:people")
+    for turn in range(8):
+        engine, table = ((one, form), (other, mine))[turn % 2]
+        engine.run(engine.typed.write(table, WriteChoice(PUT, {"name": f"n{turn}"})))
+    rows = other.typed.scan_from(mine, b"", 100)
+    assert len(rows) == 8  # blocks of three, and no number twice
+    with pytest.raises(Conflict):
+        other.run(other.typed.drop_namespace("shop"))
+    plan = other.typed.write(mine, WriteChoice(PUT, {"name": "late"}))
+    one.run(one.typed.drop_table(form))
+    with pytest.raises(NotFound):
+        other.run(plan)
+    one.run(one.typed.drop_namespace("shop"))
+    assert other.typed.tables.namespaces() == []
+    clean([one, other], clock)
+    assert row_bytes(one.store) == []
+
+
+def test_a_typed_table_is_changed_once(two: tuple[Engine, Engine, FakeClock]) -> None:
+    """Two processes evolve what both have read: the second hears that it was changed."""
+    one, other, _ = two
+    form = people(one)
+    mine = other.typed.tables.find_qualified("people")
+    first = one.typed.alter_table(form, replace(form.table, comment="one"))
+    second = other.typed.alter_table(mine, replace(mine.table, comment="other"))
+    one.run(first)
+    with pytest.raises(Conflict):
+        other.run(second)
+    assert other.typed.tables.find_qualified("people").table.comment == "one"
+
+
+def test_indexes_need_transactions_over_shards(two: tuple[Engine, Engine, FakeClock]) -> None:
+    """A row and its entries lie in different shards (model §11)."""
+    one, _, _ = two
+    with pytest.raises(Unsupported):
+        begin_index(one.typed, people(one), Index("i", (IndexField("name"),)))
+
+
+def test_one_of_them_looks_after_the_store(two: tuple[Engine, Engine, FakeClock]) -> None:
+    """The lease; the other one follows when it ran out."""
+    one, other, clock = two
+
+    def step() -> list[bool]:
+        for engine in (one, other):
+            if (plan := engine.housekeeping()) is not None:
+                engine.run(plan)
+        return [engine.lease.held() for engine in (one, other)]
+
+    assert step() == [True, False]
+    clock.advance(LEASE_SECONDS / 2 + 1)
+    assert step() == [True, False]  # renewed
+    clock.advance(LEASE_SECONDS + 1)
+    other.run(Plan((), single) if (plan := other.housekeeping()) is None else plan)
+    assert step() == [False, True]
+
+
+# --- any interleaving -----------------------------------------------------------------------------
+
+
+class Pending(NamedTuple):
+    """A write that was planned and not committed yet."""
+
+    engine: int
+    plan: Plan[Any]
+    key: tuple[str, str]
+    value: int
+
+
+class TwoEngines(RuleBasedStateMachine):
+    """Requests to two engines in any order, planned now and committed later, against a model.
+
+    Bodies meet conflicts and run again; outcomes stay unknown, and whoever asked looks.
+    """
+
+    pending = Bundle("pending")
+
+    @initialize(seed=st.integers(0, 1000))
+    def begin(self, seed: int) -> None:
+        self.world = world(seed, conflicts=0.3, unknown=0.1)
+        self.tables: dict[str, dict[str, object]] = {}
+        self.value = 0
+
+    def ask(self, who: int, make: Callable[[Engine], Plan[T]], *, again: bool) -> T | None:
+        """Commit what `make` plans; ask again after an unknown outcome where that is harmless."""
+        engine = self.world.engines[who]
+        while True:
+            try:
+                return engine.run(make(engine))
+            except OutcomeUnknown:
+                if not again:
+                    return None
+
+    @rule(who=ENGINES, name=TABLES)
+    def create_table(self, who: int, name: str) -> None:
+        made = False
+        try:
+            self.ask(who, lambda engine: engine.create_table("i", create(name, KEY)), again=False)
+            made = name in self.world.engines[1 - who].list_tables("i")
+        except Conflict:
+            assert name in self.tables
+        if made:
+            self.tables.setdefault(name, {})
+
+    @rule(who=ENGINES, name=TABLES)
+    def drop_table(self, who: int, name: str) -> None:
+        try:
+            self.ask(who, lambda engine: engine.delete_table("i", name), again=False)
+        except NotFound:
+            assert name not in self.tables
+        if name not in self.world.engines[1 - who].list_tables("i"):
+            self.tables.pop(name, None)
+
+    @rule(who=ENGINES, name=TABLES, versions=st.integers(1, 3))
+    def change_table(self, who: int, name: str, versions: int) -> None:
+        change = UpdateTable(name, options=OptionsChange(max_versions=versions))
+        try:
+            self.ask(who, lambda engine: engine.update_table("i", change), again=True)
+        except NotFound:
+            assert name not in self.tables
+
+    @rule(who=ENGINES, name=TABLES, key=KEYS)
+    def write(self, who: int, name: str, key: str) -> None:
+        self.value += 1
+        self.finish(who, name, key, self.value, None)
+
+    @rule(target=pending, who=ENGINES, name=TABLES, key=KEYS)
+    def plan(self, who: int, name: str, key: str) -> Pending | None:
+        self.value += 1
+        with contextlib.suppress(NotFound):
+            change = put(name, {"k": key}, {"x": self.value})
+            plan = self.world.engines[who].write_row("i", change)
+            return Pending(who, plan, (name, key), self.value)
+        return None
+
+    @rule(planned=consumes(pending))
+    def commit(self, planned: Pending | None) -> None:
+        if planned is not None:
+            self.finish(planned.engine, *planned.key, planned.value, planned.plan)
+
+    def finish(self, who: int, name: str, key: str, value: int, plan: Plan[Any] | None) -> None:
+        plans = iter(() if plan is None else (plan,))
+        change = put(name, {"k": key}, {"x": value})
+        try:
+            self.ask(
+                who, lambda engine: next(plans, None) or engine.write_row("i", change), again=True
+            )
+        except NotFound:
+            assert name not in self.tables
+        else:
+            self.tables[name][key] = value
+
+    @rule(who=ENGINES)
+    def sweep(self, who: int) -> None:
+        self.ask(who, lambda engine: engine.housekeeping() or Plan((), lambda _: None), again=True)
+
+    @rule(who=ENGINES)
+    def balance(self, who: int) -> None:
+        self.ask(
+            who, lambda engine: engine.partitions.step() or Plan((), lambda _: None), again=True
+        )
+
+    @rule(seconds=st.sampled_from([1, LEASE_SECONDS, TRANSACTION_SECONDS_MAX]))
+    def wait(self, seconds: int) -> None:
+        self.world.clock.advance(seconds)
+
+    @invariant()
+    def both_see_the_same(self) -> None:
+        if not hasattr(self, "world"):
+            return
+        for engine in self.world.engines:
+            assert list(engine.list_tables("i")) == sorted(self.tables)
+            for name, rows in self.tables.items():
+                assert {key: read(engine, name, key) for key in "abc"} == {
+                    key: rows.get(key) for key in "abc"
+                }
+
+    @precondition(lambda self: hasattr(self, "world"))
+    @rule()
+    def nothing_is_wrong(self) -> None:
+        assert check_store(self.world.stores[0]) == []
+
+
+TestTwoEngines = TwoEngines.TestCase
+TestTwoEngines.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
