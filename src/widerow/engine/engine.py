@@ -101,6 +101,7 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
     from widerow.engine.typed.engine import TypedEngine
+    from widerow.engine.typed.index_builds import IndexBuilds
 
 __all__ = ["Engine"]
 
@@ -139,6 +140,7 @@ class Engine:
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
+        self._builds: dict[str, IndexBuilds] = {}  # likewise
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.sweep = Sweep(self.catalog, store, clock, self._note)
@@ -152,9 +154,9 @@ class Engine:
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        What was dropped first, then what expired, of all table models (`sweep/sweep.py`). Where the
-        store is shared, its lease before that, and while another process holds it only what was
-        noted here. One caller at a time.
+        What was dropped first, then indexes that nobody waits for, then what expired, of all table
+        models (`sweep/sweep.py`). Where the store is shared, its lease before that, and while
+        another process holds it only what was noted here. One caller at a time.
         """
         taking = self.lease.plan()
         if taking is not None:
@@ -164,7 +166,19 @@ class Engine:
         if self._has_typed():
             self.sweep.add(self.typed.sweep)
         step = self.sweep.clear()
+        if step is None and self._has_typed():
+            step = self.index_builds.step()
         return self.sweep.step() if step is None else step
+
+    @property
+    def index_builds(self) -> "IndexBuilds":
+        """The builds of typed tables' indexes."""
+        builds = self._builds.get("")
+        if builds is None:
+            from widerow.engine.typed.index_builds import IndexBuilds  # noqa: PLC0415  # as `typed`
+
+            builds = self._builds.setdefault("", IndexBuilds(self.typed))
+        return builds
 
     def _has_typed(self) -> bool:
         return bool(self._typed) or self.catalog.holds(SPACE_TYPED_CATALOG)

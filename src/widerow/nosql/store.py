@@ -18,9 +18,7 @@ from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
     begin_index,
-    build_step,
     drop_index,
-    finish_index,
 )
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
@@ -254,7 +252,7 @@ class Store:
         """Create a secondary index and fill it; whether there was none (model §11).
 
         Other threads go on reading and writing meanwhile; the index answers once it is complete.
-        After a crash in between it is there and does not answer: create it again, or drop it.
+        After a crash in between housekeeping goes on building it; create it again to wait for it.
         `progress` is told after each step how many rows are done.
 
         Raises: `Conflict` if it exists, `NotFound` without the table, `InvalidRequest` for fields
@@ -268,21 +266,21 @@ class Store:
                 return False
         self.commit(lambda: begin_index(self.engine, form, index))
         try:
-            self._fill_index(form, index.name, progress)
+            with self._whole.index_builds.driving(form, index.name) as build:
+                while not self._run(build.step()):
+                    progress(build.rows)
         except InvalidRequest:
             self.drop_index(table, index.name, if_exists=True)
             raise
         return True
 
-    def _fill_index(self, form: TableForm, name: str, progress: Callable[[int], None]) -> None:
-        start: bytes | None = b""
-        done = 0
-        while start is not None:
-            step = build_step(self.engine, self.engine.tables.current(form), name, start)
-            self._run(step.plan)
-            done, start = done + step.rows, step.following
-            progress(done)
-        self.commit(lambda: finish_index(self.engine, form, name))
+    @property
+    def failed_indexes(self) -> dict[tuple[str, str], InvalidRequest]:
+        """Why builds ended that went on by themselves, by table and index: these are gone.
+
+        Since the store was opened; the latest reason of each.
+        """
+        return dict(self._whole.index_builds.failures)
 
     def drop_index(self, table: str | Target, name: str, *, if_exists: bool = False) -> bool:
         """Drop a secondary index; whether there was one. Its space is given back soon.
