@@ -8,10 +8,8 @@ planned again, and what was dropped leaves nothing behind.
 """
 
 import contextlib
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
@@ -43,11 +41,11 @@ from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import LONG, STRING, Identity
 from widerow.model.values import KeyType
-from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
-from widerow.storage.memory import MemoryStore
+from widerow.storage.interface import Store
 from widerow.testing.answers import decode_row
 from widerow.testing.changes import create, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.strict import StrictSpace, StrictStore
 
 T = TypeVar("T")
 
@@ -58,85 +56,10 @@ KEYS = st.sampled_from(["a", "b", "c"])
 ENGINES = st.integers(0, 1)
 
 
-class Space:
-    """A store that several processes have open, each through a handle of its own.
-
-    It gives what an engine that scales by ranges gives: transactions of one shard, bodies that run
-    again after a conflict, outcomes that stay unknown. `conflicts` and `unknown` say how often, as
-    parts of one; chance is that of a seed.
-    """
-
-    def __init__(self, seed: int) -> None:
-        """An empty store, quiet until told otherwise."""
-        self.chance = FakeEntropy(seed)
-        self.memory = MemoryStore()
-        self.conflicts = self.unknown = 0.0
-
-    def happens(self, rate: float) -> bool:
-        """Whether something does that has this probability."""
-        return int.from_bytes(self.chance.token_bytes(4), "big") < rate * (1 << 32)
-
-
-class Process(Store):
-    """One process's handle on a space. Writes of a group commit one by one."""
-
-    capabilities = replace(MemoryStore.capabilities, atomic_across_shards=False, shared=True)
-
-    def __init__(self, space: Space) -> None:
-        """Open the space."""
-        self._space = space
-        self._writing = threading.Lock()
-
-    def snapshot(self) -> Snapshot:
-        """The newest view."""
-        return self._space.memory.snapshot()
-
-    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        return [self._run(write) for write in writes]
-
-    def _run(self, write: Write[T]) -> Outcome[T]:
-        if len({shard[1:] for shard in write.shards}) != 1:
-            raise ValueError(f"a write of several shards: {[s.hex() for s in write.shards]}")
-        space = self._space
-        while space.happens(space.conflicts):  # the body runs for nothing, and once more
-            attempt = Write(write.shards, partial(_given_up, write), reads=write.reads)
-            space.memory.transact_group([attempt])
-        unknown = space.happens(space.unknown)
-        if unknown and space.happens(0.5):
-            return Outcome(None, OutcomeUnknown("the answer was lost"))
-        made = Write(write.shards, write.run, reads=write.reads)
-        outcome: Outcome[T] = space.memory.transact_group([made])[0]
-        if unknown and outcome.error is None:
-            return Outcome(None, OutcomeUnknown("the answer was lost"))
-        return outcome
-
-    def statistics(self) -> dict[str, int]:
-        """Those of the space."""
-        return self._space.memory.statistics()
-
-    @property
-    def writable(self) -> bool:
-        """Whether the space is open."""
-        return self._space.memory.writable
-
-    def distrust(self, reason: str) -> None:
-        """For all handles."""
-        self._space.memory.distrust(reason)
-
-    def close(self) -> None:
-        """The space goes on without this handle."""
-
-
-def _given_up(write: Write[Any], txn: Transaction) -> None:
-    """Run a body whose transaction then meets a conflict."""
-    write.run(txn)
-    raise InterruptedError
-
-
 class World(NamedTuple):
     """One shared store, a clock, and engines as two processes have them."""
 
-    stores: list[Store]
+    stores: list[StrictStore]
     clock: FakeClock
     engines: list[Engine]
 
@@ -144,10 +67,12 @@ class World(NamedTuple):
 def world(seed: int = 0, conflicts: float = 0.0, unknown: float = 0.0) -> World:
     """Two engines over a new space."""
     clock = FakeClock()
-    space = Space(seed)
-    stores: list[Store] = [Process(space), Process(space)]
-    engines = [Engine(store, clock, FakeEntropy(seed + n)) for n, store in enumerate(stores)]
-    space.conflicts, space.unknown = conflicts, unknown
+    space = StrictSpace()
+    stores = [
+        StrictStore(space, FakeEntropy(2 * seed + n), conflicts=conflicts, unknown=unknown)
+        for n in range(2)
+    ]
+    engines = [Engine(store, clock, FakeEntropy(n)) for n, store in enumerate(stores)]
     return World(stores, clock, engines)
 
 
@@ -286,6 +211,40 @@ def test_rows_of_a_dropped_table_stay_until_nothing_can_follow_them(
     clean([one, other], clock)
     assert one.catalog.leftovers() == other.catalog.leftovers() == []
     assert row_bytes(one.store) == []
+
+
+def test_a_row_that_lands_behind_a_drop_goes_with_the_table() -> None:
+    """Between a body and its commit another process drops the table: nobody can refuse the row."""
+    made = world()
+    one, other = made.engines
+    one.run(one.create_table("i", create("t", KEY)))
+
+    def drop() -> None:
+        made.stores[0].before_commit = None
+        other.run(other.delete_table("i", "t"))
+
+    made.stores[0].before_commit = drop
+    one.run(one.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    assert len(row_bytes(made.stores[1])) == 1
+    assert check_store(made.stores[1]) == []
+    clean(made.engines, made.clock)
+    assert row_bytes(made.stores[1]) == []
+
+
+def test_two_processes_make_one_new_store_theirs() -> None:
+    """Whoever is second finds the format of the first, whenever it looks."""
+    space = StrictSpace()
+    stores = [StrictStore(space, FakeEntropy(n), unknown=0.5) for n in range(2)]
+
+    def open_other() -> None:
+        stores[0].before_commit = None
+        other = Engine(stores[1], FakeClock(), FakeEntropy(2))
+        while not other.list_tables("i"):
+            with contextlib.suppress(OutcomeUnknown):
+                other.run(other.create_table("i", create("t", KEY)))
+
+    stores[0].before_commit = open_other
+    assert Engine(stores[0], FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
 
 
 def test_a_split_is_seen(two: tuple[Engine, Engine, FakeClock]) -> None:

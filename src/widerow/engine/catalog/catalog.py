@@ -17,6 +17,7 @@ reach over shards: so a drop note says until when such a transaction may still c
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar, final
 
 from mypy_extensions import mypyc_attr
@@ -24,7 +25,7 @@ from mypy_extensions import mypyc_attr
 from widerow.engine.catalog.draft import Draft, load_state, read_epoch
 from widerow.engine.catalog.model import Numbered, TableModel, TableModelEntry
 from widerow.engine.catalog.state import CatalogState, Leftover
-from widerow.errors import Replan, StoreDamaged
+from widerow.errors import OutcomeUnknown, Replan, StoreDamaged
 from widerow.keys.layout import (
     CATALOG_EPOCH_KEY,
     SPACE_CATALOG,
@@ -295,14 +296,24 @@ class Tables(Generic[T]):
 
 
 def _claim(store: Store) -> None:
-    snapshot = store.snapshot()
-    found = snapshot.get(STORE_FORMAT_KEY)
-    if found is None:
-        if next(snapshot.scan(b"", b"\xff" * 8), None) is not None:
+    """Make a new store ours; another process may be doing that at the same moment."""
+    found = store.snapshot().get(STORE_FORMAT_KEY)
+    while found is None:
+        holds_data = next(store.snapshot().scan(b"", b"\xff" * 8), None) is not None
+        found = store.snapshot().get(STORE_FORMAT_KEY)
+        if found is None and holds_data:
             raise StoreDamaged("the store holds data and no format record: not a widerow store")
-        store.transact((SPACE_STORE,), lambda txn: txn.put(STORE_FORMAT_KEY, STORE_FORMAT))
-    elif found != STORE_FORMAT:
+        if found is None:
+            with suppress(OutcomeUnknown):  # what is there then decides
+                store.transact((SPACE_STORE,), _put_format)
+            found = store.snapshot().get(STORE_FORMAT_KEY)
+    if found != STORE_FORMAT:
         raise StoreDamaged(
             f"the store has format {found!r}; this widerow reads {STORE_FORMAT!r}. "
             "Open it with the version that wrote it."
         )
+
+
+def _put_format(txn: Transaction) -> None:
+    if txn.get(STORE_FORMAT_KEY) is None:
+        txn.put(STORE_FORMAT_KEY, STORE_FORMAT)
