@@ -9,6 +9,7 @@ import pytest
 from widerow.engine.partitions.history import decode_interval, encode_interval
 from widerow.engine.partitions.records import decode_counts, encode_counts
 from widerow.engine.partitions.sizes import Piece
+from widerow.engine.sweep.record import decode_sweep, encode_sweep
 from widerow.errors import StoreDamaged
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "statistics.md").read_text(
@@ -16,9 +17,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "statistics.md").read_t
 )
 
 
-def examples() -> tuple[bytes, bytes]:
-    counts, load = re.findall(r"```json\n(.*)\n```", PAGE)
-    return counts.encode(), load.encode()
+def examples() -> tuple[bytes, bytes, bytes]:
+    counts, load, passed = re.findall(r"```json\n(.*)\n```", PAGE)
+    return counts.encode(), load.encode(), passed.encode()
 
 
 def test_the_example_of_counts_is_what_is_written() -> None:
@@ -35,8 +36,18 @@ def test_the_example_of_past_load_is_what_is_written() -> None:
     assert interval.bins[0] == (b"2222\x00\x01", 40.0)
 
 
+def test_the_example_of_a_pass_is_what_is_written() -> None:
+    record = decode_sweep(examples()[2])
+    assert encode_sweep(record) == examples()[2]
+    assert record.started_us == 1468944000000000
+    assert record.ended_us == 1468944000250000
+    assert record.first == 1468940400000
+    assert decode_sweep(encode_sweep(record._replace(first=None))).first is None
+
+
 def test_the_page_names_every_field() -> None:
-    named = set(re.findall(r"^\| `(\w+)` \| ", PAGE, re.MULTILINE))
+    lines = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ", PAGE, re.MULTILINE)
+    named = {name for line in lines for name in re.findall(r"\w+", line)}
     assert named == {name for each in examples() for name in json.loads(each)}
 
 
@@ -53,3 +64,9 @@ def test_counts_that_are_not_understood_are_refused(field: str, value: object) -
 def test_past_load_that_is_not_understood_is_refused() -> None:
     with pytest.raises(StoreDamaged):
         decode_interval(0, b'{"seconds":10,"partitions":[["6",1,1]],"bins":[]}')
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"format":2}', b'{"format":1,"first":0}'])
+def test_a_pass_that_is_not_understood_is_refused(damage: bytes) -> None:
+    with pytest.raises(StoreDamaged, match="the record of a pass"):
+        decode_sweep(damage)

@@ -10,7 +10,10 @@ import pytest
 from widerow import nosql
 from widerow.engine.check import check_store
 from widerow.engine.typed.index_build import begin_index, build_step, finish_index
+from widerow.model.typed.types import Kind
 from widerow.nosql import Index, IndexField
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock, FakeEntropy
 
 INDEX = Index("i", (IndexField("n"),))
 
@@ -134,3 +137,62 @@ def test_the_package_does_without_the_grammar() -> None:
     script = "import sys, widerow.nosql; sys.exit('lark' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], check=False)  # noqa: S603  # our own program
     assert done.returncode == 0
+
+
+def test_housekeeping_goes_on_with_a_build_after_a_crash(clock: FakeClock) -> None:
+    with open_store("memory:") as below:
+        before = nosql.Store(below, clock, FakeEntropy())
+        builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
+        table = before.create_table(builder.primary_key("id").build())
+        table.put_many({"id": i, "n": -i} for i in range(600))
+        before.commit(lambda: begin_index(before.engine, table.form, INDEX))
+        before.commit(lambda: build_step(before.engine, table.form, "i", b"").plan)
+        after = nosql.Store(below, clock, FakeEntropy(1))  # the process ended in between
+        steps = 0
+        while after.housekeep():
+            steps += 1
+        assert steps >= 4  # three steps of rows, and the end
+        assert whole(after)
+        assert after.failed_indexes == {}
+        assert check_store(below) == []
+        assert not after.create_index("t", INDEX, if_not_exists=True)
+
+
+def test_a_row_that_does_not_fit_ends_a_build_that_nobody_drives(store: nosql.Store) -> None:
+    builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("j", nosql.JSON)
+    table = store.create_table(builder.primary_key("id").build())
+    table.put({"id": 1, "j": {"x": "text"}})
+    index = Index("i", (IndexField("j.x", Kind.INTEGER),))
+    store.commit(lambda: begin_index(store.engine, table.form, index))
+    while store.housekeep():
+        pass
+    assert table.definition.indexes == ()
+    assert "Cannot index the value 'text'" in str(store.failed_indexes["t", "i"])
+    table.put({"id": 1, "j": {"x": 1}})
+    assert store.create_index(table, index)
+
+
+def test_housekeeping_leaves_a_build_to_whoever_drives_it(store: nosql.Store) -> None:
+    builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
+    table = store.create_table(builder.primary_key("id").build())
+    table.put_many({"id": i, "n": -i} for i in range(600))
+    while store.housekeep():
+        pass
+    housekept: list[bool] = []
+    assert store.create_index(table, INDEX, progress=lambda _: housekept.append(store.housekeep()))
+    assert housekept == [False] * 3
+    assert whole(store)
+
+
+def test_an_index_dropped_in_a_build_is_given_up(store: nosql.Store) -> None:
+    builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
+    table = store.create_table(builder.primary_key("id").build())
+    table.put_many({"id": i, "n": -i} for i in range(600))
+    store.commit(lambda: begin_index(store.engine, table.form, INDEX))
+    assert store.housekeep()
+    store.drop_index(table, "i")
+    while store.housekeep():
+        pass
+    assert table.definition.indexes == ()
+    assert store.failed_indexes == {}
+    assert check_store(store.engine.store) == []

@@ -5,10 +5,13 @@ from typing import final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.expiry import check_versions
+from widerow.engine.observed import change_observed
+from widerow.engine.observer import Observers
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.schema import concrete, key_in_shard
 from widerow.engine.sequences import next_value, note_value
 from widerow.engine.writes import RowWrite, write_row
+from widerow.errors import Replan
 from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
 from widerow.model.answers import RowWritten
 from widerow.model.row import Modification, RowChange
@@ -23,13 +26,14 @@ __all__ = ["BodyContext", "RowBody"]
 class BodyContext:
     """What all bodies of one engine use."""
 
-    __slots__ = ("clock", "notes", "tables")
+    __slots__ = ("clock", "notes", "observers", "tables")
 
     def __init__(self, tables: Tables[Table], clock: Clock, notes: Notes) -> None:
         """`notes`: where rows are counted for their partitions."""
         self.tables = tables
         self.clock = clock
         self.notes = notes
+        self.observers: Observers[Table] | None = None  # nobody: the usual case costs a look
 
 
 @final
@@ -62,6 +66,10 @@ class RowBody(Write[RowWritten]):
             self.reads = context.tables.catalog.reads
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
+        if context.observers is not None:
+            watch = context.observers.of(table)
+            self.shards += watch.shards
+            self.reads += watch.reads
 
     def run(self, txn: Transaction) -> RowWritten:
         """Make the change."""
@@ -88,7 +96,22 @@ class RowBody(Write[RowWritten]):
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
         key = key_in_shard(self.shard, values)
-        return write_row(txn, RowWrite(table, change, key, values, now_ms))
+        write = RowWrite(table, change, key, values, now_ms)
+        if context.observers is None:
+            return write_row(txn, write)
+        return self._tell(context.observers, txn, write)
+
+    def _tell(self, observers: Observers[Table], txn: Transaction, write: RowWrite) -> RowWritten:
+        """The change, of which the table's observers hear.
+
+        Raises `Replan` where they need more than the change was planned for.
+        """
+        watch = observers.of(write.table)
+        if not watch:
+            return write_row(txn, write)
+        if not observers.of(self.table).covers(watch):
+            raise Replan
+        return change_observed(txn, write.key, watch, lambda buffer: write_row(buffer, write))
 
     def settle(self, result: RowWritten) -> None:
         """The row is durable: count it for its partition."""

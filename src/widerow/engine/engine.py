@@ -27,6 +27,8 @@ from widerow.engine.catalog.state import CatalogState
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
 from widerow.engine.lease import Lease
+from widerow.engine.observed import ObservedRow
+from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
@@ -47,7 +49,8 @@ from widerow.engine.static import (
     check_selection,
     check_table_name,
 )
-from widerow.engine.sweep import Sweep
+from widerow.engine.sweep.sweep import Sweep
+from widerow.engine.sweep.tablestore import TablestoreSweep
 from widerow.engine.table_models import open_catalog
 from widerow.engine.tables import (
     check_columns_named,
@@ -101,6 +104,7 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
     from widerow.engine.typed.engine import TypedEngine
+    from widerow.engine.typed.index_builds import IndexBuilds
 
 __all__ = ["Engine"]
 
@@ -137,11 +141,13 @@ class Engine:
         self.lease = Lease(store, clock, entropy)
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
-        self.sweep = Sweep(self.tables, store, clock, self.partitions)
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
+        self._builds: dict[str, IndexBuilds] = {}  # likewise
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
+        self.sweep = Sweep(self.catalog, store, clock, self._note)
+        self.sweep.add(TablestoreSweep(self._context))
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -156,17 +162,31 @@ class Engine:
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        Rows of dropped tables first, then expired cells and surplus versions (`sweep.py`), then
-        the same of typed tables. Where the store is shared, its lease before that, and nothing
-        while another process holds it.
+        What was dropped first, then indexes that nobody waits for, then what expired, of all table
+        models (`sweep/sweep.py`). Where the store is shared, its lease before that, and while
+        another process holds it only what was noted here. One caller at a time.
         """
         taking = self.lease.plan()
-        if taking is not None or not self.lease.held():
+        if taking is not None:
             return taking
-        step = self.sweep.step()
+        if not self.lease.held():
+            return self.sweep.save()
+        if self._has_typed():
+            self.sweep.add(self.typed.sweep)
+        step = self.sweep.clear()
         if step is None and self._has_typed():
-            return self.typed.housekeeping()
-        return step
+            step = self.index_builds.step()
+        return self.sweep.step() if step is None else step
+
+    @property
+    def index_builds(self) -> "IndexBuilds":
+        """The builds of typed tables' indexes."""
+        builds = self._builds.get("")
+        if builds is None:
+            from widerow.engine.typed.index_builds import IndexBuilds  # noqa: PLC0415  # as `typed`
+
+            builds = self._builds.setdefault("", IndexBuilds(self.typed))
+        return builds
 
     def _has_typed(self) -> bool:
         return bool(self._typed) or self.catalog.holds(SPACE_TYPED_CATALOG)
@@ -187,11 +207,16 @@ class Engine:
                 self.catalog,
                 self._clock,
                 self._entropy,
-                observer=IndexKeeper(),
+                observers=(IndexKeeper(),),
                 note_load=self._note,
+                note_expiry=self.sweep.note,
             )
             typed = self._typed.setdefault("", made)  # two threads may come here at once
         return typed
+
+    def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
+        """Let these hear of every change of rows from now on; before the first write is planned."""
+        self._context.observers = Observers(observers)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -442,7 +467,7 @@ class Engine:
         planned = self.catalog.planned()
         table = self.tables.find(instance, change.table)
         write = self._row_write(table, row_prefix(table.id), change, planned)
-        if planned < 0:
+        if planned < 0 and self._context.observers is None:
             return Plan((write,), single, _weight(change))
         return Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
 
@@ -477,7 +502,8 @@ class Engine:
             rest = without(request, [outcome is not None for outcome in made])
             return self._plan_rows(instance, rest).answering(partial(filled, made))
 
-        return Plan(tuple(writes), finish, again=again if self.catalog.shared else None)
+        may_change = self.catalog.shared or self._context.observers is not None
+        return Plan(tuple(writes), finish, again=again if may_change else None)
 
     def _row_writes(
         self, instance: str, request: BatchWrite
@@ -527,7 +553,7 @@ class Engine:
                 raise failed
             return [_row_outcome(Outcome(None, failed))] * len(changes)
 
-        reads = self.catalog.reads
+        reads = writes[0].reads
         write = Write(writes[0].shards, body, settled=settled, reads=reads)
         return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
 

@@ -277,10 +277,19 @@ def updated_table(table: Table, request: UpdateTable, now_us: int, entropy: Entr
     if request.throughput is not None:
         throughput = _throughput(throughput, request.throughput, now_us // 1_000_000)
     stream = _stream(table.stream, request.stream, now_us, entropy)
-    untrimmed = table.untrimmed or options.max_versions < table.options.max_versions
+    untrimmed = table.untrimmed or _loses_sooner(table.options, options)
     return replace(
         table, options=options, throughput=throughput, stream=stream, untrimmed=untrimmed
     )
+
+
+def _loses_sooner(before: TableOptions, after: TableOptions) -> bool:
+    """Whether rows may hold what goes sooner than the last pass of the sweep could tell."""
+    if after.max_versions < before.max_versions:
+        return True
+    expires_now = before.time_to_live < 0 <= after.time_to_live
+    moved = after.max_version_offset < before.max_version_offset and after.time_to_live >= 0
+    return expires_now or moved
 
 
 def check_columns_named(table: str, names: tuple[str, ...]) -> None:

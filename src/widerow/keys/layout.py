@@ -15,6 +15,7 @@
     14 id …                          entries of a typed table's index
     20 id 01                         what is counted of a table: sizes, capacity units
     20 id 02 time                    its load in some seconds from then on
+    20 id 03                         the last pass of the sweep over it
 
 `id` is the number of the table or index in four bytes, big-endian. Reserved: 12 changes, 13 local
 indexes. A number once used for something is never used for another thing.
@@ -57,6 +58,7 @@ __all__ = [
     "sequence_prefix",
     "statistics_key",
     "statistics_prefix",
+    "sweep_key",
     "table_prefixes",
     "typed_catalog_key",
     "typed_dropped_key",
@@ -154,6 +156,11 @@ def statistics_key(table_id: int) -> bytes:
 def load_key(table_id: int, start_s: int) -> bytes:
     """The record of a table's load from a second since 1970 on; 0 is before all of them."""
     return statistics_prefix(table_id) + b"\x02" + start_s.to_bytes(8, "big")
+
+
+def sweep_key(table_id: int) -> bytes:
+    """The record of the last pass of the sweep over a table."""
+    return statistics_prefix(table_id) + b"\x03"
 
 
 def segment_key(row_key: bytes, first_column: str) -> bytes:

@@ -91,8 +91,8 @@ class Table:
 
     `id` is never used again after the table is dropped; keys of rows begin with it. `splits` are
     the encoded partition keys where partitions meet, ascending, without the infinite ends; `asked`
-    are those of the pre-split, which stay for good. `untrimmed`: max_versions was lowered, and rows
-    may still hold more.
+    are those of the pre-split, which stay for good. `untrimmed`: options were lowered, and rows may
+    still hold more until the sweep has passed.
     """
 
     instance: str

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
@@ -10,19 +11,26 @@ from typing import Any, Final, Self, TypeVar
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer, Uncounted
 from widerow.engine.engine import Engine
+from widerow.engine.in_order import in_order
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan, concluded
+from widerow.engine.sweep.sweep import Reclaimed
 from widerow.engine.typed.engine import Step
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
     begin_index,
-    build_step,
     drop_index,
-    finish_index,
 )
 from widerow.engine.typed.plans import plan_write, read_plans
 from widerow.engine.typed.write import WriteResult
-from widerow.errors import Conflict, InvalidRequest, StorageFailure, StoreDamaged, StoreLocked
+from widerow.errors import (
+    Conflict,
+    InvalidRequest,
+    StorageFailure,
+    StoreDamaged,
+    StoreLocked,
+    WiderowError,
+)
 from widerow.limits import (
     BALANCE_SECONDS,
     GROUP_BYTES_MAX,
@@ -110,6 +118,7 @@ class Store:
         self.engine = self._whole.typed
         self._committer = Committer(store, clock, Uncounted())
         self._balancing = threading.Lock()  # one at a time looks at what is counted
+        self._cleaning = threading.Lock()  # one at a time takes a step of cleaning up
         self._closing = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -243,7 +252,7 @@ class Store:
         """Create a secondary index and fill it; whether there was none (model §11).
 
         Other threads go on reading and writing meanwhile; the index answers once it is complete.
-        After a crash in between it is there and does not answer: create it again, or drop it.
+        After a crash in between housekeeping goes on building it; create it again to wait for it.
         `progress` is told after each step how many rows are done.
 
         Raises: `Conflict` if it exists, `NotFound` without the table, `InvalidRequest` for fields
@@ -257,21 +266,21 @@ class Store:
                 return False
         self.commit(lambda: begin_index(self.engine, form, index))
         try:
-            self._fill_index(form, index.name, progress)
+            with self._whole.index_builds.driving(form, index.name) as build:
+                while not self._run(build.step()):
+                    progress(build.rows)
         except InvalidRequest:
             self.drop_index(table, index.name, if_exists=True)
             raise
         return True
 
-    def _fill_index(self, form: TableForm, name: str, progress: Callable[[int], None]) -> None:
-        start: bytes | None = b""
-        done = 0
-        while start is not None:
-            step = build_step(self.engine, self.engine.tables.current(form), name, start)
-            self._run(step.plan)
-            done, start = done + step.rows, step.following
-            progress(done)
-        self.commit(lambda: finish_index(self.engine, form, name))
+    @property
+    def failed_indexes(self) -> dict[tuple[str, str], InvalidRequest]:
+        """Why builds ended that went on by themselves, by table and index: these are gone.
+
+        Since the store was opened; the latest reason of each.
+        """
+        return dict(self._whole.index_builds.failures)
 
     def drop_index(self, table: str | Target, name: str, *, if_exists: bool = False) -> bool:
         """Drop a secondary index; whether there was one. Its space is given back soon.
@@ -293,35 +302,51 @@ class Store:
     def write_many(self, operations: Iterable[Operation]) -> list[WriteResult]:
         """Make many writes, each for itself, sharing syncs. All are durable on return.
 
-        Raises: the error of the first operation that is refused; those in front of it may have
-        happened, those behind it have not.
+        They happen in their order. Raises: the error of the first operation that is refused; those
+        in front of it have happened, those behind it have not. Where it is not known whether one
+        happened (`OutcomeUnknown`), it is not known of those behind it that shared its sync.
         """
         results: list[WriteResult] = []
         source = iter(operations)
         while True:
-            planned = self._planned(source)
-            if not planned:
-                return results
-            writes = tuple(write for plan in planned for write in plan.writes)
-            outcomes = self._committer.run(Plan(writes, _every_outcome))
-            for plan, outcome in zip(planned, outcomes, strict=True):
-                answer = concluded(plan, [outcome])
-                results.append(self._run(answer) if isinstance(answer, Plan) else answer)
+            planned, refused = self._planned(source)
+            writes = in_order([write for _, plan in planned for write in plan.writes])
+            outcomes = self._committer.run(Plan(tuple(writes), _every_outcome)) if writes else []
+            for place, (_, plan) in enumerate(planned):
+                answer = concluded(plan, [outcomes[place]])
+                if isinstance(answer, Plan):  # then nothing behind it was written
+                    results.append(self._run(answer))
+                    behind = [operation for operation, _ in planned[place + 1 :]]
+                    behind += [] if refused is None else [refused[0]]
+                    source, refused = chain(behind, source), None
+                    break
+                results.append(answer)
+            else:
+                if refused is not None:
+                    raise refused[1]
+                if not planned:
+                    return results
 
-    def _planned(self, source: Iterator[Operation]) -> list[Plan[WriteResult]]:
-        """The next operations that share a sync: bounded in number and bytes.
+    def _planned(
+        self, source: Iterator[Operation]
+    ) -> tuple[list[tuple[Operation, Plan[WriteResult]]], tuple[Operation, WiderowError] | None]:
+        """The next operations that share a sync, bounded in number and bytes.
 
-        One that must be prepared is the last of them: those behind it need the same.
+        And the one behind them with its error, if it cannot be planned. One that must be prepared
+        is the last of them: those behind it need the same.
         """
-        planned: list[Plan[WriteResult]] = []
+        planned: list[tuple[Operation, Plan[WriteResult]]] = []
         size = 0
         for operation in source:
-            plan = self.engine.write(operation.table.form, operation.choice)
-            planned.append(plan)
+            try:
+                plan = self.engine.write(operation.table.form, operation.choice)
+            except WiderowError as error:
+                return planned, (operation, error)
+            planned.append((operation, plan))
             size += plan.size
             if plan.prepares or len(planned) == BATCH_ROWS or size >= GROUP_BYTES_MAX:
                 break
-        return planned
+        return planned, None
 
     def execute(self, operations: Sequence[Operation]) -> list[WriteResult]:
         """Run operations on rows of one shard key, in order: all of them happen or none.
@@ -374,6 +399,11 @@ class Store:
         """
         return self._clean_up() or self._balance()
 
+    @property
+    def reclaimed(self) -> Reclaimed:
+        """What `housekeep` has given back since the store was opened."""
+        return self._whole.sweep.reclaimed
+
     def describe_partitions(self, table: str | Target, *, history: bool = False) -> dict[str, Any]:
         """The partitions of a table's hierarchy, what they hold and carry; `history`: and carried.
 
@@ -387,11 +417,11 @@ class Store:
             return self._whole.describe_partitions(found.shown_namespace, name, history=history)
 
     def _clean_up(self) -> bool:
-        plan = self._whole.housekeeping()
-        if plan is None:
-            return False
-        self._run(plan)
-        return True
+        with self._cleaning:
+            plan = self._whole.housekeeping()
+            if plan is not None:
+                self._run(plan)
+        return plan is not None
 
     def _balance(self) -> bool:
         with self._balancing:
@@ -402,12 +432,13 @@ class Store:
         return plan is not None
 
     def _keep_counts(self) -> None:
-        """Write down what was counted, for the next opening."""
+        """Write down what was counted and noted, for the next opening."""
         try:
-            with self._balancing:
-                plan = self._whole.partitions.flush()
-            if plan is not None:
-                self._run(plan)
+            with self._balancing, self._cleaning:
+                plans = [self._whole.partitions.flush(), self._whole.sweep.flush()]
+            for plan in plans:
+                if plan is not None:
+                    self._run(plan)
         except StorageFailure as error:
             _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
 

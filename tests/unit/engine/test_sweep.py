@@ -4,9 +4,14 @@ import pytest
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.sweep import PASS_SECONDS, STEP_RECORDS
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
+from widerow.limits import (
+    SWEEP_PAUSE_SECONDS,
+    SWEEP_STEP_BYTES,
+    SWEEP_STEP_RECORDS,
+    WRITE_SECONDS_MAX,
+)
 from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
@@ -35,16 +40,15 @@ def clean(engine: Engine) -> int:
 
 
 def test_expired_rows_go_in_bounded_steps(engine: Engine, store: Store, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=100)))
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
     fill(engine, 1200)
-    clock.advance(50)
+    clock.advance(SWEEP_PAUSE_SECONDS)
     engine.run(engine.write_row("i", put("t", {"k": 7}, {"x": "fresh"})))
-    assert clean(engine) == 1 + 1200 // STEP_RECORDS
+    assert clean(engine) == 1 + 1200 // SWEEP_STEP_RECORDS + 1  # and the record of the pass
     assert records(store) == 1200
-    clock.advance(50)
+    clock.advance(400)
     assert engine.housekeeping() is None  # the table rests between two passes
-    clock.advance(PASS_SECONDS)
-    engine.run(engine.write_row("i", put("t", {"k": 7}, {"x": "fresh"})))
+    clock.advance(SWEEP_PAUSE_SECONDS - 400)
     clean(engine)
     assert records(store) == 1
     assert engine.sweep.reclaimed.rows_removed == 1199
@@ -53,14 +57,97 @@ def test_expired_rows_go_in_bounded_steps(engine: Engine, store: Store, clock: F
     assert check_store(store) == []
 
 
+def test_a_step_is_bounded_by_bytes_too(engine: Engine, clock: FakeClock) -> None:
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
+    for number in range(10):
+        engine.run(engine.write_row("i", put("t", {"k": number}, {"x": b"x" * 60_000})))
+    engine.run(
+        engine.write_row("i", put("t", {"k": 10}, {f"c{n}": b"x" * 999 for n in range(900)}))
+    )
+    clock.advance(SWEEP_PAUSE_SECONDS)
+    steps = []
+    while (plan := engine.housekeeping()) is not None:
+        before = engine.sweep.reclaimed.records_examined
+        engine.run(plan)
+        steps.append(engine.sweep.reclaimed.records_examined - before)
+    assert engine.sweep.reclaimed.records_examined == 11  # no segment of the wide row
+    assert len(steps) == 1 + 10 * 60_000 // SWEEP_STEP_BYTES + 1
+
+
+def test_a_table_is_not_read_again_because_an_engine_begins(
+    engine: Engine, store: Store, clock: FakeClock
+) -> None:
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=100_000)))
+    fill(engine, 10)
+    clock.advance(100_000)
+    clean(engine)
+    assert engine.sweep.reclaimed.records_examined == 10
+    again = Engine(store, clock, FakeEntropy())
+    assert clean(again) == 0
+    wait = 100_000 - 86_400 - WRITE_SECONDS_MAX  # until a cell written since could expire
+    clock.advance(wait - 1)
+    assert clean(again) == 0
+    clock.advance(1)
+    fill(again, 3)
+    clean(again)
+    assert again.sweep.reclaimed.records_examined == 3
+
+
+def test_tables_take_turns(engine: Engine, clock: FakeClock) -> None:
+    for name in "tu":
+        engine.run(engine.create_table("i", create(name, {"k": KeyType.INTEGER}, time_to_live=9)))
+    fill(engine, 1200)
+    engine.run(engine.write_row("i", put("u", {"k": 1}, {"x": 1})))
+    clock.advance(SWEEP_PAUSE_SECONDS)
+    for _ in range(2):  # a step of the long pass, and all of the short one
+        plan = engine.housekeeping()
+        assert plan is not None
+        engine.run(plan)
+    assert not is_there(engine, "u", 1)
+    assert engine.sweep.reclaimed.passes == 1
+
+
+def test_a_cell_that_could_expire_sooner_makes_a_pass_due(
+    engine: Engine, store: Store, clock: FakeClock
+) -> None:
+    """`max_version_offset` lowered, or a time to live where there was none (semantics §1.6)."""
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+    now_ms = clock.now_us() // 1000
+    engine.run(engine.write_row("i", put("t", {"k": 1}, {"x": [(now_ms - 80_000_000, 1)]})))
+    change(engine, max_version_offset=1)
+    assert clean(engine) == 0  # nothing of the table can expire
+    change(engine, time_to_live=3600)
+    clean(engine)
+    assert records(store) == 0
+    change(engine, max_version_offset=86_400)
+    clean(engine)
+    clock.advance(60)
+    fill(engine, 5)
+    change(engine, max_version_offset=10)
+    passes = engine.sweep.reclaimed.passes
+    clean(engine)
+    assert engine.sweep.reclaimed.passes == passes + 1
+
+
+def change(
+    engine: Engine, time_to_live: int | None = None, max_version_offset: int | None = None
+) -> None:
+    options = OptionsChange(time_to_live=time_to_live, max_version_offset=max_version_offset)
+    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
+
+
+def is_there(engine: Engine, table: str, key: int) -> bool:
+    return bool(engine.get_row("i", get(table, {"k": key})).row)
+
+
 def test_part_of_a_row_expires(engine: Engine, store: Store, clock: FakeClock) -> None:
-    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=100)))
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
     engine.run(engine.write_row("i", put("t", {"k": 1}, {"old": 1})))
     engine.run(engine.write_row("i", put("t", {"k": 2}, {f"c{n:04}": n for n in range(900)})))
-    clock.advance(60)
+    clock.advance(600)
     for key in (1, 2):
         engine.run(engine.write_row("i", update("t", {"k": key}, put_cells({"new": 2}))))
-    clock.advance(60)
+    clock.advance(600)
     clean(engine)
     assert engine.sweep.reclaimed.rows_trimmed == 2
     assert engine.sweep.reclaimed.cells_removed == 901
@@ -93,8 +180,9 @@ def test_surplus_versions_go_after_the_option_was_lowered(engine: Engine, store:
 def test_rows_without_attributes_stay(engine: Engine, store: Store, clock: FakeClock) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
     engine.run(engine.write_row("i", put("t", {"k": 1}, {})))
-    clock.advance(100)
+    clock.advance(SWEEP_PAUSE_SECONDS)
     clean(engine)
+    assert engine.sweep.reclaimed.passes == 1
     assert records(store) == 1
 
 
@@ -104,7 +192,7 @@ def test_a_step_undoes_nothing_that_came_between(
 ) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
     engine.run(engine.write_row("i", put("t", {"k": 1}, {"x": 1})))
-    clock.advance(10)
+    clock.advance(SWEEP_PAUSE_SECONDS)
     plan = engine.housekeeping()
     assert plan is not None
     if what == "row changed":

@@ -11,14 +11,23 @@ from widerow.engine.engine import Engine
 from widerow.engine.typed.engine import MultiRow, Step, TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
-from widerow.keys.layout import row_prefix
+from widerow.keys.layout import (
+    index_prefix,
+    row_prefix,
+    sequence_key,
+    sequence_prefix,
+    statistics_prefix,
+    sweep_key,
+)
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.table import Index, IndexField, TypedTable
 from widerow.model.typed.types import INTEGER, STRING, enum_of
+from widerow.model.values import KeyType
 from widerow.rows.typed import TYPED_HEADER_BYTES
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
+from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 if TYPE_CHECKING:
@@ -92,6 +101,65 @@ def test_rows_of_no_table_are_found(store: Store) -> None:
     store.transact((stray,), lambda txn: txn.delete(stray))
 
 
+@pytest.mark.parametrize(
+    ("prefix", "what"),
+    [
+        (sequence_prefix, "a sequence record of a table that the catalogue does not know"),
+        (index_prefix, "entries of index 77, which no table has"),
+        (statistics_prefix, "statistics of a table that the catalogue does not know"),
+    ],
+)
+def test_records_of_no_table_are_found_in_every_space(
+    prefix: Callable[[int], bytes], what: str
+) -> None:
+    with open_store("memory:") as store:
+        Engine(store, FakeClock(), FakeEntropy())
+        for number in (77, 78):
+            plant(store, prefix(number) + b"x", b"x")
+        found = check_store(store)
+        assert found[0].problem == what
+        assert len(found) == 2
+
+
+def plant(store: Store, key: bytes, record: bytes) -> None:
+    store.transact((key,), lambda txn: txn.put(key, record))
+
+
+def test_damaged_sequences_and_records_of_passes_are_found() -> None:
+    """docs/formats/keys.md, "Spaces"; docs/formats/statistics.md, "Passes"."""
+    with open_store("memory:") as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        form = users(engine)
+        key_columns = {"p": KeyType.STRING}
+        engine.run(engine.create_table("i", create("t", key_columns)))
+        table = engine.tables.find("i", "t")
+        planted = {
+            sequence_key(table.id, "a"): b"\x00" * 8,
+            sequence_prefix(form.id): b"three",
+            sweep_key(table.id): b"{}",
+        }
+        for key, record in planted.items():
+            plant(store, key, record)
+        assert {each.key: each.problem for each in check_store(store)} == {
+            sequence_key(table.id, "a").hex(): (
+                "a sequence record of a table without an auto-increment column"
+            ),
+            sequence_prefix(form.id).hex(): "the table's sequence is no number",
+            sweep_key(table.id).hex(): "the record of a pass is not readable: b'{}'",
+        }
+
+
+def test_a_walk_reads_every_record_once() -> None:
+    with open_store("memory:") as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        form = users(engine)
+        for number in range(2500):
+            put(engine, form, number)
+        told: list[int] = []
+        assert check_store(store, progress=told.append) == []
+        assert told == [1000, 2000]
+
+
 # --- hooks -----------------------------------------------------------------------------------
 
 
@@ -103,31 +171,40 @@ class Recorder:
         self.heard: list[tuple[str | None, str | None]] = []
         self.refuse: Exception | None = None
 
-    def shards(self, form: TableForm) -> tuple[bytes, ...]:
+    def watches(self, table: TableForm) -> bool:
+        """Tables with an index."""
+        return bool(table.table.indexes)
+
+    def shards(self, table: TableForm) -> tuple[bytes, ...]:
         """A prefix for each index."""
-        return tuple(b"\x14" + index.id.to_bytes(4, "big") for index in form.table.indexes)
+        return tuple(b"\x14" + index.id.to_bytes(4, "big") for index in table.table.indexes)
+
+    def reads(self, table: TableForm) -> tuple[bytes, ...]:  # noqa: ARG002  # as the protocol has it
+        """Nothing."""
+        return ()
 
     def changed(
         self,
         txn: Transaction,
-        form: TableForm,
+        table: TableForm,
         key: bytes,
-        rows: tuple[StoredRow | None, StoredRow | None],
+        old: StoredRow | None,
+        new: StoredRow | None,
     ) -> None:
         """Keep both names, and write below the index to show that the shard is the write's."""
         if self.refuse is not None:
             raise self.refuse
-        old, new = (None if row is None else str(row["name"]) for row in rows)
-        self.heard.append((old, new))
-        txn.put(self.shards(form)[0] + key, b"")
-        txn.delete(self.shards(form)[0] + key)
+        before, after = (None if row is None else str(row["name"]) for row in (old, new))
+        self.heard.append((before, after))
+        txn.put(self.shards(table)[0] + key, b"")
+        txn.delete(self.shards(table)[0] + key)
 
 
 @pytest.fixture
 def observed(engine: Engine, store: Store, clock: FakeClock) -> tuple[TypedEngine, Recorder]:
     """A typed engine with an observer beside the plain one; its tables have no index yet."""
     recorder = Recorder()
-    made = TypedEngine(store, engine.catalog, clock, FakeEntropy(1), observer=recorder)
+    made = TypedEngine(store, engine.catalog, clock, FakeEntropy(1), observers=(recorder,))
     return made, recorder
 
 

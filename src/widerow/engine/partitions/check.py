@@ -1,26 +1,19 @@
-"""Verifying partitions: part of the walk of `engine/check.py`."""
+"""Verifying the bounds of partitions: part of the walk of `engine/check.py`."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
-from widerow.engine.partitions.history import decode_interval
-from widerow.engine.partitions.records import decode_counts
 from widerow.engine.partitions.tables import Partitioned, PartitionedTables
 from widerow.errors import StoreDamaged
-from widerow.keys.encode import after_prefix
-from widerow.keys.layout import row_prefix, statistics_key, statistics_prefix
-from widerow.storage.interface import Snapshot
+from widerow.keys.layout import row_prefix
 
-__all__ = ["check_partitions"]
+__all__ = ["check_bounds"]
 
 
-def check_partitions(
-    snapshot: Snapshot, tables: PartitionedTables
-) -> Iterator[tuple[str, str, str]]:
-    """Table, key and problem of every bound and statistics record that is not as it must be."""
+def check_bounds(tables: PartitionedTables) -> Iterator[tuple[str, str, str]]:
+    """Table, key and problem of every bound that is not as it must be."""
     for table in tables.tables():
         yield from _check_bounds(tables, table)
-        yield from _check_statistics(snapshot, table)
 
 
 def _check_bounds(tables: PartitionedTables, table: Partitioned) -> Iterator[tuple[str, str, str]]:
@@ -38,15 +31,3 @@ def _check_bounds(tables: PartitionedTables, table: Partitioned) -> Iterator[tup
             yield name, bound.hex(), "a partition's bound is out of order"
     if not set(table.asked) <= set(table.splits):
         yield name, "", "a bound that CreateTable asked for is gone"
-
-
-def _check_statistics(snapshot: Snapshot, table: Partitioned) -> Iterator[tuple[str, str, str]]:
-    prefix = statistics_prefix(table.id)
-    for key, record in snapshot.scan(prefix, after_prefix(prefix)):
-        try:
-            if key == statistics_key(table.id):
-                decode_counts(record)
-            else:
-                decode_interval(int.from_bytes(key[len(prefix) + 1 :], "big"), record)
-        except StoreDamaged as error:
-            yield table.qualified, key.hex(), str(error)

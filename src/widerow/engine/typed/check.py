@@ -1,69 +1,104 @@
-"""Verifying typed tables: part of the walk of `engine/check.py`.
+"""Typed tables in the walk of a store (`engine/check.py`): rows, index entries, sequences.
 
 Verified: every record under a typed hierarchy is of a table that lies in it; its key decodes by the
 form of that table and encodes to itself; its header is one; its values decode in the layout of
-their schema, are values of the columns' types, and encode to the stored bytes.
+their schema, are values of the columns' types, and encode to the stored bytes; it stands under each
+of its entries in every index of its table that is ready. And every entry is one that its row has.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 
+from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.check_part import Part
 from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
 from widerow.engine.typed.tables import TypedTables
-from widerow.errors import InvalidRequest, StoreDamaged
+from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import row_prefix
+from widerow.keys.layout import row_prefix, sequence_prefix
 from widerow.limits import VALUE_DEPTH_MAX
 from widerow.rows.typed import TYPED_HEADER_BYTES, typed_header
 from widerow.storage.interface import Snapshot
 
-__all__ = ["check_typed_rows", "typed_prefixes"]
-
-PROGRESS_RECORDS = 1000
+__all__ = ["typed_parts"]
 
 
-def typed_prefixes(tables: TypedTables) -> list[bytes]:
-    """Where rows of typed tables may lie, dropped ones included."""
-    numbers = {form.table.top for form in tables.all()}
-    numbers |= {leftover.top or leftover.id for leftover in tables.leftovers()}
-    return [row_prefix(number) for number in numbers]
+def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[Part]:
+    """What a walk visits: rows by hierarchies, then each table's indexes and its sequence."""
+    tables = TypedTables(catalog)
+    forms = tables.all()
+    indexes = {
+        form.id: [IndexForm(form.table, index) for index in form.table.indexes] for form in forms
+    }
+    walk = _HierarchyWalk(tables, snapshot, indexes)
+    for form in forms:
+        name = form.table.qualified
+        if form.table.parent is None:
+            rows = row_prefix(form.id)
+            yield Part(name, rows, after_prefix(rows), partial(walk.visit, form))
+        for index in indexes[form.id]:
+            visit = partial(_check_entry, snapshot, form, index)
+            yield Part(name, index.prefix, after_prefix(index.prefix), visit)
+        sequence = sequence_prefix(form.id)
+        yield Part(name, sequence, after_prefix(sequence), partial(_check_sequence, form))
 
 
-def check_typed_rows(
-    snapshot: Snapshot, tables: TypedTables, progress: Callable[[int], None]
-) -> Iterator[tuple[str, str, str]]:
-    """Table, key and problem of every record that is not as it must be."""
-    dropped = {leftover.id for leftover in tables.leftovers()}
-    for top in tables.all():
-        if top.table.parent is not None:
-            continue
-        prefix = row_prefix(top.table.id)
-        for count, (key, record) in enumerate(snapshot.scan(prefix, after_prefix(prefix)), 1):
-            if count % PROGRESS_RECORDS == 0:
-                progress(count)
-            try:
-                _check_record(tables, top, dropped, key, record)
-            except (StoreDamaged, InvalidRequest, ArithmeticError, ValueError) as error:
-                yield top.table.qualified, key.hex(), str(error)
+class _HierarchyWalk:
+    """The rows of hierarchies being walked."""
+
+    def __init__(
+        self, tables: TypedTables, snapshot: Snapshot, indexes: dict[int, list[IndexForm]]
+    ) -> None:
+        self._tables = tables
+        self._snapshot = snapshot
+        self._dropped = {leftover.id for leftover in tables.leftovers()}
+        self._ready = {
+            table_id: [each for each in found if each.index.ready]
+            for table_id, found in indexes.items()
+        }
+
+    def visit(self, top: TableForm, key: bytes, record: bytes) -> None:
+        """Check a row of any table of the hierarchy. Raises `StoreDamaged` and others."""
+        header = typed_header(record)
+        if header.table_id in self._dropped:
+            return
+        form = self._tables.by_id(header.table_id)
+        if form is None or form.table.top != top.table.id:
+            raise StoreDamaged(f"a row of table {header.table_id}, which is not of this hierarchy")
+        values = form.key.decode(key)
+        if form.key.encode(values) != key:
+            raise StoreDamaged("the key is not what its values encode to")
+        row = StoredRow(form, key, record)
+        _check_values(form, row, header.schema)
+        for index in self._ready[form.id]:
+            wanted = index.entries(row)
+            if self._snapshot.get_many(list(wanted)) != list(wanted.values()):
+                raise StoreDamaged(f"index {index.index.name} lacks the row's entry")
 
 
-def _check_record(
-    tables: TypedTables, top: TableForm, dropped: set[int], key: bytes, record: bytes
-) -> None:
-    header = typed_header(record)
-    if header.table_id in dropped:
-        return
-    form = tables.by_id(header.table_id)
-    if form is None or form.table.top != top.table.id:
-        raise StoreDamaged(f"a row of table {header.table_id}, which is not of this hierarchy")
-    values = form.key.decode(key)
-    if form.key.encode(values) != key:
-        raise StoreDamaged("the key is not what its values encode to")
-    row = StoredRow(form, key, record).values_in_order()
-    for value, column in zip(row, form.columns, strict=True):
+def _check_values(form: TableForm, row: StoredRow, schema: int) -> None:
+    values = row.values_in_order()
+    for value, column in zip(values, form.columns, strict=True):
         if value is not None:
             column.coerce(value, column.type, column.name, VALUE_DEPTH_MAX)
         elif not column.nullable:
             raise StoreDamaged(f"column {column.name} is NULL and may not be")
-    if header.schema == form.table.schema and form.values.pack(row) != record[TYPED_HEADER_BYTES:]:
+    if schema == form.table.schema and form.values.pack(values) != row.record[TYPED_HEADER_BYTES:]:
         raise StoreDamaged("the row's bytes are not what its values encode to")
+
+
+def _check_entry(
+    snapshot: Snapshot, form: TableForm, index: IndexForm, key: bytes, value: bytes
+) -> None:
+    row_key = index.decode(key).row_key
+    record = snapshot.get(row_key)
+    entries = {} if record is None else index.entries(StoredRow(form, row_key, record))
+    if entries.get(key) != value:
+        raise StoreDamaged(f"index {index.index.name} has an entry that its row does not have")
+
+
+def _check_sequence(form: TableForm, key: bytes, record: bytes) -> None:
+    if key != sequence_prefix(form.id) or not record.lstrip(b"-").isdigit():
+        raise StoreDamaged("the table's sequence is no number")

@@ -13,12 +13,12 @@ from typing import Any, Final, TypeVar
 from widerow.clock import Clock, Entropy
 from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.observer import LoadRecorder, Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
 from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
 from widerow.engine.typed.multi_delete import Deleted, delete_selected
-from widerow.engine.typed.observer import LoadRecorder, RowObserver
 from widerow.engine.typed.prepare import prepare
 from widerow.engine.typed.scan import Selection, scan_rows, select
 from widerow.engine.typed.stored import Key, StoredRow
@@ -71,20 +71,25 @@ class TypedEngine:
         clock: Clock,
         entropy: Entropy,
         *,
-        observer: RowObserver | None = None,
+        observers: Sequence[RowObserver[TableForm, StoredRow]] = (),
         note_load: LoadRecorder | None = None,
+        note_expiry: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Load the typed tables. Raises `StoreDamaged` if the store is not one of ours."""
+        """The typed tables of `catalog`. Raises `StoreDamaged` if they are not readable.
+
+        `note_expiry` hears of every durable row that expires: its top table, and the hour.
+        """
         self.store = store
         self.tables = TypedTables(catalog)
-        self.observer = observer
+        self.observers: Observers[TableForm] = Observers(observers)
         self._clock = clock
         self._note_load = note_load
         self._generator = Generator(entropy)
         # Unique for ever: chosen by chance for this process, then counted.
         self._session = entropy.token_bytes(8)
         self._writes = 0
-        self.sweep = TypedSweep(self.tables, store, clock, observer, note_load)
+        self._note_expiry = note_expiry
+        self.sweep = TypedSweep(self.tables, clock, self.observers)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -213,34 +218,30 @@ class TypedEngine:
         write = self._reading(self._generator.reserve(needed, check))
         return Plan((write,), finish, again=again, prepares=True)
 
-    def _reading(self, write: Write[T]) -> Write[T]:
-        """The write, with what its body reads of the catalogue."""
+    def _reading(self, write: Write[T], *forms: TableForm) -> Write[T]:
+        """The write, with what its body reads of the catalogue, and observers of these tables."""
         write.reads = self.tables.catalog.reads
+        for form in forms:
+            write.reads += self.observers.of(form).reads
         return write
 
     def _row_write(self, write: RowWrite, planned: int) -> Write[WriteResult]:
         shards = self._shards(write.shard, write.form)
         body = partial(self._write_body, write, planned)
-        return self._reading(Write(shards, body, settled=self._settled(write)))
+        return self._reading(Write(shards, body, settled=self._settled(write)), write.form)
 
     def _write_body(self, write: RowWrite, planned: int, txn: Transaction) -> WriteResult:
         form = self._current(write.form, txn, planned)
-        result = write_row(txn, write, form, self._moment(), self.observer)
-        self._expires(form, result)
-        return result
-
-    def _expires(self, form: TableForm, result: WriteResult) -> None:
-        if result.expires_ms:
-            self.sweep.note(form.table.top, result.expires_ms // HOUR_MS)
+        return write_row(txn, write, form, self._moment(), self.observers.of(form))
 
     def _current(self, form: TableForm, txn: Transaction, planned: int) -> TableForm:
         """The table as it is now, for a body.
 
-        Raises `NotFound` when it is gone, and `Replan` when it got or lost an index since the
-        write was planned, because that decides which shards the write may touch.
+        Raises `NotFound` when it is gone, and `Replan` when it got an index since the write was
+        planned, because that decides which shards the write may touch.
         """
         current = self.tables.current(form, txn, planned)
-        if current is not form and current.table.indexes != form.table.indexes:
+        if current is not form and not self.observers.of(form).covers(self.observers.of(current)):
             raise Replan
         return current
 
@@ -250,20 +251,23 @@ class TypedEngine:
 
     def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
         """What a write of the table may touch. Raises `Unsupported` where the store cannot."""
-        if self.observer is None or not form.table.indexes:
+        shards = self.observers.of(form).shards
+        if not shards:
             return (shard,)
-        shards = self.observer.shards(form)
-        if shards and not self.store.capabilities.atomic_across_shards:
+        if not self.store.capabilities.atomic_across_shards:
             raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
         return (shard, *shards)
 
     def _settled(self, write: RowWrite) -> Callable[[WriteResult], None] | None:
-        if self._note_load is None:
+        if self._note_load is None and self._note_expiry is None:
             return None
         return partial(self._note_write, write)
 
     def _note_write(self, write: RowWrite, result: WriteResult) -> None:
-        assert self._note_load is not None
+        if result.expires_ms and self._note_expiry is not None:
+            self._note_expiry(write.form.table.top, result.expires_ms // HOUR_MS)
+        if self._note_load is None:
+            return
         self._note_load(
             write.form.table.path[0],
             write.shard[ROW_PREFIX_BYTES:],
@@ -371,7 +375,7 @@ class TypedEngine:
         def body(txn: Transaction) -> Deleted:
             for shown in selection.shown.values():
                 self._current(shown, txn, planned)
-            return delete_selected(txn, selection, self.now_hour(), self.observer)
+            return delete_selected(txn, selection, self.now_hour(), self.observers)
 
         def again(_: Sequence[Outcome[Any]]) -> Plan[int]:
             ancestors = tuple(map(self.tables.current, rows.ancestors))
@@ -379,7 +383,11 @@ class TypedEngine:
             newest = replace(rows, ancestors=ancestors, children=children)
             return self.multi_delete(self.tables.current(form), newest)
 
-        write = self._reading(Write(shards, body, settled=partial(self._note_deleted, form, shard)))
+        write = self._reading(
+            Write(shards, body, settled=partial(self._note_deleted, form, shard)),
+            *selection.shown.values(),
+            *selection.ancestors,
+        )
         return Plan((write,), _rows_deleted, again=again)
 
     def _note_deleted(self, form: TableForm, shard: bytes, gone: Deleted) -> None:
@@ -417,25 +425,24 @@ class TypedEngine:
         check_sequence(steps)
         shard = steps[0].write.shard
         shards: tuple[bytes, ...] = (shard,)
-        for form in {step.write.form.table.id: step.write.form for step in steps}.values():
+        forms = {step.write.form.table.id: step.write.form for step in steps}
+        for form in forms.values():
             shards += self._shards(shard, form)[1:]
 
         def body(txn: Transaction) -> list[WriteResult]:
             current = [(step, self._current(step.write.form, txn, planned)) for step in steps]
             moments = [self._moment() for _ in steps]
-            results = run_sequence(txn, current, moments, self.observer)
-            for (_, form), result in zip(current, results, strict=True):
-                self._expires(form, result)
-            return results
+            return run_sequence(txn, current, moments, self.observers)
 
         size = sum(_weight(step.write) for step in steps)
-        write = self._reading(Write(shards, body, settled=partial(self._note_sequence, steps)))
+        write = self._reading(
+            Write(shards, body, settled=partial(self._note_sequence, steps)), *forms.values()
+        )
         return Plan((write,), single, size, again)
 
     def _note_sequence(self, steps: Sequence[SequenceStep], results: list[WriteResult]) -> None:
-        if self._note_load is not None:
-            for step, result in zip(steps, results, strict=True):
-                self._note_write(step.write, result)
+        for step, result in zip(steps, results, strict=True):
+            self._note_write(step.write, result)
 
     def scan_from(self, form: TableForm, start: bytes, limit: int) -> list[StoredRow]:
         """Up to `limit` rows of one table with keys from `start` on (b"": all), expired ones too.
@@ -450,10 +457,6 @@ class TypedEngine:
                 if len(found) == limit:
                     break
         return found
-
-    def housekeeping(self) -> Plan[None] | None:
-        """The next small step of giving space back; None when there is nothing to do now."""
-        return self.sweep.step()
 
     def _select(self, form: TableForm, rows: MultiRow) -> Selection:
         return select(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from widerow.engine.observer import Observers
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.observer import RowObserver
 from widerow.engine.typed.stored import Key
 from widerow.engine.typed.write import Moment, RowWrite, WriteResult, write_row
 from widerow.errors import Conflict, InvalidRequest
@@ -67,12 +67,12 @@ def run_sequence(
     txn: Transaction,
     steps: Sequence[tuple[SequenceStep, TableForm]],
     moments: Sequence[Moment],
-    observer: RowObserver | None,
+    observers: Observers[TableForm],
 ) -> list[WriteResult]:
     """Run the operations in order, each with its table as it is now. Raises `OperationFailed`."""
     results: list[WriteResult] = []
     for index, ((step, form), moment) in enumerate(zip(steps, moments, strict=True)):
-        result = write_row(txn, step.write, form, moment, observer)
+        result = write_row(txn, step.write, form, moment, observers.of(form))
         if step.abort_if_unsuccessful and not result.success:
             raise OperationFailed(index, step.write.kind, result)
         results.append(result)

@@ -21,11 +21,14 @@ from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import same_name
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
+from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Transaction, Write
 
 __all__ = ["BuildStep", "begin_index", "build_step", "drop_index", "finish_index"]
 
 STEP_ROWS: Final = 256  # share one sync; a group of this size takes a few milliseconds
+STEP_RECORDS: Final = 2000  # read in one step, where rows of other tables lie between
+STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
 
 
 class BuildStep(NamedTuple):
@@ -67,13 +70,31 @@ def build_step(engine: TypedEngine, form: TableForm, name: str, start: bytes) ->
     """
     index = _index(form.table, name)
     made = IndexForm(form.table, index)
-    rows = engine.scan_from(form, start, STEP_ROWS)
+    rows, following = _next_rows(engine, form, start)
     body = partial(_put_entries, engine, form, made)
-    writes = tuple(
-        Write((row.encoded_key, made.prefix), partial(body, row.encoded_key)) for row in rows
-    )
-    following = rows[-1].encoded_key + b"\x00" if len(rows) == STEP_ROWS else None
+    reads = engine.tables.catalog.reads
+    writes = tuple(Write((key, made.prefix), partial(body, key), reads=reads) for key in rows)
     return BuildStep(Plan(writes, failing), len(rows), following)
+
+
+def _next_rows(
+    engine: TypedEngine, form: TableForm, start: bytes
+) -> tuple[list[bytes], bytes | None]:
+    """Keys of the table's next rows, and where the step behind begins; None: there are no more.
+
+    Bounded in records and bytes, because rows of other tables may lie between.
+    """
+    first, stop = form.key.range()
+    rows: list[bytes] = []
+    size = 0
+    scanned = engine.store.snapshot().scan(max(first, start), stop)
+    for count, (key, record) in enumerate(scanned):
+        if len(rows) == STEP_ROWS or count == STEP_RECORDS or size >= STEP_BYTES:
+            return rows, key
+        size += len(key) + len(record)
+        if typed_table_and_expiry(record)[0] == form.table.id:
+            rows.append(key)
+    return rows, None
 
 
 def _put_entries(

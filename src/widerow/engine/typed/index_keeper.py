@@ -1,5 +1,7 @@
 """Keeping secondary indexes true: every change of a row changes its entries with it (model §11)."""
 
+from collections.abc import Mapping
+
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
@@ -9,17 +11,27 @@ from widerow.storage.interface import Transaction
 
 __all__ = ["IndexKeeper"]
 
+_NONE: Mapping[bytes, bytes] = {}
+
 
 class IndexKeeper:
-    """The `RowObserver` that keeps indexes, ready ones and those being built alike."""
+    """The `RowObserver` of typed tables' indexes, ready ones and those being built alike."""
 
     def __init__(self) -> None:
         """No index is known yet."""
         self._forms: dict[int, tuple[TableForm, tuple[IndexForm, ...]]] = {}
 
-    def shards(self, form: TableForm) -> tuple[bytes, ...]:
+    def watches(self, table: TableForm) -> bool:
+        """Tables that have an index."""
+        return bool(table.table.indexes)
+
+    def shards(self, table: TableForm) -> tuple[bytes, ...]:
         """The entries of every index of the table."""
-        return tuple(index_prefix(index.id) for index in form.table.indexes)
+        return tuple(index_prefix(index.id) for index in table.table.indexes)
+
+    def reads(self, table: TableForm) -> tuple[bytes, ...]:  # noqa: ARG002  # the same for all
+        """Nothing."""
+        return ()
 
     def forms(self, form: TableForm) -> tuple[IndexForm, ...]:
         """The forms of a table's indexes, made once for a definition."""
@@ -33,27 +45,27 @@ class IndexKeeper:
     def changed(
         self,
         txn: Transaction,
-        form: TableForm,
+        table: TableForm,
         key: bytes,  # noqa: ARG002  # the rows know it
-        rows: tuple[StoredRow | None, StoredRow | None],
+        old: StoredRow | None,
+        new: StoredRow | None,
     ) -> None:
         """Take away entries that the row no longer has and put those that are new or differ.
 
         Cost: one write for each entry that changes. Raises `InvalidRequest` for a new row that
         cannot be indexed.
         """
-        before, after = rows
-        for index in self.forms(form):
-            new = {} if after is None else index.entries(after)
-            old = {} if before is None else _former(index, before)
-            for entry in old.keys() - new.keys():
+        for index in self.forms(table):
+            after = _NONE if new is None else index.entries(new)
+            before = _NONE if old is None else _former(index, old)
+            for entry in before.keys() - after.keys():
                 txn.delete(entry)
-            for entry, value in new.items():
-                if old.get(entry) != value:
+            for entry, value in after.items():
+                if before.get(entry) != value:
                     txn.put(entry, value)
 
 
-def _former(index: IndexForm, row: StoredRow) -> dict[bytes, bytes]:
+def _former(index: IndexForm, row: StoredRow) -> Mapping[bytes, bytes]:
     """The entries of a row that is stored.
 
     One written before the index was begun may not fit it: it has none, and the build that finds it
@@ -62,4 +74,4 @@ def _former(index: IndexForm, row: StoredRow) -> dict[bytes, bytes]:
     try:
         return index.entries(row)
     except InvalidRequest:
-        return {}
+        return _NONE

@@ -2,7 +2,8 @@
 
 from typing import NamedTuple
 
-from widerow.engine.typed.observer import RowObserver
+from widerow.engine.observer import Observers
+from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import Selection, scan_rows
 from widerow.storage.interface import Transaction
 
@@ -17,17 +18,18 @@ class Deleted(NamedTuple):
 
 
 def delete_selected(
-    txn: Transaction, selection: Selection, now_hour: int, observer: RowObserver | None
+    txn: Transaction, selection: Selection, now_hour: int, observers: Observers[TableForm]
 ) -> Deleted:
     """Delete what `scan_rows` shows.
 
     Rows of child tables go only where they are included, rows of parents likewise. Cost: one read
-    and one write for each row, and its index entries; memory: the rows.
+    and one write for each row, and what observers do; memory: the rows.
     """
     rows = list(scan_rows(txn, selection, now_hour))
     forms = {form.table.id: form for form in (*selection.shown.values(), *selection.ancestors)}
     for row in rows:
-        if observer is not None and row.table.indexes:
-            observer.changed(txn, forms[row.table.id], row.encoded_key, (row, None))
+        watch = observers.of(forms[row.table.id])
+        if watch:
+            watch.changed(txn, row.encoded_key, row, None)
         txn.delete(row.encoded_key)
     return Deleted(len(rows), sum(len(row.encoded_key) + len(row.record) for row in rows))

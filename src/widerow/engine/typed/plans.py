@@ -4,7 +4,6 @@
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 from widerow.engine.typed.record import decode_typed_table, encode_typed_table
@@ -17,7 +16,7 @@ from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import Kind
 from widerow.storage.interface import Snapshot, Transaction, Write
 
-__all__ = ["check_plans", "decode_plan", "encode_plan", "plan_write", "read_plans"]
+__all__ = ["check_plan", "decode_plan", "encode_plan", "plan_write", "read_plans"]
 
 _FORMAT: Final = 1
 _PLAIN: Final = {
@@ -50,14 +49,10 @@ def read_plans(snapshot: Snapshot) -> list[TablePlan]:
     ]
 
 
-def check_plans(snapshot: Snapshot) -> Iterator[tuple[str, str, str]]:
-    """Table, key and problem of every record of a plan that is not as it must be."""
-    for key, record in snapshot.scan(PLAN_PREFIX, after_prefix(PLAN_PREFIX)):
-        try:
-            if _key(decode_plan(record).id) != key:
-                yield "", key.hex(), "the plan has another number than its key"
-        except StoreDamaged as error:
-            yield "", key.hex(), str(error)
+def check_plan(key: bytes, record: bytes) -> None:
+    """Raises `StoreDamaged` for a record of a plan that is not as it must be."""
+    if _key(decode_plan(record).id) != key:
+        raise StoreDamaged("the plan has another number than its key")
 
 
 def _key(number: int) -> bytes:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from widerow.engine.observer import Watch
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.observer import RowObserver
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version
 from widerow.model.typed.table import TimeToLive
@@ -86,11 +86,12 @@ def write_row(
     write: RowWrite,
     form: TableForm,
     moment: Moment,
-    observer: RowObserver | None,
+    watch: Watch,
 ) -> WriteResult:
     """Judge the condition and write. A row that has expired is not there.
 
-    `form` is the table as it is now. Cost: one read, one write, and the row's index entries.
+    `form` is the table as it is now, `watch` what observes it. Cost: one read, one write, and what
+    the observers do.
     """
     key = write.key
     stored = txn.get(key)
@@ -105,10 +106,9 @@ def write_row(
         previous, previous_version = _previous(write, StoredRow(form, key, record))
     if write.kind is not OperationKind.PUT and not _ALLOWED[write.kind](record, write.version):
         return WriteResult(success=False, previous=previous, previous_version=previous_version)
-    observed = observer is not None and bool(form.table.indexes)
     if write.values is None:
-        if observed and observer is not None and stored is not None:
-            observer.changed(txn, form, key, (StoredRow(form, key, stored), None))
+        if watch and stored is not None:
+            watch.changed(txn, key, StoredRow(form, key, stored), None)
         txn.delete(key)
         return WriteResult(
             success=True,
@@ -121,9 +121,9 @@ def write_row(
         ttl = write.ttl if write.ttl is not None else form.table.ttl
         expiry_hour = 0 if ttl is None else ttl.expiry_hour(moment.now_us)
     new = _record(write, expiry_hour, moment)
-    if observed and observer is not None:
+    if watch:
         old = None if stored is None else StoredRow(form, key, stored)
-        observer.changed(txn, form, key, (old, StoredRow(form, key, new)))
+        watch.changed(txn, key, old, StoredRow(form, key, new))
     txn.put(key, new)
     return WriteResult(
         success=True,

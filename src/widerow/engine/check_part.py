@@ -1,0 +1,25 @@
+"""What a walk of a store visits (`check.py`), as every table model hands it in."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+__all__ = ["Part"]
+
+
+def _complete() -> None:
+    """Nothing is left open where a range ends."""
+
+
+class Part(NamedTuple):
+    """A range of keys, and what must hold of each record in it.
+
+    `table`: whose it is, for findings. `visit` is called with each key and record in order, and
+    `close` behind the last one. Both raise `StoreDamaged` for what must not be, or what a value
+    raises that cannot be decoded: `InvalidRequest`, `ArithmeticError`, `ValueError`.
+    """
+
+    table: str
+    start: bytes
+    stop: bytes
+    visit: Callable[[bytes, bytes], None]
+    close: Callable[[], None] = _complete

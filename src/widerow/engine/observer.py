@@ -1,0 +1,130 @@
+"""What hears of every change of a row, in the transaction that makes it, in every table model.
+
+An observer says which tables it watches, which keys beside the row it may touch there, and is told
+of each change before the change is stored. What it raises refuses the change: neither the row nor
+anything that the observer wrote is kept.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar, final
+
+from widerow.engine.catalog.model import Numbered
+from widerow.storage.interface import Transaction
+
+__all__ = ["NOT_OBSERVED", "LoadRecorder", "Observers", "RowObserver", "Watch"]
+
+T = TypeVar("T", bound=Numbered)
+T_contra = TypeVar("T_contra", contravariant=True)
+R_contra = TypeVar("R_contra", contravariant=True)
+
+
+class RowObserver(Protocol[T_contra, R_contra]):
+    """Keeps something true beside rows. `T`: tables of a model, `R`: its rows as they are stored.
+
+    Rows of Tablestore's tables are `ObservedRow`, of typed tables `StoredRow`; both decode nothing
+    before they are asked. An observer for all models asks neither more than `record`.
+    """
+
+    def watches(self, table: T_contra) -> bool:
+        """Whether changes of the table's rows are to be told. The same for one definition."""
+        ...
+
+    def shards(self, table: T_contra) -> tuple[bytes, ...]:
+        """Prefixes beside the row's own shard that a write of the table may touch."""
+        ...
+
+    def reads(self, table: T_contra) -> tuple[bytes, ...]:
+        """Keys outside the shards that may be read in the transaction (`Write.reads`)."""
+        ...
+
+    def changed(
+        self,
+        txn: Transaction,
+        table: T_contra,
+        key: bytes,
+        old: R_contra | None,
+        new: R_contra | None,
+    ) -> None:
+        """A row is about to be stored under `key`: the former one and the new one, None where none.
+
+        `old` is as it is stored: it may have expired. It may be asked only until this returns.
+        Called again where the transaction runs again, so it keeps nothing. What this raises
+        refuses the write.
+        """
+        ...
+
+
+class LoadRecorder(Protocol):
+    """Counts what each shard is asked for."""
+
+    def __call__(  # as the partitions count it
+        self, table_id: int, key: bytes, reads: int, writes: int, rows: int = 0, size: int = 0
+    ) -> None:
+        """So many capacity units were used on one shard of the table hierarchy `table_id`.
+
+        `key`: the encoded shard key. `rows`, `size`: by how much the hierarchy grew there.
+        """
+        ...
+
+
+@final
+class Watch:
+    """The observers of one definition of a table, and what its writes may touch because of them.
+
+    False in a condition where nobody watches.
+    """
+
+    __slots__ = ("observers", "reads", "shards", "table")
+
+    def __init__(self, table: Any, observers: Sequence[RowObserver[Any, Any]]) -> None:  # noqa: ANN401  # of any model
+        """Those of `observers` that watch `table`."""
+        self.table = table
+        self.observers = tuple([each for each in observers if each.watches(table)])
+        self.shards = _joined([each.shards(table) for each in self.observers])
+        self.reads = _joined([each.reads(table) for each in self.observers])
+
+    def __bool__(self) -> bool:
+        """Whether anybody watches."""
+        return bool(self.observers)
+
+    def covers(self, other: "Watch") -> bool:
+        """Whether a write that was planned for this may tell the observers of `other`."""
+        return set(other.shards) <= set(self.shards) and set(other.reads) <= set(self.reads)
+
+    def changed(self, txn: Transaction, key: bytes, old: Any, new: Any) -> None:  # noqa: ANN401  # rows of any model
+        """Tell every observer, in the order in which they were given."""
+        for observer in self.observers:
+            observer.changed(txn, self.table, key, old, new)
+
+
+def _joined(parts: Sequence[tuple[bytes, ...]]) -> tuple[bytes, ...]:
+    """What is in any of the parts, once each, in order."""
+    return tuple(dict.fromkeys([each for part in parts for each in part]))
+
+
+NOT_OBSERVED: Final = Watch(None, ())
+
+
+@final
+class Observers(Generic[T]):
+    """The observers of one table model. Any thread may ask."""
+
+    __slots__ = ("_known", "_observers")
+
+    def __init__(self, observers: Sequence[RowObserver[Any, Any]] = ()) -> None:
+        """These, which are told in this order."""
+        self._observers = tuple(observers)
+        self._known: dict[int, Watch] = {}
+
+    def __bool__(self) -> bool:
+        """Whether there is any at all."""
+        return bool(self._observers)
+
+    def of(self, table: T) -> Watch:
+        """The observers of a table, worked out once for each definition of it."""
+        if not self._observers:
+            return NOT_OBSERVED
+        known = self._known.get(table.id)
+        if known is None or known.table is not table:
+            known = self._known[table.id] = Watch(table, self._observers)
+        return known

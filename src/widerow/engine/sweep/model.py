@@ -1,0 +1,80 @@
+"""What a table model contributes to the sweep: when a table is due, and what is given back."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+
+from widerow.engine.catalog.model import Numbered
+from widerow.engine.sweep.record import SweepRecord
+from widerow.storage.interface import Reader, Transaction, Write
+
+__all__ = ["NOTHING_FREED", "STAYS", "Freed", "Seen", "SweptModel"]
+
+T = TypeVar("T", bound=Numbered)
+
+
+class Freed(NamedTuple):
+    """What one write gave back: rows, cells, sequence records, and bytes of keys and values.
+
+    `shard`: the encoded partition key whose partition shrank. `first`: as in `SweepRecord`, of what
+    the write left of the row.
+    """
+
+    shard: bytes = b""
+    rows: int = 0
+    cells: int = 0
+    sequences: int = 0
+    size: int = 0
+    first: int | None = None
+
+
+class Seen(NamedTuple):
+    """What a pass found in one record.
+
+    `first`: as in `SweepRecord`, of the record as it stands. `shards`, `reads` and `body`: the
+    write that gives something back, if there is something; it reads the record again. `following`:
+    the pass may go on at this key, because nothing of what stands before it is looked at.
+    """
+
+    first: int | None = None
+    shards: tuple[bytes, ...] = ()
+    body: Callable[[Transaction], Freed] | None = None
+    following: bytes | None = None
+    reads: tuple[bytes, ...] = ()
+
+
+STAYS = Seen()
+NOTHING_FREED = Freed()
+
+
+class SweptModel(ABC, Generic[T]):
+    """A table model as the sweep sees it. `kind`: the class of its tables."""
+
+    kind: ClassVar[type[Any]]
+
+    @abstractmethod
+    def is_swept(self, table: T) -> bool:
+        """Whether there can be anything to give back in a table's ranges. Asked often: cheap."""
+
+    @abstractmethod
+    def ranges(self, table: T) -> tuple[tuple[bytes, bytes], ...]:
+        """What a pass over the table reads, in this order: starts and stops."""
+
+    @abstractmethod
+    def due_us(self, table: T, last: SweepRecord | None) -> int:
+        """When the next pass is due, in microseconds since 1970. `last` None: there was none."""
+
+    @abstractmethod
+    def examine(self, table: T, key: bytes, record: bytes, reader: Reader) -> Seen:
+        """What is to be done about one record of the ranges. Raises `StoreDamaged`."""
+
+    @abstractmethod
+    def ended(self, table: T) -> Write[Any] | None:
+        """What is to be written when a pass has ended that began with the table as given."""
+
+    @abstractmethod
+    def place_of(self, record: bytes, key: bytes, table_id: int) -> bytes | None:
+        """The encoded partition key of a row that is of a dropped table, else None.
+
+        For tables whose rows lie among those of others. `table_id`: of the dropped one.
+        """

@@ -1,0 +1,378 @@
+"""The sweep: what was dropped, then what expired, one bounded step at a time.
+
+Reads hide what has expired or was dropped at once, and writes trim what they touch. What nobody
+touches is found here. A step reads some hundreds of records of the published view, at most a
+quarter of a megabyte or one record more, and plans a write for each that holds something to give
+back. The write reads the record again in its transaction, so a change in between is never undone.
+
+A *pass* goes over all records of a table. When it has ended, its durable record says what the next
+one waits for, so a table is not read because a process began, nor while nothing in it can have
+expired. A pass that a restart cuts off begins anew. Several tables take turns, a step each.
+
+What a table model contributes stands in `model.py`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.state import Leftover
+from widerow.engine.observer import LoadRecorder
+from widerow.engine.plan import Plan, failing
+from widerow.engine.sweep.model import Freed, Seen, SweptModel
+from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep, first_of
+from widerow.errors import Replan, StorageFailure
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import row_prefix, sweep_key
+from widerow.limits import SWEEP_NOTES_SECONDS, SWEEP_STEP_BYTES, SWEEP_STEP_RECORDS
+from widerow.storage.interface import Outcome, Store, Transaction, Write
+
+__all__ = ["Reclaimed", "Sweep"]
+
+_SECOND_NS: Final = 1_000_000_000
+
+
+@dataclass(slots=True)
+class Reclaimed:
+    """What has been given back since the engine was opened, and how much was looked at."""
+
+    records_examined: int = 0
+    rows_trimmed: int = 0
+    rows_removed: int = 0
+    cells_removed: int = 0
+    sequences_removed: int = 0
+    bytes_reclaimed: int = 0
+    passes: int = 0
+    tables_dropped: int = 0
+
+
+class _Pass:
+    """A pass that is under way: where it goes on, and what it left so far."""
+
+    __slots__ = ("first", "index", "model", "position", "started_us", "table", "turn")
+
+    def __init__(self, model: SweptModel[Any], table: Any, started_us: int) -> None:  # noqa: ANN401  # of any model
+        self.model = model
+        self.table = table
+        self.started_us = started_us
+        self.first: int | None = None
+        self.index = 0  # of the range that it is in
+        self.position: bytes | None = None  # in that range; None: at its start
+        self.turn = 0
+
+    def leaves(self, first: int | None) -> None:
+        """Something stays of which `first` expires first."""
+        self.first = first_of(self.first, first)
+
+
+class Sweep:
+    """Where giving back stands. Used by one caller at a time; `note` by any thread."""
+
+    def __init__(
+        self, catalog: Catalog, store: Store, clock: Clock, note_load: LoadRecorder | None
+    ) -> None:
+        """Nothing under way. `note_load` hears by how much tables shrink."""
+        self.reclaimed = Reclaimed()
+        self._catalog = catalog
+        self._store = store
+        self._clock = clock
+        self._note_load = note_load
+        self._models: dict[type[Any], SweptModel[Any]] = {}
+        self._seen_of: dict[int, bytes] = {}  # drop note -> where its rows are looked for
+        self._passes: dict[int, _Pass] = {}
+        self._turns = 0
+        self._looked_ns = -_SECOND_NS
+        self._records: dict[int, SweepRecord | None] = {}
+        self._noted: set[tuple[int, int]] = set()  # by writers, on their thread
+        self._unsaved: set[int] = set()
+        self._saved_ns = clock.monotonic_ns()
+        self._endings: list[Write[Any]] = []
+        self._hurried = False  # a pass has ended that is not written down
+
+    def add(self, model: SweptModel[Any]) -> None:
+        """Sweep the tables of this model too."""
+        self._models.setdefault(model.kind, model)
+
+    def note(self, table_id: int, first: int) -> None:
+        """A durable row was written that may expire before all others do (`SweepRecord.first`)."""
+        self._noted.add((table_id, first))
+
+    # --- what was dropped --------------------------------------------------------------------
+
+    def clear(self) -> Plan[None] | None:
+        """The next step of removing what was dropped; None where nothing was."""
+        now_us = self._clock.now_us()
+        for leftover in self._catalog.leftovers():
+            if leftover.due_us <= now_us:
+                return self._clear(leftover)
+        return None
+
+    def _clear(self, leftover: Leftover) -> Plan[None]:
+        """Rows among other tables' are looked for in steps; then the ranges, then the note."""
+        if leftover.top:
+            stop = after_prefix(row_prefix(leftover.top))
+            start = self._seen_of.get(leftover.id, row_prefix(leftover.top))
+            if start < stop:
+                return self._clear_rows(leftover, start, stop)
+        gone: list[bytes] = []
+        ranges = [self._removal(leftover, shard, gone) for shard in _by_shard(leftover.prefixes)]
+
+        def note_gone(draft: Draft) -> None:
+            if len(gone) >= len(ranges):
+                draft.forget(leftover)
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            failing(outcomes)
+            self._seen_of.pop(leftover.id, None)
+            self.reclaimed.tables_dropped += 1
+
+        return Plan((*ranges, self._catalog.change(note_gone)), finish)
+
+    def _removal(
+        self, leftover: Leftover, prefixes: tuple[bytes, ...], gone: list[bytes]
+    ) -> Write[None]:
+        def remove(txn: Transaction) -> None:
+            for prefix in prefixes:
+                txn.delete_range(prefix, after_prefix(prefix))
+
+        return Write(prefixes, remove, alone=True, settled=lambda _: gone.append(leftover.key))
+
+    def _clear_rows(self, leftover: Leftover, start: bytes, stop: bytes) -> Plan[None]:
+        """A step through the rows among which those of a dropped table lie."""
+        model = next(
+            each
+            for kind, each in self._models.items()
+            if leftover.key.startswith(self._catalog.models[kind].space)
+        )
+        writes: list[Write[Any]] = []
+        following, count, size = stop, 0, 0
+        for key, record in self._store.snapshot().scan(start, stop):
+            if count == SWEEP_STEP_RECORDS or size >= SWEEP_STEP_BYTES:
+                following = key
+                break
+            count, size = count + 1, size + len(key) + len(record)
+            shard = model.place_of(record, key, leftover.id)
+            if shard is not None:
+                shrunk = partial(self._shrunk, leftover.top, shard)
+                writes.append(Write((key,), partial(_remove, key), settled=shrunk))
+        self.reclaimed.records_examined += count
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            failing(outcomes)
+            self._seen_of[leftover.id] = following
+
+        return Plan(tuple(writes), finish)
+
+    # --- what has expired --------------------------------------------------------------------
+
+    def step(self) -> Plan[None] | None:
+        """The next step of the pass that waits longest, or what the passes left to write down.
+
+        None when nothing is due.
+        """
+        plan = self.save()
+        if plan is not None:
+            return plan
+        now_ns = self._clock.monotonic_ns()
+        if not self._passes or now_ns - self._looked_ns >= _SECOND_NS:
+            self._looked_ns = now_ns
+            self._begin()
+        while self._passes:
+            running = min(self._passes.values(), key=_turn_of)
+            table = self._catalog.seen().by_id.get(running.table.id)
+            if table is not None and running.model.is_swept(table):
+                self._turns = running.turn = self._turns + 1
+                return self._go_on(running, table)
+            del self._passes[running.table.id]  # dropped, or nothing of it expires any more
+        return None
+
+    def _begin(self) -> None:
+        """Begin the passes that are due."""
+        self._take_notes()
+        now_us = self._clock.now_us()
+        tables = self._catalog.seen().by_id
+        for table_id, table in tables.items():
+            model = self._models.get(type(table))
+            if model is None or table_id in self._passes or not model.is_swept(table):
+                continue
+            if model.due_us(table, self._record(table_id)) <= now_us:
+                self._passes[table_id] = _Pass(model, table, now_us)
+                self._passes[table_id].turn = self._turns
+        for known in [each for each in self._records if each not in tables]:
+            del self._records[known]
+
+    def _go_on(self, running: _Pass, table: Any) -> Plan[None]:  # noqa: ANN401  # of any model
+        """A step of a pass: what it writes, and where the pass goes on when that is durable."""
+        start, stop = running.model.ranges(table)[running.index]
+        found, following = self._examined(running, table, running.position or start, stop)
+        settled = partial(self._count, running)
+        writes: list[Write[Any]] = []
+        refused: list[int | None] = []  # what expires first where a write is refused
+        for seen in found:
+            if seen.body is None:
+                running.leaves(seen.first)
+            else:
+                reads = self._catalog.reads + seen.reads
+                writes.append(Write(seen.shards, seen.body, settled=settled, reads=reads))
+                refused.append(seen.first)
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            if not _made(outcomes):
+                return
+            for outcome, first in zip(outcomes, refused, strict=True):
+                if outcome.error is not None:
+                    running.leaves(first)  # somebody refused it: the next pass asks again
+            running.position = following
+            if following >= stop:
+                self._end_range(running, table)
+
+        return Plan(tuple(writes), finish)
+
+    def _examined(
+        self,
+        running: _Pass,
+        table: Any,  # noqa: ANN401  # of any model
+        start: bytes,
+        stop: bytes,
+    ) -> tuple[list[Seen], bytes]:
+        """What the model says of the next records, and the key behind them (`stop`: no more)."""
+        reader = self._store.snapshot()
+        found: list[Seen] = []
+        size = 0
+        while start < stop:
+            at, start = start, stop
+            for key, record in reader.scan(at, stop):
+                if len(found) == SWEEP_STEP_RECORDS or size >= SWEEP_STEP_BYTES:
+                    return found, key
+                size += len(key) + len(record)
+                self.reclaimed.records_examined += 1
+                found.append(running.model.examine(table, key, record, reader))
+                following = found[-1].following
+                if following is not None:
+                    start = following
+                    break
+        return found, stop
+
+    def _end_range(self, running: _Pass, table: Any) -> None:  # noqa: ANN401  # of any model
+        running.position = None
+        running.index += 1
+        if running.index < len(running.model.ranges(table)):
+            return
+        table_id = running.table.id
+        self._passes.pop(table_id, None)
+        self._records[table_id] = SweepRecord(
+            running.started_us, self._clock.now_us(), running.first
+        )
+        self._unsaved.add(table_id)
+        self.reclaimed.passes += 1
+        ending = running.model.ended(running.table)
+        self._endings += () if ending is None else (ending,)
+        self._hurried = True
+
+    def _count(self, running: _Pass, freed: Freed) -> None:
+        reclaimed = self.reclaimed
+        running.leaves(freed.first)
+        reclaimed.cells_removed += freed.cells
+        reclaimed.rows_removed += freed.rows
+        reclaimed.sequences_removed += freed.sequences
+        reclaimed.bytes_reclaimed += freed.size
+        reclaimed.rows_trimmed += bool(freed.cells) and not freed.rows
+        if freed.rows or freed.cells:
+            self._shrunk(running.table.id, freed.shard, freed.size, freed.rows)
+
+    def _shrunk(self, table_id: int, shard: bytes, size: int, rows: int = 1) -> None:
+        if size and self._note_load is not None:
+            self._note_load(table_id, shard, 0, 0, -rows, -size)
+
+    # --- what is written down ----------------------------------------------------------------
+
+    def save(self) -> Plan[None] | None:
+        """As `flush`, twice a minute and whenever a pass has ended; else None."""
+        rested_ns = self._clock.monotonic_ns() - self._saved_ns
+        due = self._hurried or rested_ns >= SWEEP_NOTES_SECONDS * _SECOND_NS
+        return self.flush() if due else None
+
+    def flush(self) -> Plan[None] | None:
+        """Write down what passes found and writers noted; None if it is. Also before closing."""
+        self._take_notes()
+        self._saved_ns = self._clock.monotonic_ns()
+        kept = list(self._unsaved)
+        endings = list(self._endings)
+        self._hurried = False
+        if not kept and not endings:
+            return None
+        writes = [self._keep(table_id) for table_id in kept]
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            if _made(outcomes):
+                self._unsaved.difference_update(kept)
+                del self._endings[: len(endings)]
+
+        return Plan((*writes, *endings), finish)
+
+    def _keep(self, table_id: int) -> Write[None]:
+        key = sweep_key(table_id)
+
+        def body(txn: Transaction) -> None:
+            record = self._records.get(table_id)
+            if record is None or table_id not in self._catalog.in_body(txn).by_id:
+                return
+            stored = txn.get(key)
+            other = record if stored is None else decode_sweep(stored)
+            if other.ended_us >= record.ended_us:  # another process may have noted or passed
+                record = other._replace(first=first_of(other.first, record.first))
+            txn.put(key, encode_sweep(record))
+
+        return Write((key,), body, reads=self._catalog.reads)
+
+    def _take_notes(self) -> None:
+        """Let the records say what writers noted. Each note is of a row that every reader sees."""
+        while self._noted:
+            table_id, first = self._noted.pop()
+            running = self._passes.get(table_id)
+            if running is not None:
+                running.leaves(first)
+            record = self._record(table_id)
+            if record is not None and first_of(record.first, first) != record.first:
+                self._records[table_id] = record._replace(first=first)
+                self._unsaved.add(table_id)
+
+    def _record(self, table_id: int) -> SweepRecord | None:
+        known = table_id in self._records
+        if not known or (self._catalog.shared and table_id not in self._unsaved):
+            stored = self._store.snapshot().get(sweep_key(table_id))
+            self._records[table_id] = None if stored is None else decode_sweep(stored)
+        return self._records[table_id]
+
+
+def _made(outcomes: Sequence[Outcome[Any]]) -> bool:
+    """Whether every write was made or refused; False: the step is to be planned again.
+
+    Raises what the store failed with, after which the step is repeated too.
+    """
+    for outcome in outcomes:
+        if isinstance(outcome.error, StorageFailure):
+            raise outcome.error
+    return not any(isinstance(outcome.error, Replan) for outcome in outcomes)
+
+
+def _turn_of(running: _Pass) -> int:
+    return running.turn
+
+
+def _by_shard(prefixes: tuple[bytes, ...]) -> list[tuple[bytes, ...]]:
+    """Prefixes of one shard together: a write is of one (storage contract, rule 2)."""
+    shards: dict[bytes, tuple[bytes, ...]] = {}
+    for prefix in prefixes:
+        shards[prefix[1:]] = (*shards.get(prefix[1:], ()), prefix)
+    return list(shards.values())
+
+
+def _remove(key: bytes, txn: Transaction) -> int:
+    record = txn.get(key)
+    txn.delete(key)
+    return 0 if record is None else len(key) + len(record)
