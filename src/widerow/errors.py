@@ -40,6 +40,7 @@ __all__ = [
     "StoreFull",
     "StoreLocked",
     "StorePoisoned",
+    "TooLong",
     "Unsupported",
     "WiderowError",
 ]
