@@ -41,6 +41,7 @@ __all__ = [
     "StoreFull",
     "StoreLocked",
     "StorePoisoned",
+    "TooLong",
     "Unsupported",
     "WiderowError",
 ]
