@@ -240,6 +240,11 @@ def test_damaged_block_ends_reads_with_an_error(damaged: Path) -> None:
                 list(store.snapshot().scan(SHARD, b"\x10t", reverse=reverse))
         with pytest.raises(StoreDamaged, match="checksum"):
             store.snapshot().get(SHARD + b"000")
+        view = store.snapshot()
+        for _ in range(2):
+            with pytest.raises(StoreDamaged, match="checksum"):
+                view.get_many([SHARD + b"063", SHARD + b"000"])
+            view.pin()  # type: ignore[attr-defined]  # from here on it reads key by key
         assert store.snapshot().get(SHARD + b"063") is not None
 
 

@@ -11,7 +11,9 @@ where a block is damaged. So scans use plain iterators without options, which Ro
 consistent from their creation, and ask for their status at the end. While nothing was written since
 a view was published, a new iterator shows just that view; before a group is written, the writer
 pins one iterator in the published view, and scans of that view share it from then on, a page at a
-time. An idle store pins no file.
+time. An idle store pins no file. Several keys at once are read in one call of the engine under the
+same condition, because the binding's snapshots take one key at a time (100 keys in plain Python:
+124 instead of 164 µs where they are there, 18 instead of 67 where they are not).
 
 What else is known of the binding: an absent key of a snapshot is an `Exception` with a fixed text;
 a batch is consumed by `write` even when that fails; a snapshot or an iterator that is still alive
