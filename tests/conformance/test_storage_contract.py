@@ -12,34 +12,18 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import pytest
+from tests.conformance.drivers import OPENERS, SHARD, key
 
 from widerow.errors import StorageFailure, StorePoisoned
-from widerow.storage.group import conclude
 from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
-from widerow.storage.opener import open_store
-from widerow.testing.clock import FakeEntropy
-from widerow.testing.lossy import LossyDisk, LossyStore
-from widerow.testing.strict import StrictSpace, StrictStore
 
 T = TypeVar("T")
 
-OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
-    "memory": lambda _: open_store("memory:"),
-    "rocksdb": lambda directory: open_store(f"rocksdb:{directory}"),
-    "lossy": lambda _: LossyStore(LossyDisk()),
-    "strict": lambda _: StrictStore(StrictSpace(), FakeEntropy()),
-    "strict, with conflicts": lambda _: StrictStore(StrictSpace(), FakeEntropy(), conflicts=0.3),
-}
-SHARD: Final = b"\x10shard"
 END: Final = b"\x10share"  # the smallest key above the shard
 OTHER: Final = b"\x10other"
 BESIDE: Final = b"\x20shard"  # of the same shard, which prefixes differ from in the first byte
 MANY: Final = 2500  # more than any driver reads at once
-
-
-def key(number: int) -> bytes:
-    return SHARD + number.to_bytes(4, "big")
 
 
 def put_all(store: Store, pairs: dict[bytes, bytes]) -> None:
@@ -248,85 +232,6 @@ def groups_without_writes_are_allowed(store: Store) -> None:
 
 
 # --- rule 6: atomicity ---------------------------------------------------------------------------
-
-
-# --- rule 14: publication is part of the commit --------------------------------------------------
-
-
-def writes_are_told_what_is_durable(store: Store) -> None:
-    told: list[object] = []
-
-    def settled(value: bytes) -> None:
-        told.append(value)
-        assert store.snapshot().get(SHARD + value) == value, "it is told before it is shown"
-        assert threading.get_ident() == here
-
-    def write(value: bytes) -> Write[bytes]:
-        def body(transaction: Transaction) -> bytes:
-            seen.append(list(told))
-            transaction.put(SHARD + value, value)
-            return value
-
-        return Write((SHARD,), body, settled=settled, doubted=lambda: told.append("doubt"))
-
-    def refused(_: Transaction) -> bytes:
-        raise LookupError
-
-    here, seen = threading.get_ident(), list[list[object]]()
-    failing = Write((SHARD,), refused, settled=told.append, doubted=lambda: told.append("doubt"))
-    store.transact_group([write(b"a"), failing, write(b"b")])
-    assert told == [b"a", b"b"]
-    assert not any(seen), "nothing is told before the group has ended"
-    store.transact_group([write(b"c")])
-    assert seen[-1] == [b"a", b"b"]
-
-
-def the_next_group_starts_when_all_are_told(store: Store) -> None:
-    settling, seen, told = threading.Event(), dict[int, int](), list[int]()
-
-    def settled(number: int) -> None:
-        if number == 0:
-            settling.set()
-            second.join(timeout=0.05)  # it cannot get ahead, however long it is given
-        told.append(number)
-
-    def write(number: int) -> Write[int]:
-        def body(_: Transaction) -> int:
-            seen[number] = len(told)
-            return number
-
-        return Write((SHARD,), body, settled=settled)
-
-    def follow() -> None:
-        settling.wait(timeout=5)
-        store.transact_group([write(2)])
-
-    second = threading.Thread(target=follow, daemon=True)
-    second.start()
-    store.transact_group([write(0), write(1)])
-    second.join(timeout=5)
-    assert seen == {0: 0, 1: 0, 2: 2}
-    assert told == [0, 1, 2]
-
-
-def interrupted_groups_are_doubted(store: Store) -> None:
-    told: list[str] = []
-
-    def interrupted(_: Transaction) -> None:
-        raise KeyboardInterrupt
-
-    def write(body: Callable[[Transaction], None], name: str) -> Write[None]:
-        return Write(
-            (SHARD,),
-            body,
-            settled=lambda _: told.append("settled"),
-            doubted=lambda: told.append(name),
-        )
-
-    group = [write(lambda transaction: transaction.put(key(1), b""), "a"), write(interrupted, "b")]
-    with pytest.raises(KeyboardInterrupt):
-        store.transact_group(group)
-    assert told == ["a", "b"]
 
 
 def failing_bodies_leave_nothing_behind(store: Store) -> None:
@@ -615,9 +520,6 @@ CHECKS: Final[Sequence[Callable[[Store], None]]] = (
     later_bodies_of_a_group_see_earlier_ones,
     scans_go_on_while_the_body_writes_elsewhere,
     groups_without_writes_are_allowed,
-    writes_are_told_what_is_durable,
-    the_next_group_starts_when_all_are_told,
-    interrupted_groups_are_doubted,
     failing_bodies_leave_nothing_behind,
     interrupts_pass_through_and_forget_the_group,
     readers_see_no_unfinished_group,
@@ -691,39 +593,6 @@ class ReadsAnything(MemoryStore):
         return super()._run_group(wider)
 
 
-class TellsNobody(MemoryStore):
-    """Leaves publication to whoever asked for the commit."""
-
-    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        with self._writing:
-            return self._run_group(writes)
-
-
-class SettlesEarly(MemoryStore):
-    """Tells the writes before the group is committed."""
-
-    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        def told(write: Write[T]) -> Callable[[Transaction], T]:
-            def body(transaction: Transaction) -> T:
-                result = write.run(transaction)
-                write.settle(result)
-                return result
-
-            return body
-
-        return super().transact_group([Write(each.shards, told(each)) for each in writes])
-
-
-class TellsLate(MemoryStore):
-    """Tells the writes when the next group may have started."""
-
-    def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
-        with self._writing:
-            outcomes = self._run_group(writes)
-        conclude(writes, outcomes)
-        return outcomes
-
-
 class KeepsFailures(MemoryStore):
     """Commits what a body wrote before it raised."""
 
@@ -795,10 +664,6 @@ CONTROLS: Final[Sequence[tuple[type[MemoryStore], Callable[[Store], None]]]] = (
     (LastFirst, later_bodies_of_a_group_see_earlier_ones),
     (NoShards, keys_outside_the_shards_are_refused),
     (ReadsAnything, keys_to_read_are_read_and_not_changed),
-    (TellsNobody, writes_are_told_what_is_durable),
-    (TellsNobody, interrupted_groups_are_doubted),
-    (SettlesEarly, writes_are_told_what_is_durable),
-    (TellsLate, the_next_group_starts_when_all_are_told),
     (KeepsFailures, failing_bodies_leave_nothing_behind),
     (MovingSnapshots, snapshots_do_not_move),
     (ShorterFirst, keys_are_ordered_as_unsigned_bytes_shorter_first),
