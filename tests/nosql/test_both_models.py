@@ -18,6 +18,7 @@ from widerow.engine.partitions.rules import Reason
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_CATALOG, SPACE_STATISTICS, SPACE_TYPED_CATALOG
 from widerow.model.values import KeyType
+from widerow.server.settings import SettingsInvalid
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
 from widerow.testing import WiderowServer
@@ -112,7 +113,7 @@ def test_a_name_without_a_namespace_is_the_default_one(filled: Path) -> None:
     text = shown("partitions", "users", "--path", str(filled))
     assert "users: 1 partition" in text
     for name in ("nothing", "shop:nothing", "nothing:users", "users.child"):
-        with pytest.raises(nosql.NotFound):
+        with pytest.raises(SettingsInvalid, match="there is no table"):
             shown("partitions", name, "--path", str(filled))
 
 

@@ -165,13 +165,14 @@ def test_a_directory_keeps_the_data(tmp_path: Path) -> None:
         assert list(other.client().list_table()) == []
 
 
-def test_a_start_that_fails_leaves_nothing(widerow_server: WiderowServer) -> None:
+def test_a_start_that_fails_leaves_nothing() -> None:
     before = set(threading.enumerate())
-    taken = urlsplit(widerow_server.endpoint).port or 0
-    server = WiderowServer(port=taken)
-    with pytest.raises(SettingsInvalid, match=f"port {taken}"):
-        server.start()
-    server.stop()  # nothing to stop
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = other.getsockname()[1]
+        server = WiderowServer(port=taken)
+        with pytest.raises(SettingsInvalid, match=f"port {taken}"):
+            server.start()
+        server.stop()  # nothing to stop
     assert server.endpoint == ""
     assert set(threading.enumerate()) == before
 

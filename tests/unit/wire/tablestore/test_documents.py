@@ -48,7 +48,7 @@ def test_fields_of_inner_messages_are_there_too(action: str, message: type) -> N
 
 @pytest.mark.parametrize("action", OPERATIONS)
 def test_permissions_are_those_of_the_table(action: str) -> None:
-    assert f"| {action} | {OPERATIONS[action].permission} |" in PAGE
+    assert f"| {action} | {OPERATIONS[action].permission.value} |" in PAGE
 
 
 def test_actions_that_are_not_offered_are_listed_by_their_feature() -> None:

@@ -114,7 +114,7 @@ def _asked(request: GetRange | MatrixRange) -> GetRange:
 
 
 def _answered(request: GetRange | MatrixRange, page: RangePage) -> RangePage | MatrixPage:
-    if isinstance(request, GetRange) or not page.pieces or page.resume is not None:
+    if not isinstance(request, MatrixRange) or not page.pieces or page.resume is not None:
         return page
     return MatrixPage(page, request.key_names, request.columns)
 
