@@ -79,7 +79,7 @@ compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules o
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server
 
-bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (ten minutes)
+bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (twelve minutes)
 	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --report
 
 bench-quick: $(STAMP) $(COMPILED)/.stamp ## measure reads, writes and start-up (one minute)

@@ -29,6 +29,7 @@ from widerow.engine.expiry import live_from
 from widerow.engine.lease import Lease
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
+from widerow.engine.once import Once
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import describe
 from widerow.engine.partitions.rules import Thresholds
@@ -142,8 +143,8 @@ class Engine:
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
-        self._typed: dict[str, TypedEngine] = {}  # the only one, once there is one
-        self._builds: dict[str, IndexBuilds] = {}  # likewise
+        self._typed = Once(self._make_typed)
+        self._builds = Once(self._make_builds)
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.sweep = Sweep(self.catalog, store, clock, self._note)
@@ -181,15 +182,15 @@ class Engine:
     @property
     def index_builds(self) -> "IndexBuilds":
         """The builds of typed tables' indexes."""
-        builds = self._builds.get("")
-        if builds is None:
-            from widerow.engine.typed.index_builds import IndexBuilds  # noqa: PLC0415  # as `typed`
+        return self._builds.get()
 
-            builds = self._builds.setdefault("", IndexBuilds(self.typed))
-        return builds
+    def _make_builds(self) -> "IndexBuilds":
+        from widerow.engine.typed.index_builds import IndexBuilds  # noqa: PLC0415  # as `typed`
+
+        return IndexBuilds(self.typed)
 
     def _has_typed(self) -> bool:
-        return bool(self._typed) or self.catalog.holds(SPACE_TYPED_CATALOG)
+        return self._typed.is_made() or self.catalog.holds(SPACE_TYPED_CATALOG)
 
     @property
     def typed(self) -> "TypedEngine":
@@ -197,22 +198,21 @@ class Engine:
 
         Made when first asked for: a server of the other dialect starts a tenth sooner without.
         """
-        typed = self._typed.get("")
-        if typed is None:
-            from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # see above
-            from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # see above
+        return self._typed.get()
 
-            made = TypedEngine(
-                self.store,
-                self.catalog,
-                self._clock,
-                self._entropy,
-                observers=(IndexKeeper(),),
-                note_load=self._note,
-                note_expiry=self.sweep.note,
-            )
-            typed = self._typed.setdefault("", made)  # two threads may come here at once
-        return typed
+    def _make_typed(self) -> "TypedEngine":
+        from widerow.engine.typed.engine import TypedEngine  # noqa: PLC0415  # as `typed` says
+        from widerow.engine.typed.index_keeper import IndexKeeper  # noqa: PLC0415  # same
+
+        return TypedEngine(
+            self.store,
+            self.catalog,
+            self._clock,
+            self._entropy,
+            observers=(IndexKeeper(),),
+            note_load=self._note,
+            note_expiry=self.sweep.note,
+        )
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these hear of every change of rows from now on; before the first write is planned."""

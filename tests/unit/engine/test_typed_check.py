@@ -288,12 +288,12 @@ def test_typed_tables_are_loaded_when_there_are_any(store: Store, clock: FakeClo
     plain = Engine(store, clock, FakeEntropy())
     while plain.housekeeping() is not None:
         pass
-    assert not plain._typed
+    assert not plain._typed.is_made()
     other = Engine(store, clock, FakeEntropy(1))
     other.run(other.typed.drop_table(users(other)))
     assert len(other.typed.tables.leftovers()) == 1
     server = Engine(store, clock, FakeEntropy(2))
     while (plan := server.housekeeping()) is not None:
         server.run(plan)
-    assert server._typed
+    assert server._typed.is_made()
     assert server.typed.tables.leftovers() == []

@@ -36,10 +36,6 @@ from widerow.wire.tablestore.plainbuffer import decode_row_change
 __all__ = ["call", "decode", "encode", "is_lengthy"]
 
 _MODIFICATIONS: Final = {modification.value: modification for modification in Modification}
-# The same and others by their numbers, for where these are known to be in bounds.
-_MODIFICATION: Final = (Modification.PUT, *Modification)  # from 1 on
-_EXPECTATION: Final = tuple([EXPECTATIONS[number] for number in range(3)])
-_RETURNS: Final = tuple([RETURN_TYPES[number] for number in range(3)])
 
 
 def decode(body: bytes) -> BatchWrite:
@@ -64,9 +60,10 @@ def _short_table(body: bytes, name: str, entries: list[ShortEntry]) -> TableWrit
 def _short_row(body: bytes, table: str, entry: ShortEntry) -> RowChange:
     safepoint()
     start, end, number, expectation, returned = entry
-    modification = _MODIFICATION[number]
+    modification = _MODIFICATIONS[number]
     key, cells = decode_row_change(body, modification, start, end)
-    return RowChange(table, modification, key, cells, _EXPECTATION[expectation], _RETURNS[returned])
+    expected, returns = EXPECTATIONS[expectation], RETURN_TYPES[returned]
+    return RowChange(table, modification, key, cells, expected, returns)
 
 
 @decoder(BatchWriteRowRequest)
