@@ -84,8 +84,7 @@ def read_range(
         safepoint()
         header = header_of(record)
         if budget is not None:
-            copies = header.kind == RecordKind.SEGMENT or copied(header, rule)
-            budget.take(len(record), 1 if copies else 1 + header.cell_count)
+            budget.take(len(record), 1)
         if header.kind == RecordKind.SEGMENT:
             continue  # read with its row
         if page.is_full(limit, header.key_size + header.data_size):
@@ -154,6 +153,9 @@ class _Page:
             self.data_size += size
             self.parts.append(record[HEADER_BYTES:])
             return
+        budget = self.source[1]
+        if budget is not None:
+            budget.take(0, header.cell_count)  # which are decoded, unlike those of a copied row
         read = read_record(self.source, (key, record), self._values(key), self.rule, start)
         if read is None:
             return
