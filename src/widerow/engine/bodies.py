@@ -19,7 +19,23 @@ from widerow.model.schema import Table
 from widerow.model.values import KeyInput, KeyMarker, KeyValue
 from widerow.storage.interface import Transaction, Write
 
-__all__ = ["BodyContext", "RowBody"]
+__all__ = ["BodyContext", "Planned", "RowBody"]
+
+
+@final
+class Planned:
+    """The moment that the rows of one request are planned at.
+
+    `epoch`: of the catalogue, -1 where nobody else changes it. `asked_us`: microseconds since 1970;
+    0 where nobody observes rows.
+    """
+
+    __slots__ = ("asked_us", "epoch")
+
+    def __init__(self, epoch: int, asked_us: int) -> None:
+        """This moment."""
+        self.epoch = epoch
+        self.asked_us = asked_us
 
 
 @final
@@ -35,12 +51,17 @@ class BodyContext:
         self.notes = notes
         self.observers: Observers[Table] | None = None  # nobody: the usual case costs a look
 
+    def planned(self) -> Planned:
+        """The moment that rows are planned at, asked for before their tables are looked up."""
+        asked_us = 0 if self.observers is None else self.clock.now_us()
+        return Planned(self.tables.catalog.planned(), asked_us)
+
 
 @final
 class RowBody(Write[RowWritten]):
     """A checked change on its way: makes it, and counts it once it is durable."""
 
-    __slots__ = ("change", "context", "planned", "shard", "table", "values")
+    __slots__ = ("asked_us", "change", "context", "planned", "shard", "table", "values")
 
     def __init__(
         self,
@@ -49,27 +70,26 @@ class RowBody(Write[RowWritten]):
         change: RowChange,
         values: tuple[KeyInput, ...],
         shard: bytes,
-        planned: int,
+        planned: Planned,
     ) -> None:
-        """`values`: those of the key; `shard`: that of the first of them.
-
-        `planned`: the epoch of the catalogue that all this is of, -1 where nobody else changes it.
-        """
+        """`values`: those of the key; `shard`: that of the first of them."""
         super().__init__((shard,))
         self.context = context
         self.table = table
         self.change = change
         self.values = values
         self.shard = shard
-        self.planned = planned
-        if planned >= 0:
+        self.planned = planned.epoch
+        self.asked_us = planned.asked_us
+        if planned.epoch >= 0:
             self.reads = context.tables.catalog.reads
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
         if context.observers is not None:
             watch = context.observers.of(table)
-            self.shards += watch.shards
-            self.reads += watch.reads
+            if watch:
+                self.shards += watch.beside(shard)
+                self.reads += watch.reads
 
     def run(self, txn: Transaction) -> RowWritten:
         """Make the change."""
@@ -111,7 +131,8 @@ class RowBody(Write[RowWritten]):
             return write_row(txn, write)
         if not observers.of(self.table).covers(watch):
             raise Replan
-        return change_observed(txn, write.key, watch, lambda buffer: write_row(buffer, write))
+        row, asked = (write.key, self.shard), (write, self.asked_us)
+        return change_observed(txn, row, watch, lambda buffer: write_row(buffer, write), asked)
 
     def settle(self, result: RowWritten) -> None:
         """The row is durable: count it for its partition."""

@@ -5,6 +5,7 @@ Reads answer at once from the published view. Writes answer a `Plan`: the caller
 raises the errors of `widerow.errors` for requests that break a rule, and leaves nothing behind.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +18,7 @@ from widerow.engine.batch import (
     filled,
     without,
 )
-from widerow.engine.bodies import BodyContext, RowBody
+from widerow.engine.bodies import BodyContext, Planned, RowBody
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Tables
@@ -149,6 +150,7 @@ class Engine:
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
+        self._chores = deque((self.sweep.clear, self._build_step, self.sweep.step))
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -163,7 +165,7 @@ class Engine:
     def housekeeping(self) -> Plan[None] | None:
         """The next small step of giving space back; None when there is nothing to do now.
 
-        What was dropped first, then indexes that nobody waits for, then what expired, of all table
+        What was dropped, indexes that nobody waits for, and what expired take turns, of all table
         models (`sweep/sweep.py`). Where the store is shared, its lease before that, and while
         another process holds it only what was noted here. One caller at a time.
         """
@@ -174,10 +176,15 @@ class Engine:
             return self.sweep.save()
         if self._has_typed():
             self.sweep.add(self.typed.sweep)
-        step = self.sweep.clear()
-        if step is None and self._has_typed():
-            step = self.index_builds.step()
-        return self.sweep.step() if step is None else step
+        for _ in range(len(self._chores)):
+            self._chores.rotate(-1)
+            step = self._chores[-1]()
+            if step is not None:
+                return step
+        return None
+
+    def _build_step(self) -> Plan[None] | None:
+        return self.index_builds.step() if self._has_typed() else None
 
     @property
     def index_builds(self) -> "IndexBuilds":
@@ -464,10 +471,10 @@ class Engine:
     def write_row(self, instance: str, change: RowChange) -> Plan[RowWritten]:
         """PutRow, UpdateRow or DeleteRow, as `change.modification` says (semantics §4.1-4.7)."""
         check_change(change, self._names)
-        planned = self.catalog.planned()
+        planned = self._context.planned()
         table = self.tables.find(instance, change.table)
         write = self._row_write(table, row_prefix(table.id), change, planned)
-        if planned < 0 and self._context.observers is None:
+        if planned.epoch < 0 and self._context.observers is None:
             return Plan((write,), single, _weight(change))
         return Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
 
@@ -511,7 +518,7 @@ class Engine:
         """The writes of rows that can be planned, and the errors of the others by their places."""
         writes: list[RowBody] = []
         errors: dict[int, WiderowError] = {}
-        planned = self.catalog.planned()
+        planned = self._context.planned()
         for asked in request.tables:
             try:
                 table = self.tables.find(instance, asked.table)
@@ -557,8 +564,10 @@ class Engine:
         write = Write(writes[0].shards, body, settled=settled, reads=reads)
         return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
 
-    def _row_write(self, table: Table, prefix: bytes, change: RowChange, planned: int) -> RowBody:
-        """The write of one checked change; `prefix`: of the table's rows, `planned`: the epoch."""
+    def _row_write(
+        self, table: Table, prefix: bytes, change: RowChange, planned: Planned
+    ) -> RowBody:
+        """The write of one checked change; `prefix`: of the table's rows."""
         values = check_key(table, change.key)
         shard = prefix + encode_key_value(concrete(values)[0])
         if self.throttle is not None:

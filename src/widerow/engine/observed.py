@@ -8,8 +8,9 @@ touched; so observers decode what they ask for and nothing else. Then the buffer
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, final
 
-from widerow.engine.observer import Watch
+from widerow.engine.observer import RowEvent, Watch
 from widerow.engine.stored import row_cells, segments_from
+from widerow.engine.writes import RowWrite
 from widerow.rows.cells import Cell
 from widerow.rows.record import RecordKind, header_of
 from widerow.storage.interface import Reader, Transaction
@@ -49,17 +50,25 @@ class ObservedRow:
 
 
 def change_observed(
-    txn: Transaction, key: bytes, watch: Watch, change: Callable[[Transaction], T]
+    txn: Transaction,
+    row: tuple[bytes, bytes],
+    watch: Watch,
+    change: Callable[[Transaction], T],
+    asked: tuple[RowWrite, int] | None = None,
 ) -> T:
-    """Make a change of the row under `key` and tell the observers before it is stored.
+    """Make a change of a row and tell the observers before it is stored.
 
-    They are not told where `change` writes nothing. Raises what `change` and they raise. Memory:
-    what the change writes.
+    `row`: where it is stored, and the prefix of its shard. `asked`: the write of a client, and when
+    it was asked for (`RowEvent`). Without it nobody is told where `change` writes nothing. Raises
+    what `change` and the observers raise. Memory: what the change writes.
     """
+    key, shard = row
     buffer = _Buffer(txn)
     result = change(buffer)
-    if buffer.changes:
-        watch.changed(txn, key, _row(txn, key), _row(buffer, key))
+    if buffer.changes or asked is not None:
+        write, asked_us = (None, 0) if asked is None else asked
+        old, new = _row(txn, key), _row(buffer, key)
+        watch.changed(txn, RowEvent(key, shard, old, new, write, asked_us))
         buffer.write_to(txn)
     return result
 

@@ -11,14 +11,44 @@ from typing import Any, Final, Generic, Protocol, TypeVar, final
 from widerow.engine.catalog.model import Numbered
 from widerow.storage.interface import Transaction
 
-__all__ = ["NOT_OBSERVED", "LoadRecorder", "Observers", "RowObserver", "Watch"]
+__all__ = ["NOT_OBSERVED", "LoadRecorder", "Observers", "RowEvent", "RowObserver", "Watch"]
 
 T = TypeVar("T", bound=Numbered)
+R = TypeVar("R")
 T_contra = TypeVar("T_contra", contravariant=True)
-R_contra = TypeVar("R_contra", contravariant=True)
 
 
-class RowObserver(Protocol[T_contra, R_contra]):
+@final
+class RowEvent(Generic[R]):
+    """What becomes of one row: the former row and the new one, None where none is stored.
+
+    `key`: where the row is stored. `shard`: the prefix of its shard among the rows. `old` is as it
+    is stored: it may have expired. `write`: the checked write of the model that a client asked for;
+    None where nobody asked (the sweep). `asked_us`: when it was asked for, in microseconds since
+    1970, the same for all rows of one request; 0 where nobody asked.
+    """
+
+    __slots__ = ("asked_us", "key", "new", "old", "shard", "write")
+
+    def __init__(
+        self,
+        key: bytes,
+        shard: bytes,
+        old: R | None,
+        new: R | None,
+        write: Any = None,  # noqa: ANN401  # of any model
+        asked_us: int = 0,
+    ) -> None:
+        """An event of these parts."""
+        self.key = key
+        self.shard = shard
+        self.old = old
+        self.new = new
+        self.write = write
+        self.asked_us = asked_us
+
+
+class RowObserver(Protocol[T_contra, R]):
     """Keeps something true beside rows. `T`: tables of a model, `R`: its rows as they are stored.
 
     Rows of Tablestore's tables are `ObservedRow`, of typed tables `StoredRow`; both decode nothing
@@ -30,26 +60,28 @@ class RowObserver(Protocol[T_contra, R_contra]):
         ...
 
     def shards(self, table: T_contra) -> tuple[bytes, ...]:
-        """Prefixes beside the row's own shard that a write of the table may touch."""
+        """Prefixes outside the row's own shard that a write of the table may touch.
+
+        Only where the store's transactions reach over shards.
+        """
+        ...
+
+    def spaces(self, table: T_contra) -> bytes:
+        """Spaces of the row's own shard that a write of the table may touch beside the rows.
+
+        One byte each: the shard's prefix with this byte instead of that of the rows.
+        """
         ...
 
     def reads(self, table: T_contra) -> tuple[bytes, ...]:
         """Keys outside the shards that may be read in the transaction (`Write.reads`)."""
         ...
 
-    def changed(
-        self,
-        txn: Transaction,
-        table: T_contra,
-        key: bytes,
-        old: R_contra | None,
-        new: R_contra | None,
-    ) -> None:
-        """A row is about to be stored under `key`: the former one and the new one, None where none.
+    def changed(self, txn: Transaction, table: T_contra, event: RowEvent[R]) -> None:
+        """A row is about to be stored, or removed, or a client's write left it as it was.
 
-        `old` is as it is stored: it may have expired. It may be asked only until this returns.
-        Called again where the transaction runs again, so it keeps nothing. What this raises
-        refuses the write.
+        The rows of the event may be asked only until this returns. Called again where the
+        transaction runs again, so it keeps nothing. What this raises refuses the write.
         """
         ...
 
@@ -74,13 +106,14 @@ class Watch:
     False in a condition where nobody watches.
     """
 
-    __slots__ = ("observers", "reads", "shards", "table")
+    __slots__ = ("observers", "reads", "shards", "spaces", "table")
 
     def __init__(self, table: Any, observers: Sequence[RowObserver[Any, Any]]) -> None:  # noqa: ANN401  # of any model
         """Those of `observers` that watch `table`."""
         self.table = table
         self.observers = tuple([each for each in observers if each.watches(table)])
         self.shards = _joined([each.shards(table) for each in self.observers])
+        self.spaces = frozenset(b"".join([each.spaces(table) for each in self.observers]))
         self.reads = _joined([each.reads(table) for each in self.observers])
 
     def __bool__(self) -> bool:
@@ -89,12 +122,20 @@ class Watch:
 
     def covers(self, other: "Watch") -> bool:
         """Whether a write that was planned for this may tell the observers of `other`."""
-        return set(other.shards) <= set(self.shards) and set(other.reads) <= set(self.reads)
+        return (
+            set(other.shards) <= set(self.shards)
+            and other.spaces <= self.spaces
+            and set(other.reads) <= set(self.reads)
+        )
 
-    def changed(self, txn: Transaction, key: bytes, old: Any, new: Any) -> None:  # noqa: ANN401  # rows of any model
+    def beside(self, shard: bytes) -> tuple[bytes, ...]:
+        """All that a write of the row's shard `shard` may touch beside the row."""
+        return (*[bytes((space,)) + shard[1:] for space in sorted(self.spaces)], *self.shards)
+
+    def changed(self, txn: Transaction, event: RowEvent[Any]) -> None:
         """Tell every observer, in the order in which they were given."""
         for observer in self.observers:
-            observer.changed(txn, self.table, key, old, new)
+            observer.changed(txn, self.table, event)
 
 
 def _joined(parts: Sequence[tuple[bytes, ...]]) -> tuple[bytes, ...]:

@@ -11,14 +11,16 @@
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
     11 id                            the next identity value of a typed table
-
+    12 id …                          changes of a table's rows: its stream
+    13 id partition-key index rest   entries of a table's local indexes
     14 id …                          entries of a typed table's index
+    15 id partition-key …            what is still to be done outside the shard because of a change
     20 id 01                         what is counted of a table: sizes, capacity units
     20 id 02 time                    its load in some seconds from then on
     20 id 03                         the last pass of the sweep over it
 
-`id` is the number of the table or index in four bytes, big-endian. Reserved: 12 changes, 13 local
-indexes. A number once used for something is never used for another thing.
+`id` is the number of the table or index in four bytes, big-endian. A number
+once used for something is never used for another thing.
 """
 
 from typing import Final
@@ -36,7 +38,10 @@ __all__ = [
     "PLAN_PREFIX",
     "ROW_PREFIX_BYTES",
     "SPACE_CATALOG",
+    "SPACE_CHANGES",
     "SPACE_INDEXES",
+    "SPACE_INTENTS",
+    "SPACE_LOCAL_INDEXES",
     "SPACE_ROWS",
     "SPACE_SEQUENCES",
     "SPACE_STATISTICS",
@@ -70,7 +75,10 @@ SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
 SPACE_SEQUENCES: Final = b"\x11"
+SPACE_CHANGES: Final = b"\x12"
+SPACE_LOCAL_INDEXES: Final = b"\x13"
 SPACE_INDEXES: Final = b"\x14"
+SPACE_INTENTS: Final = b"\x15"
 SPACE_STATISTICS: Final = b"\x20"
 
 STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
@@ -79,6 +87,15 @@ CATALOG_EPOCH_KEY: Final = SPACE_STORE + b"catalog-epoch"
 LEASE_KEY: Final = SPACE_STORE + b"lease"
 PLAN_ID_KEY: Final = SPACE_STORE + b"plan-id"
 PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # and the plan's number in eight bytes
+
+_SPACES_OF_TABLES: Final = (
+    SPACE_ROWS,
+    SPACE_SEQUENCES,
+    SPACE_CHANGES,
+    SPACE_LOCAL_INDEXES,
+    SPACE_INTENTS,
+    SPACE_STATISTICS,
+)
 
 SEGMENT_MARK: Final = b"\x01"
 SEGMENT_END: Final = b"\x02"
@@ -140,7 +157,8 @@ def index_prefix(index_id: int) -> bytes:
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:
     """Every prefix that holds bytes of a table."""
-    return (row_prefix(table_id), sequence_prefix(table_id), statistics_prefix(table_id))
+    number = table_id.to_bytes(4, "big")
+    return tuple(space + number for space in _SPACES_OF_TABLES)
 
 
 def statistics_prefix(table_id: int) -> bytes:

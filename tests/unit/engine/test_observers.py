@@ -10,9 +10,11 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.engine.observed import ObservedRow
+from widerow.engine.observer import RowEvent
 from widerow.errors import Conflict
-from widerow.keys.layout import index_prefix
+from widerow.keys.layout import SPACE_INTENTS, index_prefix
 from widerow.limits import SWEEP_PAUSE_SECONDS
+from widerow.model.condition import Condition, RowExpectation
 from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.schema import KeyColumn, Table
 from widerow.model.values import KeyMarker, KeyType, Value
@@ -41,6 +43,7 @@ class Recorder:
     def __init__(self, watched: str = "t") -> None:
         """Nothing heard."""
         self.heard: list[Heard] = []
+        self.asked: list[tuple[bool, int]] = []
         self.kinds: list[tuple[int | None, int | None]] = []
         self.refuse: Exception | None = None
         self.watched = watched
@@ -60,18 +63,19 @@ class Recorder:
         """Nothing."""
         return ()
 
-    def changed(
-        self,
-        txn: Transaction,
-        table: Table,  # noqa: ARG002  # as the protocol has it
-        key: bytes,
-        old: ObservedRow | None,
-        new: ObservedRow | None,
-    ) -> None:
+    def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # as the protocol has it
+        """One that is of nobody."""
+        return SPACE_INTENTS
+
+    def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:  # noqa: ARG002  # as the protocol has it
         """Keep both, and what is beside."""
+        old, new = event.old, event.new
+        self.asked.append((event.write is not None, event.asked_us))
         self.kinds.append((_kind(old), _kind(new)))
         self.heard.append((_columns(old), _columns(new)))
-        txn.put(BESIDE + key, b"" if new is None else b"row")
+        txn.put(BESIDE + event.key, b"" if new is None else b"row")
+        txn.put(SPACE_INTENTS + event.shard[1:], b"")
+        txn.delete(SPACE_INTENTS + event.shard[1:])
         if self.refuse is not None:
             raise self.refuse
 
@@ -115,13 +119,32 @@ def test_put_update_increment_and_delete_show_both_rows(engine: Engine, heard: R
     ]
 
 
-def test_nobody_hears_of_what_changes_nothing_nor_of_other_tables(
-    engine: Engine, heard: Recorder
-) -> None:
+def test_a_write_that_changes_nothing_is_told_too(engine: Engine, heard: Recorder) -> None:
+    """A stream records the delete of a row that is not there (change §C1.4)."""
     write(engine, delete("t", {"k": 1}))
     write(engine, update("t", {"k": 1}, [delete_all("b")]))
+    assert heard.heard == [(None, None), (None, None)]
+
+
+def test_nobody_hears_of_other_tables_nor_of_refused_writes(
+    engine: Engine, heard: Recorder
+) -> None:
     write(engine, put("other", {"k": 1}, {"a": 1}))
+    expecting = Condition(RowExpectation.EXPECT_EXIST)
+    with pytest.raises(Conflict):
+        write(engine, delete("t", {"k": 1}, expecting))
     assert heard.heard == []
+
+
+def test_the_rows_of_a_request_were_asked_for_at_one_moment(
+    engine: Engine, heard: Recorder, clock: FakeClock
+) -> None:
+    changes = tuple(put("t", {"k": number}, {"a": number}) for number in range(3))
+    plan = engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),)))
+    asked_us = clock.now_us()
+    clock.advance(1)
+    engine.run(plan)
+    assert heard.asked == [(True, asked_us)] * 3
 
 
 def test_a_batch_is_told_row_by_row(engine: Engine, heard: Recorder) -> None:

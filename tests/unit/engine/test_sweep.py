@@ -7,6 +7,7 @@ from widerow.engine.engine import Engine
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import (
+    CLEAR_STEP_NOTES,
     SWEEP_PAUSE_SECONDS,
     SWEEP_STEP_BYTES,
     SWEEP_STEP_RECORDS,
@@ -54,6 +55,28 @@ def test_expired_rows_go_in_bounded_steps(engine: Engine, store: Store, clock: F
     assert engine.sweep.reclaimed.rows_removed == 1199
     assert engine.sweep.reclaimed.bytes_reclaimed > 0
     assert engine.sweep.reclaimed.passes == 2
+    assert check_store(store) == []
+
+
+def test_what_expired_waits_for_no_queue_of_dropped_tables(
+    engine: Engine, store: Store, clock: FakeClock
+) -> None:
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
+    fill(engine, 10)
+    dropped = 3 * CLEAR_STEP_NOTES + 1
+    for _ in range(dropped):
+        engine.run(engine.create_table("i", create("passing", {"k": KeyType.INTEGER})))
+        engine.run(engine.delete_table("i", "passing"))
+    clock.advance(1000 + SWEEP_PAUSE_SECONDS)
+    for _ in range(3):  # one step of each kind of work, at the most
+        plan = engine.housekeeping()
+        assert plan is not None
+        engine.run(plan)
+    assert engine.sweep.reclaimed.rows_removed == 10
+    assert engine.sweep.reclaimed.tables_dropped <= 2 * CLEAR_STEP_NOTES
+    clean(engine)
+    assert engine.sweep.reclaimed.tables_dropped == dropped
+    assert engine.catalog.leftovers() == []
     assert check_store(store) == []
 
 

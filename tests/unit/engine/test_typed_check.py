@@ -8,6 +8,7 @@ import pytest
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
+from widerow.engine.observer import RowEvent
 from widerow.engine.typed.engine import MultiRow, Step, TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
@@ -183,21 +184,20 @@ class Recorder:
         """Nothing."""
         return ()
 
-    def changed(
-        self,
-        txn: Transaction,
-        table: TableForm,
-        key: bytes,
-        old: StoredRow | None,
-        new: StoredRow | None,
-    ) -> None:
+    def spaces(self, table: TableForm) -> bytes:  # noqa: ARG002  # as the protocol has it
+        """None."""
+        return b""
+
+    def changed(self, txn: Transaction, table: TableForm, event: RowEvent[StoredRow]) -> None:
         """Keep both names, and write below the index to show that the shard is the write's."""
         if self.refuse is not None:
             raise self.refuse
-        before, after = (None if row is None else str(row["name"]) for row in (old, new))
+        before, after = (
+            None if row is None else str(row["name"]) for row in (event.old, event.new)
+        )
         self.heard.append((before, after))
-        txn.put(self.shards(table)[0] + key, b"")
-        txn.delete(self.shards(table)[0] + key)
+        txn.put(self.shards(table)[0] + event.key, b"")
+        txn.delete(self.shards(table)[0] + event.key)
 
 
 @pytest.fixture

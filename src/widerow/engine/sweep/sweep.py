@@ -1,4 +1,4 @@
-"""The sweep: what was dropped, then what expired, one bounded step at a time.
+"""The sweep: what was dropped, and what expired, one bounded step at a time.
 
 Reads hide what has expired or was dropped at once, and writes trim what they touch. What nobody
 touches is found here. A step reads some hundreds of records of the published view, at most a
@@ -28,7 +28,12 @@ from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep,
 from widerow.errors import Replan, StorageFailure
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix, sweep_key
-from widerow.limits import SWEEP_NOTES_SECONDS, SWEEP_STEP_BYTES, SWEEP_STEP_RECORDS
+from widerow.limits import (
+    CLEAR_STEP_NOTES,
+    SWEEP_NOTES_SECONDS,
+    SWEEP_STEP_BYTES,
+    SWEEP_STEP_RECORDS,
+)
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
 __all__ = ["Reclaimed", "Sweep"]
@@ -106,40 +111,54 @@ class Sweep:
     def clear(self) -> Plan[None] | None:
         """The next step of removing what was dropped; None where nothing was."""
         now_us = self._clock.now_us()
-        for leftover in self._catalog.leftovers():
-            if leftover.due_us <= now_us:
-                return self._clear(leftover)
-        return None
+        due = [each for each in self._catalog.leftovers() if each.due_us <= now_us]
+        for leftover in due:
+            found = self._unseen(leftover)
+            if found is not None:
+                return self._clear_rows(leftover, *found)
+        return self._clear_ranges(due[:CLEAR_STEP_NOTES]) if due else None
 
-    def _clear(self, leftover: Leftover) -> Plan[None]:
-        """Rows among other tables' are looked for in steps; then the ranges, then the note."""
-        if leftover.top:
-            stop = after_prefix(row_prefix(leftover.top))
-            start = self._seen_of.get(leftover.id, row_prefix(leftover.top))
-            if start < stop:
-                return self._clear_rows(leftover, start, stop)
-        gone: list[bytes] = []
-        ranges = [self._removal(leftover, shard, gone) for shard in _by_shard(leftover.prefixes)]
+    def _unseen(self, leftover: Leftover) -> tuple[bytes, bytes] | None:
+        """Where rows among other tables' are still looked for; None where no more can be."""
+        if not leftover.top:
+            return None
+        stop = after_prefix(row_prefix(leftover.top))
+        start = self._seen_of.get(leftover.id, row_prefix(leftover.top))
+        return (start, stop) if start < stop else None
+
+    def _clear_ranges(self, leftovers: Sequence[Leftover]) -> Plan[None]:
+        """Remove the ranges, and then the notes of those of which all ranges are gone."""
+        missing: dict[int, int] = {}
+        writes: list[Write[Any]] = []
+        for leftover in leftovers:
+            shards = _by_shard(leftover.prefixes)
+            missing[leftover.id] = len(shards)
+            writes += [self._removal(leftover, shard, missing) for shard in shards]
 
         def note_gone(draft: Draft) -> None:
-            if len(gone) >= len(ranges):
-                draft.forget(leftover)
+            for leftover in leftovers:
+                if missing[leftover.id] <= 0:
+                    draft.forget(leftover)
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
             failing(outcomes)
-            self._seen_of.pop(leftover.id, None)
-            self.reclaimed.tables_dropped += 1
+            for leftover in leftovers:
+                self._seen_of.pop(leftover.id, None)
+            self.reclaimed.tables_dropped += len(leftovers)
 
-        return Plan((*ranges, self._catalog.change(note_gone)), finish)
+        return Plan((*writes, self._catalog.change(note_gone)), finish)
 
     def _removal(
-        self, leftover: Leftover, prefixes: tuple[bytes, ...], gone: list[bytes]
+        self, leftover: Leftover, prefixes: tuple[bytes, ...], missing: dict[int, int]
     ) -> Write[None]:
         def remove(txn: Transaction) -> None:
             for prefix in prefixes:
                 txn.delete_range(prefix, after_prefix(prefix))
 
-        return Write(prefixes, remove, alone=True, settled=lambda _: gone.append(leftover.key))
+        def removed(_: None) -> None:
+            missing[leftover.id] -= 1
+
+        return Write(prefixes, remove, settled=removed)
 
     def _clear_rows(self, leftover: Leftover, start: bytes, stop: bytes) -> Plan[None]:
         """A step through the rows among which those of a dropped table lie."""

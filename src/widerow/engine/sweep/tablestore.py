@@ -118,7 +118,7 @@ class TablestoreSweep(SweptModel[Table]):
         reads: tuple[bytes, ...] = ()
         if self._context.observers is not None:
             watch = self._context.observers.of(table)
-            shards, reads = shards + watch.shards, watch.reads
+            shards, reads = shards + watch.beside(key[:end]), watch.reads
         return Seen(first, shards, partial(self._trim, table, key, key[:end]), following, reads)
 
     def ended(self, table: Table) -> Write[Any] | None:
@@ -151,7 +151,10 @@ class TablestoreSweep(SweptModel[Table]):
         if not context.observers.of(table).covers(watch):
             raise Replan
         return change_observed(
-            txn, key, watch, lambda inner: trim_row(inner, key, current, now_ms, partition_key)
+            txn,
+            (key, shard),
+            watch,
+            lambda inner: trim_row(inner, key, current, now_ms, partition_key),
         )
 
     # --- sequence records --------------------------------------------------------------------

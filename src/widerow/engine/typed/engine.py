@@ -251,12 +251,10 @@ class TypedEngine:
 
     def _shards(self, shard: bytes, form: TableForm) -> tuple[bytes, ...]:
         """What a write of the table may touch. Raises `Unsupported` where the store cannot."""
-        shards = self.observers.of(form).shards
-        if not shards:
-            return (shard,)
-        if not self.store.capabilities.atomic_across_shards:
+        watch = self.observers.of(form)
+        if watch.shards and not self.store.capabilities.atomic_across_shards:
             raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
-        return (shard, *shards)
+        return (shard, *watch.beside(shard)) if watch else (shard,)
 
     def _settled(self, write: RowWrite) -> Callable[[WriteResult], None] | None:
         if self._note_load is None and self._note_expiry is None:
@@ -375,7 +373,7 @@ class TypedEngine:
         def body(txn: Transaction) -> Deleted:
             for shown in selection.shown.values():
                 self._current(shown, txn, planned)
-            return delete_selected(txn, selection, self.now_hour(), self.observers)
+            return delete_selected(txn, shard, selection, self.now_hour(), self.observers)
 
         def again(_: Sequence[Outcome[Any]]) -> Plan[int]:
             ancestors = tuple(map(self.tables.current, rows.ancestors))

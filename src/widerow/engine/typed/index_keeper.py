@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from widerow.engine.index_entries import replace_entries
+from widerow.engine.observer import RowEvent
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
@@ -42,27 +44,21 @@ class IndexKeeper:
         self._forms[form.table.id] = (form, made)
         return made
 
-    def changed(
-        self,
-        txn: Transaction,
-        table: TableForm,
-        key: bytes,  # noqa: ARG002  # the rows know it
-        old: StoredRow | None,
-        new: StoredRow | None,
-    ) -> None:
+    def spaces(self, table: TableForm) -> bytes:  # noqa: ARG002  # the same for all
+        """None."""
+        return b""
+
+    def changed(self, txn: Transaction, table: TableForm, event: RowEvent[StoredRow]) -> None:
         """Take away entries that the row no longer has and put those that are new or differ.
 
         Cost: one write for each entry that changes. Raises `InvalidRequest` for a new row that
         cannot be indexed.
         """
+        old, new = event.old, event.new
         for index in self.forms(table):
             after = _NONE if new is None else index.entries(new)
             before = _NONE if old is None else _former(index, old)
-            for entry in before.keys() - after.keys():
-                txn.delete(entry)
-            for entry, value in after.items():
-                if before.get(entry) != value:
-                    txn.put(entry, value)
+            replace_entries(txn, before, after)
 
 
 def _former(index: IndexForm, row: StoredRow) -> Mapping[bytes, bytes]:

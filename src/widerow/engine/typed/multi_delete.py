@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from widerow.engine.observer import Observers
+from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import Selection, scan_rows
 from widerow.storage.interface import Transaction
@@ -18,9 +18,13 @@ class Deleted(NamedTuple):
 
 
 def delete_selected(
-    txn: Transaction, selection: Selection, now_hour: int, observers: Observers[TableForm]
+    txn: Transaction,
+    shard: bytes,
+    selection: Selection,
+    now_hour: int,
+    observers: Observers[TableForm],
 ) -> Deleted:
-    """Delete what `scan_rows` shows.
+    """Delete what `scan_rows` shows, all of it in one shard.
 
     Rows of child tables go only where they are included, rows of parents likewise. Cost: one read
     and one write for each row, and what observers do; memory: the rows.
@@ -30,6 +34,6 @@ def delete_selected(
     for row in rows:
         watch = observers.of(forms[row.table.id])
         if watch:
-            watch.changed(txn, row.encoded_key, row, None)
+            watch.changed(txn, RowEvent(row.encoded_key, shard, row, None))
         txn.delete(row.encoded_key)
     return Deleted(len(rows), sum(len(row.encoded_key) + len(row.record) for row in rows))

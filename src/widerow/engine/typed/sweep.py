@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from widerow.clock import Clock
-from widerow.engine.observer import Observers
+from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, Seen, SweptModel
 from widerow.engine.sweep.record import SweepRecord
 from widerow.engine.typed.form import TableForm
@@ -84,7 +84,7 @@ class TypedSweep(SweptModel[TableForm]):
             return STAYS  # of a dropped table: it goes with its drop note
         watch = self._observers.of(owner)
         body = partial(self._remove, table, owner, key)
-        return Seen(hour, (key, *watch.shards), body, reads=watch.reads)
+        return Seen(hour, (key, *watch.beside(key)), body, reads=watch.reads)
 
     def ended(self, table: TableForm) -> Write[Any] | None:  # noqa: ARG002  # the same for all
         """Nothing."""
@@ -112,7 +112,7 @@ class TypedSweep(SweptModel[TableForm]):
         watch = self._observers.of(current)
         if not self._observers.of(owner).covers(watch):
             raise Replan  # an index came up meanwhile: the next pass knows it
-        watch.changed(txn, key, StoredRow(current, key, record), None)
+        watch.changed(txn, RowEvent(key, key, StoredRow(current, key, record), None))
         txn.delete(key)
         shard = key[ROW_PREFIX_BYTES : shard_end(top, key)]
         return Freed(shard, rows=1, size=len(key) + len(record))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from widerow.engine.observer import Watch
+from widerow.engine.observer import RowEvent, Watch
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
 from widerow.model.typed.requests import OperationKind, ReturnRow, Version
@@ -108,7 +108,8 @@ def write_row(
         return WriteResult(success=False, previous=previous, previous_version=previous_version)
     if write.values is None:
         if watch and stored is not None:
-            watch.changed(txn, key, StoredRow(form, key, stored), None)
+            event = RowEvent(key, write.shard, StoredRow(form, key, stored), None, write)
+            watch.changed(txn, event)
         txn.delete(key)
         return WriteResult(
             success=True,
@@ -123,7 +124,7 @@ def write_row(
     new = _record(write, expiry_hour, moment)
     if watch:
         old = None if stored is None else StoredRow(form, key, stored)
-        watch.changed(txn, key, old, StoredRow(form, key, new))
+        watch.changed(txn, RowEvent(key, write.shard, old, StoredRow(form, key, new), write))
     txn.put(key, new)
     return WriteResult(
         success=True,
