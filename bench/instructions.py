@@ -37,7 +37,7 @@ from widerow.commit.waiting import Waiting
 from widerow.engine.engine import Engine
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection
-from widerow.server.dispatch import Dispatcher, Identity, Service
+from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.headers import KeptHeaders
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
@@ -125,7 +125,7 @@ def _handler(
     return Dispatcher(
         Service(engine, committer, SystemClock(), SystemEntropy(), metrics),
         Probes(engine, committer, admission, metrics),
-        Identity(Keyring.default(), InstancePolicy()),
+        AccessRules(Keyring.default(), InstancePolicy()),
         Schedule(rules, cast("asyncio.AbstractEventLoop", turns)),
         DIALECTS,
     )

@@ -25,7 +25,7 @@ from widerow.rows.cells import encode_variant
 from widerow.server.system import SystemClock
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Wire
-from widerow.testing.requests import ANY, create_table
+from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["DROP", "NEIGHBOURS", "SWEEP", "beside", "neighbour_results", "without"]
@@ -198,7 +198,7 @@ def fill_wide(wire: Wire, calls: int) -> None:
 
 def fill_small(wire: Wire, count: int) -> None:
     """The rows of one small column, as old as a table that keeps a day would not show."""
-    made = create_table(SMALL)
+    made = create_table_request(SMALL)
     made.table_options.deviation_cell_version_in_sec = WEEK_SECONDS
     ask(wire, rows.SENDER.request("CreateTable", made.SerializeToString()))
     version = SystemClock().now_us() // 1000 - 2 * DAY_SECONDS * 1000

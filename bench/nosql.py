@@ -53,7 +53,7 @@ def rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def create(store: nosql.Store) -> nosql.Table:
+def create(store: nosql.TypedStore) -> nosql.TableHandle:
     """The table of the runs."""
     builder = nosql.TableBuilder("products").add_field("shard", nosql.STRING)
     builder.add_field("id", nosql.INTEGER).add_field("name", nosql.STRING)
@@ -62,28 +62,28 @@ def create(store: nosql.Store) -> nosql.Table:
     return store.create_table(builder.primary_key("shard", "id").shard_key("shard").build())
 
 
-def shards(table: nosql.Table, count: int) -> Iterator[list[nosql.Row]]:
+def shards(table: nosql.TableHandle, count: int) -> Iterator[list[nosql.Row]]:
     """Every shard, read with one multi_get each."""
     for number in range(count // SHARD_ROWS):
         yield table.multi_get({"shard": f"shard {number}"})
 
 
-def read_lazily(table: nosql.Table, count: int) -> int:
+def read_lazily(table: nosql.TableHandle, count: int) -> int:
     """Rows found and not looked at: keys and records, which decode when they are."""
     return sum(map(len, shards(table, count)))
 
 
-def read_values(table: nosql.Table, count: int) -> int:
+def read_values(table: nosql.TableHandle, count: int) -> int:
     """Every field of every row decoded."""
     return sum(len(row.values_in_order()) > 0 for found in shards(table, count) for row in found)
 
 
-def read_dictionaries(table: nosql.Table, count: int) -> int:
+def read_dictionaries(table: nosql.TableHandle, count: int) -> int:
     """Every row as a dictionary."""
     return sum(len(row.to_dict()) > 0 for found in shards(table, count) for row in found)
 
 
-def get_each(table: nosql.Table, count: int) -> int:
+def get_each(table: nosql.TableHandle, count: int) -> int:
     """Every row by its whole key, one field looked at."""
     found = 0
     for number in range(count):

@@ -14,7 +14,7 @@ from typing import Final
 
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Sender
-from widerow.testing.requests import ANY, create_table
+from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 
 TABLE: Final = "measured"
@@ -126,7 +126,7 @@ def batch_get(numbers: Iterable[int]) -> bytes:
 
 def table(name: str = TABLE) -> bytes:
     """CreateTable, signed."""
-    body = create_table(name)
+    body = create_table_request(name)
     body.table_options.max_versions = VERSIONS if name == VERSIONED else 1
     return SENDER.request("CreateTable", body.SerializeToString())
 

@@ -35,7 +35,7 @@ from widerow.model.values import KeyType
 from widerow.testing.process import WiderowProcess
 from widerow.transfer.client import Client, Endpoint
 from widerow.transfer.export import known_table
-from widerow.transfer.table import KeyColumn, create_table, scan
+from widerow.transfer.table import TransferKeyColumn, make_target_table, scan_table
 
 HEADER: Final = ("CardID", "OrderNumber", "SellerID", "DeviceID", "Amount", "Item")
 TYPES: Final = "SellerID:string,DeviceID:integer,Amount:double,Item:string"
@@ -130,15 +130,18 @@ class Loading:
 
 def make_table(endpoint: str) -> None:
     """The table to load into: it keeps three versions, so that no row is written twice unseen."""
-    key = [KeyColumn("CardID", KeyType.STRING), KeyColumn("OrderNumber", KeyType.INTEGER)]
+    key = [
+        TransferKeyColumn("CardID", KeyType.STRING),
+        TransferKeyColumn("OrderNumber", KeyType.INTEGER),
+    ]
     with Client(Endpoint(endpoint, "widerow", "widerow", "widerow")) as client:
-        create_table(client, TABLE, key, max_versions=3, offset_seconds=86_400)
+        make_target_table(client, TABLE, key, max_versions=3, offset_seconds=86_400)
 
 
 def loaded(endpoint: str, versions: set[int]) -> Iterator[Row]:
     """What is in the table; adds the versions of all cells."""
     with Client(Endpoint(endpoint, "widerow", "widerow", "widerow")) as client:
-        for row in scan(client, known_table(client, TABLE)):
+        for row in scan_table(client, known_table(client, TABLE)):
             values = {cell.column: cell.value for cell in row.cells}
             assert len(values) == len(row.cells), "a cell has several versions"
             versions.update(cell.version for cell in row.cells)

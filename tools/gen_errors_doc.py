@@ -10,7 +10,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Failure, Foreign
+from widerow.wire.tablestore.error_table import (
+    FAILURES,
+    FOREIGN,
+    UNEXPECTED,
+    FailureAnswer,
+    Foreign,
+)
 
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "protocol" / "errors.md"
 
@@ -56,7 +62,7 @@ def _row(row: Foreign) -> str:
 
 
 def _failures() -> Iterator[str]:
-    failure: Failure
+    failure: FailureAnswer
     for failure in chain(FAILURES.values(), (UNEXPECTED,)):
         row = failure.foreign
         yield f"| {row.status} | {row.code} | `{row.template}` | {row.when} | {failure.hint} |"

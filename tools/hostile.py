@@ -46,7 +46,7 @@ from widerow.limits import BODY_BYTES_MAX
 from widerow.testing.buffers import key_buffer
 from widerow.testing.http import Sender, Wire, digest, encode_request
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import BODIES, get_range, put_row
+from widerow.testing.requests import BODIES, get_range_request, put_row_request
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED
 
 __all__ = ["Attack", "Report", "Victim", "attacks", "main", "matrix", "run"]
@@ -337,7 +337,7 @@ class Victim:
     def start(self) -> None:
         """Start it, and let the owner fill it."""
         self.process.start()
-        put = put_row(TABLE, "kept").SerializeToString()
+        put = put_row_request(TABLE, "kept").SerializeToString()
         for action, body in (("CreateTable", BODIES["CreateTable"](TABLE)), ("PutRow", put)):
             if self.ask(OWNER.request(action, body)) != 200:
                 raise RuntimeError(f"the owner was refused: {action}")
@@ -364,7 +364,7 @@ class Victim:
 
     def state(self) -> list[bytes]:
         """Everything in the victim's instance."""
-        rows = get_range(TABLE)
+        rows = get_range_request(TABLE)
         rows.inclusive_start_primary_key = key_buffer((("k", ""), ("n", -(2**63))))
         rows.exclusive_end_primary_key = key_buffer((("k", "\U0010ffff"), ("n", 0)))
         asked = {

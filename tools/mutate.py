@@ -38,9 +38,9 @@ from widerow.testing.clock import FakeClock
 from widerow.testing.http import Answer, Sender, Wire, digest, encode_request
 from widerow.testing.requests import (
     BODIES,
-    create_table,
-    get_row,
-    put_row,
+    create_table_request,
+    get_row_request,
+    put_row_request,
 )
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
@@ -135,9 +135,9 @@ class _Server:
         self._endpoint = server.endpoint
         self._defects = defects
         self.wire = Wire(server.endpoint)
-        self._ask("CreateTable", create_table(KEPT).SerializeToString())
-        self._ask("PutRow", put_row(KEPT, "kept").SerializeToString())
-        self._kept = self._ask("GetRow", get_row(KEPT).SerializeToString()).body
+        self._ask("CreateTable", create_table_request(KEPT).SerializeToString())
+        self._ask("PutRow", put_row_request(KEPT, "kept").SerializeToString())
+        self._kept = self._ask("GetRow", get_row_request(KEPT).SerializeToString()).body
         self.set_up()
 
     def set_up(self) -> None:
@@ -146,21 +146,21 @@ class _Server:
         for table in set(tables) - {KEPT, "T", "Numbered"}:
             self._ask("DeleteTable", BODIES["DeleteTable"](table))
         if "T" not in tables:
-            message = create_table("T")
+            message = create_table_request("T")
             message.table_options.max_versions = 3
             self._ask("CreateTable", message.SerializeToString())
         if "Numbered" not in tables:
-            message = create_table("Numbered")
+            message = create_table_request("Numbered")
             message.table_meta.primary_key.add(name="seq", type=1, option=1)
             self._ask("CreateTable", message.SerializeToString())
-        self._ask("PutRow", put_row("T", "x").SerializeToString())
+        self._ask("PutRow", put_row_request("T", "x").SerializeToString())
 
     def trouble(self) -> str:
         """What is wrong with the server apart from its answers; nothing, it is to be hoped."""
         said, self._defects.said = self._defects.said, []
         if said:
             return f"the server logged: {said[0]}"
-        if self._ask("GetRow", get_row(KEPT).SerializeToString()).body != self._kept:
+        if self._ask("GetRow", get_row_request(KEPT).SerializeToString()).body != self._kept:
             return "a row changed that nobody asked to change"
         return ""
 

@@ -44,7 +44,7 @@ class Outcome:
     seconds: float = 0.0
 
 
-def _tables(store: nosql.Store) -> tuple[nosql.Table, nosql.Table]:
+def _tables(store: nosql.TypedStore) -> tuple[nosql.TableHandle, nosql.TableHandle]:
     parent = nosql.TableBuilder("t").add_field("g", nosql.STRING).add_field("id", nosql.INTEGER)
     parent.add_field("round", nosql.LONG).primary_key("g", "id").shard_key("g")
     table = store.create_table(parent.build(), if_not_exists=True)
@@ -53,7 +53,9 @@ def _tables(store: nosql.Store) -> tuple[nosql.Table, nosql.Table]:
     return table, store.create_table(child.build(), if_not_exists=True)
 
 
-def _operations(table: nosql.Table, kid: nosql.Table, number: int) -> list[nosql.Operation]:
+def _operations(
+    table: nosql.TableHandle, kid: nosql.TableHandle, number: int
+) -> list[nosql.Operation]:
     """One round: every row, and behind each a child row or none."""
     operations: list[nosql.Operation] = []
     for row in range(ROWS):
@@ -67,7 +69,7 @@ def _operations(table: nosql.Table, kid: nosql.Table, number: int) -> list[nosql
     return operations
 
 
-def _last_round(table: nosql.Table) -> int:
+def _last_round(table: nosql.TableHandle) -> int:
     return max((row["round"] for row in table.multi_get(KEY)), default=0)
 
 
@@ -83,7 +85,12 @@ def _work(directory: Path, first: int, *, control: bool) -> None:
 
 
 def _change(
-    store: nosql.Store, table: nosql.Table, kid: nosql.Table, number: int, *, control: bool
+    store: nosql.TypedStore,
+    table: nosql.TableHandle,
+    kid: nosql.TableHandle,
+    number: int,
+    *,
+    control: bool,
 ) -> None:
     if number % 3 == 0:
         if not control:

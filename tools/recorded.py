@@ -11,11 +11,11 @@ from widerow.testing.requests import (
     ANY,
     BODIES,
     KEY,
-    batch_get,
-    batch_write,
-    create_table,
-    get_row,
-    update_table,
+    batch_get_request,
+    batch_write_request,
+    create_table_request,
+    get_row_request,
+    update_table_request,
 )
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS
@@ -52,7 +52,7 @@ def _page() -> bytes:
 
 
 def _every_option(table: str) -> m.CreateTableRequest:
-    message = create_table(table)
+    message = create_table_request(table)
     message.table_meta.primary_key.add(name="seq", type=1, option=1)
     message.table_meta.defined_column.add(name="d", type=4)
     message.table_options.deviation_cell_version_in_sec = 86400
@@ -66,7 +66,7 @@ def _every_option(table: str) -> m.CreateTableRequest:
 
 
 def _every_change(table: str) -> m.UpdateTableRequest:
-    message = update_table(table)
+    message = update_table_request(table)
     message.reserved_throughput.capacity_unit.CopyFrom(m.CapacityUnit(read=0, write=0))
     message.stream_spec.CopyFrom(m.StreamSpecification(enable_stream=True, expiration_time=24))
     return message
@@ -103,7 +103,7 @@ def _every_operation(table: str) -> m.UpdateRowRequest:
 
 
 def _every_change_of_rows(table: str, *, atomic: bool) -> m.BatchWriteRowRequest:
-    message = batch_write(table)
+    message = batch_write_request(table)
     other = (("k", "a"), ("n", 2))
     third = (("k", "a"), ("n", 3))
     updated = row_buffer(other, [cell("c", 1), cell("count", 1, operation=4)])
@@ -135,7 +135,7 @@ def _backward(table: str) -> m.GetRangeRequest:
 
 
 def _of_times(table: str) -> m.GetRowRequest:
-    message = get_row(table)
+    message = get_row_request(table)
     message.time_range.CopyFrom(m.TimeRange(start_time=0, end_time=NOW_MS + 5))
     message.columns_to_get.extend(["c", "i", "k"])
     message.filter = _tree()
@@ -143,13 +143,13 @@ def _of_times(table: str) -> m.GetRowRequest:
 
 
 def _of_columns(table: str) -> m.GetRowRequest:
-    message = get_row(table)
+    message = get_row_request(table)
     message.start_column, message.end_column, message.filter = "b", "t", _page()
     return message
 
 
 def _of_two_tables(table: str) -> m.BatchGetRowRequest:
-    message = batch_get(table)
+    message = batch_get_request(table)
     message.tables.add(
         table_name="Numbered",
         primary_key=[key_buffer((*KEY, ("seq", number))) for number in range(3)],

@@ -35,7 +35,13 @@ from evidence import record
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Sender, Wire, encode_request
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY, create_table, get_range, get_row, put_row
+from widerow.testing.requests import (
+    ANY,
+    create_table_request,
+    get_range_request,
+    get_row_request,
+    put_row_request,
+)
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["MODES", "Health", "Outcome", "main", "run"]
@@ -136,7 +142,7 @@ MODES: Final[dict[str, Slow]] = {
 
 
 def _page() -> bytes:
-    message = get_range(TABLE)
+    message = get_range_request(TABLE)
     message.limit = PAGE_ROWS
     message.inclusive_start_primary_key = key_buffer((("k", ""), ("n", -(2**63))))
     message.exclusive_end_primary_key = key_buffer((("k", "\U0010ffff"), ("n", 0)))
@@ -195,7 +201,7 @@ def _beside(endpoint: str, mode: str, connections: int) -> Iterator[None]:
 
 def _fill(endpoint: str) -> None:
     with Wire(endpoint) as wire:
-        create = create_table(TABLE).SerializeToString()
+        create = create_table_request(TABLE).SerializeToString()
         if wire.ask(SENDER.request("CreateTable", create)).status != 200:
             raise RuntimeError("the server refused a table")
         for number in range(ROWS):
@@ -207,7 +213,10 @@ def _fill(endpoint: str) -> None:
 
 def _fare(wire: Wire, seconds: float) -> Health:
     """Write and read a row in turns for a while."""
-    put, get = put_row(TABLE).SerializeToString(), get_row(TABLE).SerializeToString()
+    put, get = (
+        put_row_request(TABLE).SerializeToString(),
+        get_row_request(TABLE).SerializeToString(),
+    )
     latencies: list[float] = []
     errors = 0
     end = time.monotonic() + seconds

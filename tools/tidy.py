@@ -57,6 +57,12 @@ VAGUE_WORDS: Final = frozenset(("manager", "helper", "helpers", "util", "utils",
 EAGER: Final = frozenset(  # what uses up at once, or asks one by one, whatever it is given
     ("all", "any", "bytes", "frozenset", "join", "max", "min", "set", "sorted", "sum", "tuple")
 )
+INTERFACES: Final = {
+    # Each action of the protocol is a module with these functions (`operations/table.py`).
+    "src/widerow/wire/tablestore/operations": frozenset(
+        ("call", "call_within", "decode", "encode", "is_lengthy")
+    ),
+}
 SECRET_WORDS: Final = frozenset(("signature", "digest", "mac", "hmac", "secret"))
 
 
@@ -411,6 +417,43 @@ def imported_modules(source: Source) -> Iterator[str]:
             yield str(node.value)  # for importlib.import_module, in a table
 
 
+def check_unique_names(tree: Tree) -> Iterator[Finding]:
+    """A public name means one thing in the package: one module defines it.
+
+    Names of an interface that many modules of one folder implement stand in `INTERFACES`.
+    """
+    first: dict[str, Source] = {}
+    for source in sorted(tree.values(), key=lambda each: each.path):
+        if not source.is_product or source.path.endswith("__init__.py"):
+            continue
+        folder = str(Path(source.path).parent)
+        for name, line in public_names(source.tree):
+            if name in INTERFACES.get(folder, ()) or name == "main":
+                continue
+            known = first.setdefault(name, source)
+            if known is not source:
+                text = f"{name} is also the name of something in {known.path}: one name, one thing"
+                yield Finding(source.path, line, text)
+
+
+def public_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """What a module defines of the names in its `__all__`, and the lines."""
+    shown: set[str] = set()
+    defined: dict[str, int] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined[node.name] = node.lineno
+        targets = node.targets if isinstance(node, ast.Assign) else ()
+        if isinstance(node, ast.AnnAssign):
+            targets = (node.target,)
+        for target in targets:
+            if ast.unparse(target) == "__all__" and isinstance(node, ast.Assign):
+                shown.update(ast.literal_eval(node.value))
+            else:
+                defined[ast.unparse(target)] = node.lineno
+    yield from ((name, defined[name]) for name in sorted(shown & defined.keys()))
+
+
 def check_packages(tree: Tree) -> Iterator[Finding]:
     """Every folder of modules is a package whose `__init__` says what it is."""
     for folder in sorted({str(Path(path).parent) for path in tree if path.endswith(".py")}):
@@ -480,6 +523,7 @@ PRODUCT_CHECKS: Final = (
 )
 TREE_CHECKS: Final = (
     check_dead_modules,
+    check_unique_names,
     check_packages,
     check_links,
     check_pages,

@@ -16,15 +16,15 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def store(clock: FakeClock) -> Iterator[nosql.Store]:
+def store(clock: FakeClock) -> Iterator[nosql.TypedStore]:
     opened = open_store("memory:")
-    with nosql.Store(opened, clock, FakeEntropy()) as typed:
+    with nosql.TypedStore(opened, clock, FakeEntropy()) as typed:
         yield typed
         assert check_store(opened) == []
 
 
 @pytest.fixture
-def users(store: nosql.Store) -> nosql.Table:
+def users(store: nosql.TypedStore) -> nosql.TableHandle:
     """Key (g, id) with the shard key (g), and one column of most types."""
     builder = nosql.TableBuilder("users")
     builder.add_field("g", nosql.STRING).add_field("id", nosql.INTEGER)
@@ -36,7 +36,7 @@ def users(store: nosql.Store) -> nosql.Table:
 
 
 @pytest.fixture
-def orders(store: nosql.Store, users: nosql.Table) -> nosql.Table:
+def orders(store: nosql.TypedStore, users: nosql.TableHandle) -> nosql.TableHandle:
     """A child of `users`."""
     builder = nosql.TableBuilder("orders", parent=users.definition)
     builder.add_field("no", nosql.LONG).add_field("what", nosql.STRING)
@@ -44,7 +44,7 @@ def orders(store: nosql.Store, users: nosql.Table) -> nosql.Table:
 
 
 @pytest.fixture
-def lines(store: nosql.Store, orders: nosql.Table) -> nosql.Table:
+def lines(store: nosql.TypedStore, orders: nosql.TableHandle) -> nosql.TableHandle:
     """A grandchild of `users`."""
     builder = nosql.TableBuilder("lines", parent=orders.definition)
     return store.create_table(builder.add_field("line", nosql.INTEGER).primary_key("line").build())

@@ -31,7 +31,7 @@ ROWS, SECONDS, RATE = 200, 25, 60
 
 def fill(store: Bytes, clock: FakeClock) -> None:
     """The same load on a table of either model, until both have split."""
-    with nosql.Store(store, clock, FakeEntropy(), thresholds=LIMITS) as typed:
+    with nosql.TypedStore(store, clock, FakeEntropy(), thresholds=LIMITS) as typed:
         engine = typed._whole
         engine.run(engine.create_table("shop", create("orders", {"k": KeyType.STRING})))
         typed.create_namespace("shop")

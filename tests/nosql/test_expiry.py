@@ -10,26 +10,26 @@ HOUR_MS = 3_600_000
 
 
 @pytest.fixture
-def table(store: nosql.Store) -> nosql.Table:
+def table(store: nosql.TypedStore) -> nosql.TableHandle:
     """Rows live for two hours unless they say otherwise."""
     builder = nosql.TableBuilder("t").add_field("k", nosql.STRING).add_field("v", nosql.LONG)
     return store.create_table(builder.primary_key("k").ttl(TimeToLive.hours(2)).build())
 
 
-def expiry(table: nosql.Table) -> int:
+def expiry(table: nosql.TableHandle) -> int:
     row = table.get({"k": "x"})
     assert row is not None
     return row.expires_ms
 
 
-def test_a_new_row_gets_the_tables_time_to_live(table: nosql.Table, clock: FakeClock) -> None:
+def test_a_new_row_gets_the_tables_time_to_live(table: nosql.TableHandle, clock: FakeClock) -> None:
     clock.advance(43 * 60)
     start = clock.now_us() // 1000 - 43 * 60_000
     assert table.put({"k": "x"}).expires_ms == start + 3 * HOUR_MS
     assert expiry(table) == start + 3 * HOUR_MS
 
 
-def test_a_row_may_bring_its_own(table: nosql.Table, clock: FakeClock) -> None:
+def test_a_row_may_bring_its_own(table: nosql.TableHandle, clock: FakeClock) -> None:
     day_ms = 24 * HOUR_MS
     clock.set(17_000 * day_ms + 43 * 60_000)
     table.put({"k": "x"}, ttl=TimeToLive.days(1))
@@ -41,7 +41,7 @@ def test_a_row_may_bring_its_own(table: nosql.Table, clock: FakeClock) -> None:
 
 
 def test_an_update_keeps_the_expiry_unless_it_is_asked_to_change(
-    table: nosql.Table, clock: FakeClock
+    table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     start = clock.now_us() // 1000
     table.put({"k": "x"})
@@ -54,7 +54,7 @@ def test_an_update_keeps_the_expiry_unless_it_is_asked_to_change(
     assert expiry(table) == start + 10 * HOUR_MS
 
 
-def test_an_expired_row_is_not_there_for_anyone(table: nosql.Table, clock: FakeClock) -> None:
+def test_an_expired_row_is_not_there_for_anyone(table: nosql.TableHandle, clock: FakeClock) -> None:
     version = table.put({"k": "x", "v": 1}).version
     assert version is not None
     clock.advance(2 * 3600 - 1)
@@ -74,7 +74,7 @@ def test_an_expired_row_is_not_there_for_anyone(table: nosql.Table, clock: FakeC
 
 
 def test_an_altered_default_is_for_later_rows(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     start = clock.now_us() // 1000
     table.put({"k": "x"})
@@ -84,7 +84,7 @@ def test_an_altered_default_is_for_later_rows(
     assert rows == {"x": start + 2 * HOUR_MS, "y": 0}
 
 
-def test_a_parent_that_expired_does_not_show(store: nosql.Store, clock: FakeClock) -> None:
+def test_a_parent_that_expired_does_not_show(store: nosql.TypedStore, clock: FakeClock) -> None:
     builder = nosql.TableBuilder("p").add_field("k", nosql.STRING).primary_key("k")
     parent = store.create_table(builder.ttl(TimeToLive.hours(1)).build())
     child = nosql.TableBuilder("c", parent=parent.definition).add_field("n", nosql.LONG)
@@ -96,7 +96,7 @@ def test_a_parent_that_expired_does_not_show(store: nosql.Store, clock: FakeCloc
 
 
 def test_the_space_of_expired_rows_is_given_back(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     table.put_many({"k": str(number)} for number in range(1200))
     table.put({"k": "kept"}, ttl=TimeToLive.days(9))
@@ -110,7 +110,7 @@ def test_the_space_of_expired_rows_is_given_back(
 
 
 def test_tables_are_swept_when_a_row_may_have_expired_and_not_otherwise(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     def sweep() -> int:
         """Records looked at until there is nothing to do."""

@@ -13,20 +13,24 @@ MODES = IdentityMode
 
 
 def made(
-    store: nosql.Store, identity: Identity, kind: nosql.FieldType = nosql.LONG, *, key: bool = True
-) -> nosql.Table:
+    store: nosql.TypedStore,
+    identity: Identity,
+    kind: nosql.FieldType = nosql.LONG,
+    *,
+    key: bool = True,
+) -> nosql.TableHandle:
     builder = nosql.TableBuilder("t").add_field("id", kind, identity=identity)
     builder.add_field("k", nosql.STRING)
     return store.create_table(builder.primary_key("id" if key else "k").build())
 
 
-def test_values_count_up_and_are_returned(store: nosql.Store) -> None:
+def test_values_count_up_and_are_returned(store: nosql.TypedStore) -> None:
     table = made(store, Identity())
     assert [table.put({"k": "x"}).generated for _ in range(3)] == [1, 2, 3]
     assert [row["id"] for row in table.table_iterator()] == [1, 2, 3]
 
 
-def test_start_increment_and_bounds(store: nosql.Store) -> None:
+def test_start_increment_and_bounds(store: nosql.TypedStore) -> None:
     table = made(store, Identity(start=10, increment=-4, minimum=1, maximum=20, cache=2))
     assert [table.put({}).generated for _ in range(3)] == [10, 6, 2]
     with pytest.raises(Exhausted) as refused:
@@ -36,18 +40,18 @@ def test_start_increment_and_bounds(store: nosql.Store) -> None:
     )
 
 
-def test_a_cycle_begins_again_at_the_other_end(store: nosql.Store) -> None:
+def test_a_cycle_begins_again_at_the_other_end(store: nosql.TypedStore) -> None:
     table = made(store, Identity(start=5, minimum=1, maximum=6, cache=1, cycle=True), key=False)
     assert [table.put({"k": str(i)}).generated for i in range(4)] == [5, 6, 1, 2]
 
 
-def test_numbers_are_decimals(store: nosql.Store) -> None:
+def test_numbers_are_decimals(store: nosql.TypedStore) -> None:
     generated = made(store, Identity(), nosql.NUMBER).put({}).generated
     assert (generated, type(generated)) == (1, Decimal)
 
 
 @pytest.mark.parametrize("value", [5, None])
-def test_always_takes_no_value(store: nosql.Store, value: int | None) -> None:
+def test_always_takes_no_value(store: nosql.TypedStore, value: int | None) -> None:
     table = made(store, Identity(MODES.ALWAYS))
     with pytest.raises(InvalidRequest) as refused:
         table.put({"id": value, "k": "x"})
@@ -56,7 +60,7 @@ def test_always_takes_no_value(store: nosql.Store, value: int | None) -> None:
     )
 
 
-def test_by_default_takes_a_value_and_null_is_one(store: nosql.Store) -> None:
+def test_by_default_takes_a_value_and_null_is_one(store: nosql.TypedStore) -> None:
     table = made(store, Identity(MODES.BY_DEFAULT))
     assert table.put({"id": 7}).generated is None
     assert table.put({}).generated == 1
@@ -72,7 +76,7 @@ def test_by_default_takes_a_value_and_null_is_one(store: nosql.Store) -> None:
     assert row["n"] is None
 
 
-def test_on_null_fills_null_too(store: nosql.Store) -> None:
+def test_on_null_fills_null_too(store: nosql.TypedStore) -> None:
     table = made(store, Identity(MODES.BY_DEFAULT_ON_NULL))
     assert table.put({"id": None}).generated == 1
     assert table.put({"id": 9}).generated is None
@@ -88,7 +92,7 @@ def test_values_never_repeat_after_opening_again(tmp_path: Path) -> None:
     assert seen == [*range(1, 5), *range(11, 15), *range(21, 25)]
 
 
-def test_a_sequence_starts_again_where_it_is_told_to(store: nosql.Store) -> None:
+def test_a_sequence_starts_again_where_it_is_told_to(store: nosql.TypedStore) -> None:
     table = made(store, Identity(MODES.BY_DEFAULT))
     table.put({})
     for start, expected in ((None, 2), (100, 100)):
@@ -100,7 +104,7 @@ def test_a_sequence_starts_again_where_it_is_told_to(store: nosql.Store) -> None
         assert (start is None) or value == expected
 
 
-def test_uuids(store: nosql.Store) -> None:
+def test_uuids(store: nosql.TypedStore) -> None:
     builder = nosql.TableBuilder("t").add_field("u", nosql.UUID, uuid_generated=True)
     table = store.create_table(builder.primary_key("u").build())
     first, second = table.put({}).generated, table.put({}).generated

@@ -41,7 +41,7 @@ with nosql.open(sys.argv[1]) as store:
 """
 
 
-def whole(store: nosql.Store) -> bool:
+def whole(store: nosql.TypedStore) -> bool:
     """Whether the index holds exactly what the rows say."""
     table = store.table("t")
     wanted = sorted((row["n"], row["id"]) for row in table.table_iterator())
@@ -101,7 +101,7 @@ def test_writers_go_on_while_an_index_is_built(tmp_path: Path) -> None:
         assert whole(store)
 
 
-def test_a_step_indexes_rows_as_they_are_when_it_runs(store: nosql.Store) -> None:
+def test_a_step_indexes_rows_as_they_are_when_it_runs(store: nosql.TypedStore) -> None:
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
     table = store.create_table(builder.primary_key("id").build())
     table.put_many({"id": i, "n": i} for i in range(3))
@@ -117,7 +117,7 @@ def test_a_step_indexes_rows_as_they_are_when_it_runs(store: nosql.Store) -> Non
     assert check_store(store.engine.store) == []
 
 
-def test_a_step_of_an_index_that_was_dropped_is_refused(store: nosql.Store) -> None:
+def test_a_step_of_an_index_that_was_dropped_is_refused(store: nosql.TypedStore) -> None:
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).primary_key("id")
     table = store.create_table(builder.build())
     table.put({"id": 1})
@@ -141,13 +141,13 @@ def test_the_package_does_without_the_grammar() -> None:
 
 def test_housekeeping_goes_on_with_a_build_after_a_crash(clock: FakeClock) -> None:
     with open_store("memory:") as below:
-        before = nosql.Store(below, clock, FakeEntropy())
+        before = nosql.TypedStore(below, clock, FakeEntropy())
         builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
         table = before.create_table(builder.primary_key("id").build())
         table.put_many({"id": i, "n": -i} for i in range(600))
         before.commit(lambda: begin_index(before.engine, table.form, INDEX))
         before.commit(lambda: build_step(before.engine, table.form, "i", b"").plan)
-        after = nosql.Store(below, clock, FakeEntropy(1))  # the process ended in between
+        after = nosql.TypedStore(below, clock, FakeEntropy(1))  # the process ended in between
         steps = 0
         while after.housekeep():
             steps += 1
@@ -158,7 +158,7 @@ def test_housekeeping_goes_on_with_a_build_after_a_crash(clock: FakeClock) -> No
         assert not after.create_index("t", INDEX, if_not_exists=True)
 
 
-def test_a_row_that_does_not_fit_ends_a_build_that_nobody_drives(store: nosql.Store) -> None:
+def test_a_row_that_does_not_fit_ends_a_build_that_nobody_drives(store: nosql.TypedStore) -> None:
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("j", nosql.JSON)
     table = store.create_table(builder.primary_key("id").build())
     table.put({"id": 1, "j": {"x": "text"}})
@@ -172,7 +172,7 @@ def test_a_row_that_does_not_fit_ends_a_build_that_nobody_drives(store: nosql.St
     assert store.create_index(table, index)
 
 
-def test_housekeeping_leaves_a_build_to_whoever_drives_it(store: nosql.Store) -> None:
+def test_housekeeping_leaves_a_build_to_whoever_drives_it(store: nosql.TypedStore) -> None:
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
     table = store.create_table(builder.primary_key("id").build())
     table.put_many({"id": i, "n": -i} for i in range(600))
@@ -184,7 +184,7 @@ def test_housekeeping_leaves_a_build_to_whoever_drives_it(store: nosql.Store) ->
     assert whole(store)
 
 
-def test_an_index_dropped_in_a_build_is_given_up(store: nosql.Store) -> None:
+def test_an_index_dropped_in_a_build_is_given_up(store: nosql.TypedStore) -> None:
     builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).add_field("n", nosql.LONG)
     table = store.create_table(builder.primary_key("id").build())
     table.put_many({"id": i, "n": -i} for i in range(600))

@@ -22,7 +22,7 @@ def index(name: str, *paths: str | tuple[str, Kind], **options: Any) -> Index:  
 
 
 @pytest.fixture
-def things(store: nosql.Store) -> nosql.Table:
+def things(store: nosql.TypedStore) -> nosql.TableHandle:
     builder = nosql.TableBuilder("things").add_field("id", nosql.INTEGER)
     builder.add_field("n", nosql.INTEGER).add_field("s", nosql.STRING)
     builder.add_field("e", nosql.enum_of(["z", "a"])).add_field("b", nosql.BINARY)
@@ -34,7 +34,7 @@ def things(store: nosql.Store) -> nosql.Table:
     return store.create_table(builder.primary_key("id").build())
 
 
-def ids(table: nosql.Table, name: str, *args: Any, **options: Any) -> list[Any]:  # noqa: ANN401  # the iterator's own
+def ids(table: nosql.TableHandle, name: str, *args: Any, **options: Any) -> list[Any]:  # noqa: ANN401  # the iterator's own
     return [row["id"] for row in table.index_iterator(name, *args, **options)]
 
 
@@ -68,7 +68,7 @@ def ids(table: nosql.Table, name: str, *args: Any, **options: Any) -> list[Any]:
     ],
 )
 def test_paths_that_cannot_be_indexed(
-    store: nosql.Store, things: nosql.Table, path: str, text: str
+    store: nosql.TypedStore, things: nosql.TableHandle, path: str, text: str
 ) -> None:
     with pytest.raises(nosql.InvalidRequest) as caught:
         store.create_index(things, index("i", path))
@@ -90,19 +90,23 @@ def test_paths_that_cannot_be_indexed(
     ],
 )
 def test_fields_that_cannot_be_together(
-    store: nosql.Store, things: nosql.Table, fields: list[str], text: str
+    store: nosql.TypedStore, things: nosql.TableHandle, fields: list[str], text: str
 ) -> None:
     with pytest.raises(nosql.InvalidRequest) as caught:
         store.create_index(things, index("i", *fields))
     assert str(caught.value) == text
 
 
-def test_an_index_name_is_a_name(store: nosql.Store, things: nosql.Table) -> None:  # model §1
+def test_an_index_name_is_a_name(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:  # model §1
     with pytest.raises(nosql.InvalidRequest, match="Index names may contain only alphanumeric"):
         store.create_index(things, index("a-b", "n"))
 
 
-def test_index_names_are_unique_in_a_table(store: nosql.Store, things: nosql.Table) -> None:
+def test_index_names_are_unique_in_a_table(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     assert store.create_index(things, index("idx", "n"))  # model §11
     with pytest.raises(nosql.Conflict, match="Index idx already exists in table things") as caught:
         store.create_index(things, index("IDX", "s"))
@@ -110,7 +114,7 @@ def test_index_names_are_unique_in_a_table(store: nosql.Store, things: nosql.Tab
     assert not store.create_index(things, index("IDX", "n"), if_not_exists=True)
 
 
-def test_dropping(store: nosql.Store, things: nosql.Table) -> None:
+def test_dropping(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "n"))  # model §11
     things.put({"id": 1, "n": 1})
     assert store.drop_index(things, "I")
@@ -124,14 +128,14 @@ def test_dropping(store: nosql.Store, things: nosql.Table) -> None:
     assert not store.drop_index(things, "i7", if_exists=True)
 
 
-def test_an_indexed_column_stays(store: nosql.Store, things: nosql.Table) -> None:
+def test_an_indexed_column_stays(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "home.zip"))  # model §11, §12
     for path in ("home", "home.zip"):
         with pytest.raises(nosql.InvalidRequest, match="Evolution cannot remove indexed fields"):
             nosql.TableEvolver(things.definition).remove_field(path)
 
 
-def test_paths_take_the_declared_case(store: nosql.Store, things: nosql.Table) -> None:
+def test_paths_take_the_declared_case(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "HOME.street", "N"))
     assert [field.path for field in things.definition.indexes[0].fields] == ["home.Street", "n"]
 
@@ -139,7 +143,7 @@ def test_paths_take_the_declared_case(store: nosql.Store, things: nosql.Table) -
 def test_a_store_that_commits_by_shards_refuses_indexes() -> None:  # ARCHITECTURE.md
     opened = open_store("memory:")
     opened.capabilities = replace(opened.capabilities, atomic_across_shards=False)
-    with nosql.Store(opened, FakeClock(), FakeEntropy()) as store:
+    with nosql.TypedStore(opened, FakeClock(), FakeEntropy()) as store:
         builder = nosql.TableBuilder("t").add_field("id", nosql.INTEGER).primary_key("id")
         table = store.create_table(builder.build())
         with pytest.raises(Unsupported, match="no transactions across shards"):
@@ -149,7 +153,9 @@ def test_a_store_that_commits_by_shards_refuses_indexes() -> None:  # ARCHITECTU
 # --- what is found, and in which order (model §11) -----------------------------------------------
 
 
-def test_rows_come_in_the_order_of_the_index(store: nosql.Store, things: nosql.Table) -> None:
+def test_rows_come_in_the_order_of_the_index(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     for id_, n in ((1, 5), (2, -3), (3, None), (4, 5), (5, 0)):
         things.put({"id": id_, "n": n})
     store.create_index(things, index("by_n", "n"))
@@ -162,13 +168,15 @@ def test_rows_come_in_the_order_of_the_index(store: nosql.Store, things: nosql.T
     assert ids(things, "by_n", field_range=FieldRange("n", end=5, end_inclusive=False)) == [2, 5]
 
 
-def test_enumerations_sort_by_ordinal(store: nosql.Store, things: nosql.Table) -> None:
+def test_enumerations_sort_by_ordinal(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     things.put_many([{"id": 1, "e": "a"}, {"id": 2, "e": "z"}])  # model §4
     store.create_index(things, index("i", "e"))
     assert ids(things, "i") == [2, 1]
 
 
-def test_several_fields_and_partial_keys(store: nosql.Store, things: nosql.Table) -> None:
+def test_several_fields_and_partial_keys(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     store.create_index(things, index("i", "s", "n"))
     things.put_many([{"id": i, "s": "ab"[i % 2], "n": -i} for i in range(6)])
     assert ids(things, "i", {"s": "a"}) == [4, 2, 0]
@@ -188,7 +196,7 @@ def test_several_fields_and_partial_keys(store: nosql.Store, things: nosql.Table
             ids(things, "i", field_range=wanted)
 
 
-def test_elements_of_arrays(store: nosql.Store, things: nosql.Table) -> None:
+def test_elements_of_arrays(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     rows = [["x", "y", "x"], [], None, ["y"]]
     things.put_many([{"id": i, "tags": tags} for i, tags in enumerate(rows)])
     store.create_index(things, index("i", "tags[]"))
@@ -199,7 +207,9 @@ def test_elements_of_arrays(store: nosql.Store, things: nosql.Table) -> None:
     assert ids(things, "i", {"tags[]": "y"}) == [3]
 
 
-def test_fields_of_elements_belong_together(store: nosql.Store, things: nosql.Table) -> None:
+def test_fields_of_elements_belong_together(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     homes = [{"Street": "a", "zip": 2}, {"Street": "b", "zip": 1}]
     things.put({"id": 1, "homes": homes})
     store.create_index(things, index("i", "homes[].zip", "homes[].Street", "n"))
@@ -210,7 +220,7 @@ def test_fields_of_elements_belong_together(store: nosql.Store, things: nosql.Ta
     ]
 
 
-def test_maps(store: nosql.Store, things: nosql.Table) -> None:
+def test_maps(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     things.put_many([{"id": 1, "m": {"a": 5, "b": 4}}, {"id": 2, "m": {"B": 9}}, {"id": 3}])
     store.create_index(things, index("keys", "m.keys()", "m.values()"))
     store.create_index(things, index("one", "m.a"))
@@ -223,7 +233,7 @@ def test_maps(store: nosql.Store, things: nosql.Table) -> None:
     assert ids(things, "one", {"m.a": nosql.EMPTY}) == [2]
 
 
-def test_typed_paths_inside_json(store: nosql.Store, things: nosql.Table) -> None:
+def test_typed_paths_inside_json(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     documents: list[Any] = [{"x": 5}, {"x": 4.0}, {"x": None}, {}, nosql.JSON_NULL, None, [1]]
     things.put_many([{"id": i, "j": document} for i, document in enumerate(documents)])
     store.create_index(things, index("i", ("j.x", Kind.INTEGER)))
@@ -238,7 +248,7 @@ def test_typed_paths_inside_json(store: nosql.Store, things: nosql.Table) -> Non
     assert things.get({"id": 9}) is None
 
 
-def test_elements_inside_json(store: nosql.Store, things: nosql.Table) -> None:
+def test_elements_inside_json(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     documents = [{"a": [{"b": "x"}, {"c": 1}, None]}, {"a": {"b": "y"}}, {"a": []}]
     things.put_many([{"id": i, "j": document} for i, document in enumerate(documents)])
     store.create_index(things, index("i", ("j.a[].b", Kind.STRING)))
@@ -248,7 +258,9 @@ def test_elements_inside_json(store: nosql.Store, things: nosql.Table) -> None:
     assert found == [("x", 0), ("y", 1), (nosql.EMPTY, 0), (nosql.EMPTY, 2)]
 
 
-def test_numbers_inside_json_compare_by_value(store: nosql.Store, things: nosql.Table) -> None:
+def test_numbers_inside_json_compare_by_value(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     numbers = [2.5, 2, Decimal("1e30")]
     things.put_many([{"id": i, "j": {"x": number}} for i, number in enumerate(numbers)])
     store.create_index(things, index("n", ("j.x", Kind.NUMBER)))
@@ -256,13 +268,15 @@ def test_numbers_inside_json_compare_by_value(store: nosql.Store, things: nosql.
     assert ids(things, "n") == ids(things, "d") == [1, 0, 2]
 
 
-def test_with_no_nulls_leaves_them_out(store: nosql.Store, things: nosql.Table) -> None:
+def test_with_no_nulls_leaves_them_out(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     things.put_many([{"id": 1, "n": 1, "tags": ["a"]}, {"id": 2, "tags": ["b"]}, {"id": 3, "n": 2}])
     store.create_index(things, index("i", "n", "tags[]", with_nulls=False))  # model §11
     assert ids(things, "i") == [1]
 
 
-def test_unique_keys_per_row_are_a_promise(store: nosql.Store, things: nosql.Table) -> None:
+def test_unique_keys_per_row_are_a_promise(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     store.create_index(things, index("i", "tags[]", unique_keys_per_row=True))  # model §11
     things.put({"id": 1, "tags": ["a", "b"]})
     with pytest.raises(nosql.InvalidRequest, match="WITH UNIQUE KEYS PER ROW"):
@@ -270,20 +284,22 @@ def test_unique_keys_per_row_are_a_promise(store: nosql.Store, things: nosql.Tab
     assert ids(things, "i") == [1, 1]
 
 
-def test_a_row_has_a_bounded_number_of_entries(store: nosql.Store, things: nosql.Table) -> None:
+def test_a_row_has_a_bounded_number_of_entries(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     store.create_index(things, index("i", "tags[]"))
     tags = [str(number) for number in range(INDEX_KEYS_PER_ROW_MAX + 1)]
     with pytest.raises(nosql.InvalidRequest, match="Number of index keys per row exceeds"):
         things.put({"id": 1, "tags": tags})
 
 
-def test_an_entry_has_a_bounded_length(store: nosql.Store, things: nosql.Table) -> None:
+def test_an_entry_has_a_bounded_length(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "s"))
     with pytest.raises(nosql.InvalidRequest, match="Index key length:40008 exceeds maximum"):
         things.put({"id": 1, "s": "x" * 40_000})
 
 
-def test_children_cannot_be_included(store: nosql.Store, things: nosql.Table) -> None:
+def test_children_cannot_be_included(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "n"))  # model §6
     text = "Child table returns are not supported for index scan operations"
     with pytest.raises(nosql.InvalidRequest, match=text):
@@ -293,7 +309,7 @@ def test_children_cannot_be_included(store: nosql.Store, things: nosql.Table) ->
 
 
 def test_a_child_table_has_indexes(
-    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle, orders: nosql.TableHandle
 ) -> None:
     store.create_index(orders, index("i", "what", "g"))
     users.put({"g": "a", "id": 1})
@@ -302,7 +318,7 @@ def test_a_child_table_has_indexes(
     assert [row["no"] for row in orders.index_iterator("i")] == [2, 1]
 
 
-def test_many_pages_in_both_directions(store: nosql.Store, things: nosql.Table) -> None:
+def test_many_pages_in_both_directions(store: nosql.TypedStore, things: nosql.TableHandle) -> None:
     store.create_index(things, index("i", "n"))
     things.put_many([{"id": i, "n": i // 3} for i in range(500)])
     assert ids(things, "i") == list(range(500))
@@ -312,7 +328,9 @@ def test_many_pages_in_both_directions(store: nosql.Store, things: nosql.Table) 
 # --- that they stay true -------------------------------------------------------------------------
 
 
-def test_sequences_and_multi_delete_keep_indexes(store: nosql.Store, users: nosql.Table) -> None:
+def test_sequences_and_multi_delete_keep_indexes(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:
     store.create_index(users, index("i", "name"))
     operation = nosql.Operation
     store.execute(
@@ -331,7 +349,7 @@ def test_sequences_and_multi_delete_keep_indexes(store: nosql.Store, users: nosq
 
 
 def test_expired_rows_are_hidden_and_their_entries_go(
-    store: nosql.Store, things: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, things: nosql.TableHandle, clock: FakeClock
 ) -> None:
     store.create_index(things, index("i", "n"))  # model §8
     things.put({"id": 1, "n": 1}, ttl=nosql.TimeToLive.hours(1))
@@ -344,7 +362,9 @@ def test_expired_rows_are_hidden_and_their_entries_go(
     assert len(list(store.engine.store.snapshot().scan(b"\x14", b"\x15"))) == 1
 
 
-def test_an_index_answers_when_it_is_complete(store: nosql.Store, things: nosql.Table) -> None:
+def test_an_index_answers_when_it_is_complete(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     things.put_many([{"id": i, "n": -i} for i in range(600)])
     form = things.form
     store.commit(lambda: begin_index(store.engine, form, index("i", "n")))
@@ -362,7 +382,9 @@ def test_an_index_answers_when_it_is_complete(store: nosql.Store, things: nosql.
     assert ids(things, "i") == [*range(599, 2, -1), 0, 600, 1]
 
 
-def test_a_row_that_does_not_fit_ends_the_creation(store: nosql.Store, things: nosql.Table) -> None:
+def test_a_row_that_does_not_fit_ends_the_creation(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     things.put({"id": 1, "j": {"x": "text"}})
     with pytest.raises(
         nosql.InvalidRequest, match=r"Cannot index the value 'text' at j.x of index"
@@ -371,7 +393,9 @@ def test_a_row_that_does_not_fit_ends_the_creation(store: nosql.Store, things: n
     assert things.definition.indexes == ()
 
 
-def test_the_check_finds_missing_and_false_entries(store: nosql.Store, things: nosql.Table) -> None:
+def test_the_check_finds_missing_and_false_entries(
+    store: nosql.TypedStore, things: nosql.TableHandle
+) -> None:
     store.create_index(things, index("i", "n"))
     things.put({"id": 1, "n": 1})
     below = store.engine.store

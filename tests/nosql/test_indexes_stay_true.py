@@ -64,7 +64,7 @@ class Histories(RuleBasedStateMachine):
     def begin(self) -> None:
         self.clock = FakeClock()
         self.below = open_store("memory:")
-        self.store = nosql.Store(self.below, self.clock, FakeEntropy())
+        self.store = nosql.TypedStore(self.below, self.clock, FakeEntropy())
         builder = nosql.TableBuilder("t").add_field("g", nosql.STRING)
         builder.add_field("id", nosql.INTEGER).add_field("n", nosql.INTEGER)
         builder.add_field("tags", nosql.array_of(nosql.STRING)).add_field("j", nosql.JSON)
@@ -129,7 +129,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        self.store = nosql.Store(self.below, self.clock, FakeEntropy())
+        self.store = nosql.TypedStore(self.below, self.clock, FakeEntropy())
         self.table = self.store.table("t")
 
     @precondition(lambda self: hasattr(self, "table"))

@@ -70,7 +70,7 @@ class TypedTables(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.opened += 1
-        self.store = nosql.Store(self.bytes, self.clock, FakeEntropy(self.opened))
+        self.store = nosql.TypedStore(self.bytes, self.clock, FakeEntropy(self.opened))
 
     def take_tables(self) -> None:
         self.tables = (self.store.table("p"), self.store.table("p.c"))

@@ -10,7 +10,7 @@ import pytest
 from widerow import nosql
 from widerow.nosql import Direction, FieldRange, InvalidRequest
 
-Target = nosql.Table
+Target = nosql.TableHandle
 
 
 def fill(users: Target, orders: Target, lines: Target) -> None:
@@ -47,7 +47,7 @@ ORDERS: list[tuple[nosql.FieldType, list[Any]]] = [
 
 @pytest.mark.parametrize(("kind", "values"), ORDERS)
 def test_rows_come_in_the_order_of_their_type(
-    store: nosql.Store, kind: nosql.FieldType, values: list[Any]
+    store: nosql.TypedStore, kind: nosql.FieldType, values: list[Any]
 ) -> None:
     builder = nosql.TableBuilder("t").add_field("s", nosql.STRING).add_field("k", kind)
     builder.add_field("rank", nosql.INTEGER).primary_key("s", "k").shard_key("s")

@@ -42,22 +42,22 @@ def opened() -> Iterator[Bytes]:
 
 
 @pytest.fixture
-def store(opened: Bytes, clock: FakeClock) -> Iterator[nosql.Store]:
+def store(opened: Bytes, clock: FakeClock) -> Iterator[nosql.TypedStore]:
     """A store whose tables split at a load that a test can make."""
-    with nosql.Store(opened, clock, FakeEntropy(), thresholds=LIMITS) as typed:
+    with nosql.TypedStore(opened, clock, FakeEntropy(), thresholds=LIMITS) as typed:
         yield typed
         assert check_store(opened) == []
 
 
 @pytest.fixture
-def table(store: nosql.Store) -> nosql.Table:
+def table(store: nosql.TypedStore) -> nosql.TableHandle:
     """Key (g, n, id), of which (g, n) is the shard key."""
     builder = nosql.TableBuilder("t").add_field("g", nosql.STRING).add_field("n", nosql.INTEGER)
     builder.add_field("id", nosql.INTEGER).add_field("v", nosql.STRING)
     return store.create_table(builder.primary_key("g", "n", "id").shard_key("g", "n").build())
 
 
-def work(store: nosql.Store) -> None:
+def work(store: nosql.TypedStore) -> None:
     """Carry out everything that is due now."""
     for _ in range(10_000):
         if not store.housekeep():
@@ -65,7 +65,7 @@ def work(store: nosql.Store) -> None:
     raise AssertionError("there is no end to it")
 
 
-def pass_time(store: nosql.Store, clock: FakeClock, seconds: int) -> None:
+def pass_time(store: nosql.TypedStore, clock: FakeClock, seconds: int) -> None:
     for _ in range(seconds):
         clock.advance(1)
         work(store)
@@ -80,7 +80,7 @@ def in_one_shard(number: int) -> dict[str, Any]:
 
 
 def load(
-    store: nosql.Store,
+    store: nosql.TypedStore,
     clock: FakeClock,
     key: Callable[[int], dict[str, Any]] = spread,
     *,
@@ -92,7 +92,7 @@ def load(
         pass_time(store, clock, 1)
 
 
-def told(store: nosql.Store) -> dict[str, Any]:
+def told(store: nosql.TypedStore) -> dict[str, Any]:
     return store.describe_partitions("t")
 
 
@@ -100,7 +100,10 @@ def told(store: nosql.Store) -> dict[str, Any]:
 
 
 def test_a_hot_table_splits_and_merges_when_the_load_goes(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock, caplog: pytest.LogCaptureFixture
+    store: nosql.TypedStore,
+    table: nosql.TableHandle,
+    clock: FakeClock,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     with caplog.at_level(logging.INFO, "widerow.partitions"):
         load(store, clock, seconds=40)
@@ -122,7 +125,7 @@ def test_a_hot_table_splits_and_merges_when_the_load_goes(
 
 def test_a_large_table_splits_at_shard_keys(opened: Bytes, clock: FakeClock) -> None:
     limits = replace(LIMITS, split_bytes=3 * 1024 * 1024)
-    with nosql.Store(opened, clock, FakeEntropy(), thresholds=limits) as store:
+    with nosql.TypedStore(opened, clock, FakeEntropy(), thresholds=limits) as store:
         builder = nosql.TableBuilder("t").add_field("k", nosql.LONG).add_field("v", nosql.BINARY)
         made = store.create_table(builder.primary_key("k").build())
         made.put_many({"k": number, "v": bytes(60_000)} for number in range(120))
@@ -136,7 +139,7 @@ def test_a_large_table_splits_at_shard_keys(opened: Bytes, clock: FakeClock) -> 
 
 
 def test_a_shard_is_never_divided_and_what_does_not_split_is_told(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     load(store, clock, in_one_shard)
     assert len(table.definition.splits) <= 1  # in front of the only shard key, if anywhere
@@ -149,13 +152,13 @@ def test_a_shard_is_never_divided_and_what_does_not_split_is_told(
 
 
 def test_bounds_and_counts_survive_closing(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock, opened: Bytes
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock, opened: Bytes
 ) -> None:
     load(store, clock)
     before = told(store)
     assert len(before["partitions"]) > 1
     store._keep_counts()  # as closing does
-    again = nosql.Store(opened, clock, FakeEntropy(1), thresholds=LIMITS)
+    again = nosql.TypedStore(opened, clock, FakeEntropy(1), thresholds=LIMITS)
     after = again.describe_partitions("T")
     assert again.table("t").definition == table.definition
     for field in ("rows", "bytes", "consumed", "name", "key"):
@@ -194,15 +197,15 @@ def test_the_housekeeping_thread_outlives_what_fails(
 ) -> None:
     """A table may be dropped while its split is on the way to the store."""
     failures: list[Exception] = [NotFound(TypedRule.TABLE_MISSING, table="t"), StoreBusy("full")]
-    over, balance = Event(), nosql.Store._balance
+    over, balance = Event(), nosql.TypedStore._balance
 
-    def failing(store: nosql.Store) -> bool:
+    def failing(store: nosql.TypedStore) -> bool:
         if failures:
             raise failures.pop()
         over.set()
         return balance(store)
 
-    monkeypatch.setattr(nosql.Store, "_balance", failing)
+    monkeypatch.setattr(nosql.TypedStore, "_balance", failing)
     with nosql.open(tmp_path / "data"):
         assert over.wait(30)
 
@@ -210,10 +213,10 @@ def test_the_housekeeping_thread_outlives_what_fails(
 def test_the_housekeeping_thread_stops_writes_to_a_damaged_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damaged(_: nosql.Store) -> bool:
+    def damaged(_: nosql.TypedStore) -> bool:
         raise StoreDamaged("a statistics record is not readable")
 
-    monkeypatch.setattr(nosql.Store, "_balance", damaged)
+    monkeypatch.setattr(nosql.TypedStore, "_balance", damaged)
     pause = Event()
     with nosql.open(tmp_path / "data") as store:
         while store.engine.store.writable:
@@ -226,7 +229,7 @@ def test_the_housekeeping_thread_stops_writes_to_a_damaged_store(
 
 
 def test_a_split_between_reading_and_evolving_a_table_disturbs_nobody(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     evolver = nosql.TableEvolver(table.definition)
     evolver.add_field("more", nosql.LONG)
@@ -242,7 +245,7 @@ def test_a_split_between_reading_and_evolving_a_table_disturbs_nobody(
 
 
 def test_a_table_made_from_the_definition_of_another_begins_with_one_partition(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     load(store, clock)
     assert table.definition.splits
@@ -251,7 +254,7 @@ def test_a_table_made_from_the_definition_of_another_begins_with_one_partition(
 
 
 def test_a_dropped_table_leaves_no_statistics(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock, opened: Bytes
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock, opened: Bytes
 ) -> None:
     load(store, clock)
     prefix = statistics_prefix(table.definition.id)
@@ -281,7 +284,7 @@ steps = st.one_of(
 @settings(max_examples=60, deadline=None)
 def test_rows_and_bytes_are_what_lies_in_the_store(given_steps: list[tuple[str, str, int]]) -> None:
     clock = FakeClock()
-    with open_store("memory:") as opened, nosql.Store(opened, clock, FakeEntropy()) as store:
+    with open_store("memory:") as opened, nosql.TypedStore(opened, clock, FakeEntropy()) as store:
         Ledger(store, clock).run(given_steps)
         number = store.table("t").definition.id
         pairs = list(opened.snapshot().scan(row_prefix(number), row_prefix(number + 1)))
@@ -293,14 +296,14 @@ def test_rows_and_bytes_are_what_lies_in_the_store(given_steps: list[tuple[str, 
 class Ledger:
     """A table and its child, and what is done to them."""
 
-    def __init__(self, store: nosql.Store, clock: FakeClock) -> None:
+    def __init__(self, store: nosql.TypedStore, clock: FakeClock) -> None:
         self.store, self.clock = store, clock
         builder = nosql.TableBuilder("t").add_field("g", nosql.STRING)
         builder.add_field("id", nosql.INTEGER).add_field("v", nosql.STRING)
         self.table = store.create_table(builder.primary_key("g", "id").shard_key("g").build())
         told(store)  # counts from here on, with nothing in it
 
-    def orders(self) -> nosql.Table:
+    def orders(self) -> nosql.TableHandle:
         builder = nosql.TableBuilder("orders", parent=self.table.definition)
         builder.add_field("no", nosql.LONG)
         return self.store.create_table(builder.primary_key("no").build(), if_not_exists=True)
@@ -334,7 +337,7 @@ class Ledger:
             self.store.drop_table("t.orders", if_exists=True)
 
 
-def test_a_page_counts_where_it_begins(store: nosql.Store, table: nosql.Table) -> None:
+def test_a_page_counts_where_it_begins(store: nosql.TypedStore, table: nosql.TableHandle) -> None:
     table.put_many({**in_one_shard(number), "g": f"g{number}"} for number in range(10))
     assert told(store)["consumed"] == {"read": 0, "write": 10}
     assert len(list(table.table_iterator(batch_size=5))) == 10
@@ -342,7 +345,7 @@ def test_a_page_counts_where_it_begins(store: nosql.Store, table: nosql.Table) -
 
 
 def test_rows_that_an_index_leads_to_count_where_they_lie(
-    store: nosql.Store, table: nosql.Table, clock: FakeClock
+    store: nosql.TypedStore, table: nosql.TableHandle, clock: FakeClock
 ) -> None:
     store.create_index("t", nosql.Index("by_v", (nosql.IndexField("v"),)))
     table.put_many({**spread(number), "v": "x"} for number in range(10))
@@ -355,7 +358,9 @@ def test_rows_that_an_index_leads_to_count_where_they_lie(
     assert len(told(store)["partitions"][0]["top_keys"]) == 8
 
 
-def test_children_count_with_their_top_table(store: nosql.Store, table: nosql.Table) -> None:
+def test_children_count_with_their_top_table(
+    store: nosql.TypedStore, table: nosql.TableHandle
+) -> None:
     builder = nosql.TableBuilder("orders", parent=table.definition)
     orders = store.create_table(builder.add_field("no", nosql.LONG).primary_key("no").build())
     orders.put({**spread(1), "no": 5})
@@ -384,7 +389,7 @@ B = b"b\x00\x01\x80\x00\x00\x01"
 def test_the_walk_of_a_store_finds_bounds_that_must_not_be(
     opened: Bytes, clock: FakeClock, splits: tuple[bytes, ...], problem: str | None
 ) -> None:
-    with nosql.Store(opened, clock, FakeEntropy()) as store:
+    with nosql.TypedStore(opened, clock, FakeEntropy()) as store:
         builder = nosql.TableBuilder("t").add_field("g", nosql.STRING)
         builder.add_field("n", nosql.INTEGER).add_field("id", nosql.INTEGER)
         made = store.create_table(builder.primary_key("g", "n", "id").shard_key("g", "n").build())

@@ -11,7 +11,7 @@ A1, A2, B1 = {"g": "a", "id": 1}, {"g": "a", "id": 2}, {"g": "b", "id": 1}
 
 
 def test_results_come_in_the_order_of_the_list(
-    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle, orders: nosql.TableHandle
 ) -> None:
     version = users.put({**A1, "name": "old"}).version
     assert version is not None
@@ -31,7 +31,7 @@ def test_results_come_in_the_order_of_the_list(
     assert len(orders.multi_get({"g": "a"})) == 2
 
 
-FAILING: list[tuple[str, Callable[[nosql.Table, nosql.Version], Operation]]] = [
+FAILING: list[tuple[str, Callable[[nosql.TableHandle, nosql.Version], Operation]]] = [
     (
         "PUT_IF_ABSENT",
         lambda t, _: Operation.put_if_absent(t, A1, abort_if_unsuccessful=True),
@@ -54,11 +54,11 @@ FAILING: list[tuple[str, Callable[[nosql.Table, nosql.Version], Operation]]] = [
 
 @pytest.mark.parametrize(("kind", "make"), FAILING)
 def test_an_operation_that_may_not_fail_undoes_the_sequence(
-    store: nosql.Store,
-    users: nosql.Table,
-    orders: nosql.Table,
+    store: nosql.TypedStore,
+    users: nosql.TableHandle,
+    orders: nosql.TableHandle,
     kind: str,
-    make: Callable[[nosql.Table, nosql.Version], Operation],
+    make: Callable[[nosql.TableHandle, nosql.Version], Operation],
 ) -> None:
     stale = users.put({**A1, "name": "before"}).version
     assert stale is not None
@@ -74,7 +74,9 @@ def test_an_operation_that_may_not_fail_undoes_the_sequence(
     assert row["name"] == "kept"
 
 
-def test_later_operations_see_what_earlier_ones_did(store: nosql.Store, users: nosql.Table) -> None:
+def test_later_operations_see_what_earlier_ones_did(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:
     """Not through the same key, which is refused, but through what a deletion leaves."""
     users.put(A1)
     results = store.execute([Operation.delete(users, A1), Operation.put_if_absent(users, A2)])
@@ -82,7 +84,7 @@ def test_later_operations_see_what_earlier_ones_did(store: nosql.Store, users: n
     assert users.get(A1) is None
 
 
-def test_shard_keys_must_agree(store: nosql.Store, users: nosql.Table) -> None:
+def test_shard_keys_must_agree(store: nosql.TypedStore, users: nosql.TableHandle) -> None:
     with pytest.raises(InvalidRequest) as refused:
         store.execute([Operation.put(users, B1), Operation.put(users, A1)])
     assert str(refused.value) == (
@@ -91,19 +93,21 @@ def test_shard_keys_must_agree(store: nosql.Store, users: nosql.Table) -> None:
     assert list(users.table_iterator()) == []
 
 
-def test_a_key_may_stand_once(store: nosql.Store, users: nosql.Table) -> None:
+def test_a_key_may_stand_once(store: nosql.TypedStore, users: nosql.TableHandle) -> None:
     with pytest.raises(InvalidRequest) as refused:
         store.execute([Operation.put(users, A1), Operation.delete(users, A1)])
     assert str(refused.value) == 'More than one operation has the same Key: {"g":"a","id":1}'
 
 
-def test_an_empty_list_is_refused(store: nosql.Store) -> None:
+def test_an_empty_list_is_refused(store: nosql.TypedStore) -> None:
     with pytest.raises(InvalidRequest) as refused:
         store.execute([])
     assert str(refused.value) == "operations must be non-null and non-empty"
 
 
-def test_tables_that_are_not_related_are_refused(store: nosql.Store, users: nosql.Table) -> None:
+def test_tables_that_are_not_related_are_refused(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:
     builder = nosql.TableBuilder("other").add_field("g", nosql.STRING).primary_key("g")
     other = store.create_table(builder.build())
     with pytest.raises(InvalidRequest) as refused:
@@ -114,13 +118,15 @@ def test_tables_that_are_not_related_are_refused(store: nosql.Store, users: nosq
     )
 
 
-def test_a_checked_error_in_the_list_writes_nothing(store: nosql.Store, users: nosql.Table) -> None:
+def test_a_checked_error_in_the_list_writes_nothing(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:
     with pytest.raises(InvalidRequest):
         store.execute([Operation.put(users, A1), Operation.put(users, {"g": "a", "id": "x"})])
     assert list(users.table_iterator()) == []
 
 
-def test_many_writes_each_for_itself(store: nosql.Store, users: nosql.Table) -> None:
+def test_many_writes_each_for_itself(store: nosql.TypedStore, users: nosql.TableHandle) -> None:
     results = users.put_many({"g": str(i % 7), "id": i} for i in range(3000))
     assert all(results)
     assert len({result.version for result in results}) == 3000

@@ -13,7 +13,7 @@ ROW = {"g": "a", "id": 1, "name": "Ada"}
 KEY = {"g": "a", "id": 1}
 
 
-def test_a_row_comes_back_with_every_column_in_declared_order(users: nosql.Table) -> None:
+def test_a_row_comes_back_with_every_column_in_declared_order(users: nosql.TableHandle) -> None:
     # model §2: what was left out is the default, else NULL
     assert users.put(ROW)
     row = users.get(KEY)
@@ -29,14 +29,14 @@ def test_a_row_comes_back_with_every_column_in_declared_order(users: nosql.Table
     }
 
 
-def test_names_of_columns_have_no_case(users: nosql.Table) -> None:  # model §1
+def test_names_of_columns_have_no_case(users: nosql.TableHandle) -> None:  # model §1
     users.put({"G": "a", "ID": 1, "NAME": "Ada"})
     row = users.get({"G": "a", "Id": 1})
     assert row is not None
     assert (row["NaMe"], row["name"]) == ("Ada", "Ada")
 
 
-def test_a_row_is_replaced_as_a_whole(users: nosql.Table) -> None:
+def test_a_row_is_replaced_as_a_whole(users: nosql.TableHandle) -> None:
     users.put({**ROW, "n": 5})
     users.put({**KEY, "tags": ["x"]})
     row = users.get(KEY)
@@ -44,11 +44,11 @@ def test_a_row_is_replaced_as_a_whole(users: nosql.Table) -> None:
     assert (row["name"], row["n"], row["tags"]) == (None, None, ["x"])
 
 
-def test_an_absent_row_is_none(users: nosql.Table) -> None:
+def test_an_absent_row_is_none(users: nosql.TableHandle) -> None:
     assert users.get(KEY) is None
 
 
-def test_put_if_absent_and_if_present(users: nosql.Table) -> None:
+def test_put_if_absent_and_if_present(users: nosql.TableHandle) -> None:
     assert not users.put_if_present(ROW)
     assert users.put_if_absent(ROW)
     assert not users.put_if_absent({**ROW, "name": "Bob"})
@@ -58,7 +58,7 @@ def test_put_if_absent_and_if_present(users: nosql.Table) -> None:
     assert row["name"] == "Eve"
 
 
-def test_every_write_makes_a_new_version(users: nosql.Table) -> None:
+def test_every_write_makes_a_new_version(users: nosql.TableHandle) -> None:
     first, second = users.put(ROW), users.put(ROW)
     assert first.version is not None
     assert second.version is not None
@@ -73,7 +73,7 @@ def test_every_write_makes_a_new_version(users: nosql.Table) -> None:
     assert not users.put_if_version(ROW, row.version)
 
 
-def test_a_version_survives_as_bytes(users: nosql.Table) -> None:
+def test_a_version_survives_as_bytes(users: nosql.TableHandle) -> None:
     version = users.put(ROW).version
     assert version is not None
     assert Version.from_bytes(version.to_bytes()) == version
@@ -83,13 +83,13 @@ def test_a_version_survives_as_bytes(users: nosql.Table) -> None:
         assert str(refused.value) == "Invalid byte format of Version"
 
 
-def test_delete_says_whether_there_was_a_row(users: nosql.Table) -> None:
+def test_delete_says_whether_there_was_a_row(users: nosql.TableHandle) -> None:
     users.put(ROW)
     assert users.delete(KEY)
     assert not users.delete(KEY)
 
 
-def test_the_former_row_is_returned_as_far_as_it_is_asked_for(users: nosql.Table) -> None:
+def test_the_former_row_is_returned_as_far_as_it_is_asked_for(users: nosql.TableHandle) -> None:
     version = users.put(ROW).version
     results = {each: users.put_if_absent(ROW, returning=each) for each in ReturnRow}
     assert not any(results.values())
@@ -106,7 +106,7 @@ def test_the_former_row_is_returned_as_far_as_it_is_asked_for(users: nosql.Table
     assert deleted.previous_version == version
 
 
-def test_a_row_knows_when_it_was_written(users: nosql.Table, clock: FakeClock) -> None:
+def test_a_row_knows_when_it_was_written(users: nosql.TableHandle, clock: FakeClock) -> None:
     users.put(ROW)
     clock.advance(5)
     row = users.get(KEY)
@@ -114,7 +114,7 @@ def test_a_row_knows_when_it_was_written(users: nosql.Table, clock: FakeClock) -
     assert row.modified_ms == clock.now_us() // 1000 - 5000
 
 
-def test_a_row_that_was_read_can_be_given_back(users: nosql.Table) -> None:
+def test_a_row_that_was_read_can_be_given_back(users: nosql.TableHandle) -> None:
     users.put(ROW)
     row = users.get(KEY)
     assert row is not None
@@ -125,13 +125,13 @@ def test_a_row_that_was_read_can_be_given_back(users: nosql.Table) -> None:
     assert users.delete(row.key)
 
 
-def test_keys_in_case_and_spelling_are_different_rows(users: nosql.Table) -> None:  # model §4
+def test_keys_in_case_and_spelling_are_different_rows(users: nosql.TableHandle) -> None:  # model §4
     for name in ("", "a", "A", "é", "e\u0301"):
         users.put({"g": name, "id": 0})
     assert len(list(users.table_iterator())) == 5
 
 
-Act = Callable[[nosql.Table], Any]
+Act = Callable[[nosql.TableHandle], Any]
 
 REFUSED: list[tuple[str, Act, str]] = [
     ("get of a part", lambda t: t.get({"g": "a"}), "Missing primary key field: id"),
@@ -190,7 +190,7 @@ REFUSED: list[tuple[str, Act, str]] = [
 
 @pytest.mark.parametrize(("act", "text"), [pytest.param(a, t, id=n) for n, a, t in REFUSED])
 def test_what_breaks_a_rule_is_refused_and_writes_nothing(
-    users: nosql.Table, act: Act, text: str
+    users: nosql.TableHandle, act: Act, text: str
 ) -> None:
     with pytest.raises(InvalidRequest) as refused:
         act(users)
@@ -226,7 +226,7 @@ JSON_REFUSED = [
 
 @pytest.mark.parametrize(("text", "exact", "words"), JSON_REFUSED)
 def test_json_that_is_no_row_is_refused(
-    users: nosql.Table,
+    users: nosql.TableHandle,
     text: str,
     exact: bool,  # noqa: FBT001  # a column of the table
     words: str,
@@ -236,7 +236,7 @@ def test_json_that_is_no_row_is_refused(
     assert str(refused.value) == words
 
 
-def test_json_in_and_out(users: nosql.Table) -> None:
+def test_json_in_and_out(users: nosql.TableHandle) -> None:
     text = (
         '{"g":"a","id":1,"name":"é","color":"blue","seen":"2016-07-20T00:00:00.120Z",'
         '"n":12345678901234567890.5,"tags":["x","y"],"doc":{"b":[1,2.5,null],"a":true}}'
@@ -248,7 +248,7 @@ def test_json_in_and_out(users: nosql.Table) -> None:
     assert row.key.to_json() == '{"g":"a","id":1}'
 
 
-def test_json_null_is_not_sql_null(users: nosql.Table) -> None:  # model §12
+def test_json_null_is_not_sql_null(users: nosql.TableHandle) -> None:  # model §12
     users.put(users.row_from_json('{"g":"a","id":1,"doc":null,"name":null}'))
     row = users.get(KEY)
     assert row is not None
@@ -256,5 +256,5 @@ def test_json_null_is_not_sql_null(users: nosql.Table) -> None:  # model §12
     assert row["name"] is None
 
 
-def test_unknown_columns_of_json_are_passed_over_unless_exact(users: nosql.Table) -> None:
+def test_unknown_columns_of_json_are_passed_over_unless_exact(users: nosql.TableHandle) -> None:
     assert users.row_from_json('{"g":"a","zz":1}') == {"g": "a"}

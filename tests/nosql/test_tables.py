@@ -32,7 +32,7 @@ def simple(name: str, **options: Any) -> nosql.TypedTable:  # noqa: ANN401  # th
 # --- what there is ---------------------------------------------------------------------------
 
 
-def test_tables_are_found_in_any_case_and_keep_theirs(store: nosql.Store) -> None:  # model §1
+def test_tables_are_found_in_any_case_and_keep_theirs(store: nosql.TypedStore) -> None:  # model §1
     store.create_table(simple("Users"))
     assert store.table("uSERS").name == "Users"
     assert store.find_table("nobody") is None
@@ -42,7 +42,7 @@ def test_tables_are_found_in_any_case_and_keep_theirs(store: nosql.Store) -> Non
     assert store.create_table(simple("users"), if_not_exists=True).name == "Users"
 
 
-def test_tables_are_listed_parents_first(store: nosql.Store, lines: nosql.Table) -> None:
+def test_tables_are_listed_parents_first(store: nosql.TypedStore, lines: nosql.TableHandle) -> None:
     store.create_namespace("Shop")
     store.create_table(simple("shop:Stock"))
     names = [table.name for table in store.tables()]
@@ -54,7 +54,7 @@ def test_tables_are_listed_parents_first(store: nosql.Store, lines: nosql.Table)
 
 
 def test_a_dropped_table_is_gone_at_once_and_its_bytes_soon(
-    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle, orders: nosql.TableHandle
 ) -> None:
     users.put(A1)
     orders.put({**A1, "no": 1})
@@ -72,7 +72,7 @@ def test_a_dropped_table_is_gone_at_once_and_its_bytes_soon(
 
 
 def test_a_hierarchy_dropped_from_below_leaves_nothing(
-    store: nosql.Store, users: nosql.Table, orders: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle, orders: nosql.TableHandle
 ) -> None:
     for number in range(1200):
         orders.put({"g": str(number % 3), "id": number, "no": number})
@@ -87,7 +87,9 @@ def test_a_hierarchy_dropped_from_below_leaves_nothing(
     assert store.engine.tables.leftovers() == []
 
 
-REFUSED: list[tuple[str, Callable[[nosql.Store, nosql.Table], object], type[Exception], str]] = [
+REFUSED: list[
+    tuple[str, Callable[[nosql.TypedStore, nosql.TableHandle], object], type[Exception], str]
+] = [
     (
         "drop of a parent",
         lambda s, _: s.drop_table("users"),
@@ -166,10 +168,10 @@ REFUSED: list[tuple[str, Callable[[nosql.Store, nosql.Table], object], type[Exce
     ("act", "kind", "text"), [pytest.param(a, k, t, id=n) for n, a, k, t in REFUSED]
 )
 def test_what_breaks_a_rule_is_refused(
-    store: nosql.Store,
-    users: nosql.Table,
-    orders: nosql.Table,
-    act: Callable[[nosql.Store, nosql.Table], object],
+    store: nosql.TypedStore,
+    users: nosql.TableHandle,
+    orders: nosql.TableHandle,
+    act: Callable[[nosql.TypedStore, nosql.TableHandle], object],
     kind: type[Exception],
     text: str,
 ) -> None:
@@ -180,7 +182,9 @@ def test_what_breaks_a_rule_is_refused(
     assert str(refused.value) == text
 
 
-def test_a_parent_that_is_not_there(store: nosql.Store, users: nosql.Table) -> None:  # model §10
+def test_a_parent_that_is_not_there(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:  # model §10
     builder = nosql.TableBuilder("kid", parent=users.definition)
     kid = builder.add_field("k", nosql.STRING).primary_key("k").build()
     store.drop_table("users")
@@ -189,7 +193,9 @@ def test_a_parent_that_is_not_there(store: nosql.Store, users: nosql.Table) -> N
     assert str(refused.value) == "Parent table does not exist (users) in table path users.kid"
 
 
-def test_an_indexed_column_stays(store: nosql.Store, users: nosql.Table) -> None:  # model §12
+def test_an_indexed_column_stays(
+    store: nosql.TypedStore, users: nosql.TableHandle
+) -> None:  # model §12
     held = nosql.Index("i", (nosql.IndexField("doc.a"), nosql.IndexField("name")), id=99)
     indexed = replace(users.definition, indexes=(held,))
     for path in ("name", "doc"):
@@ -204,7 +210,7 @@ def test_an_indexed_column_stays(store: nosql.Store, users: nosql.Table) -> None
 
 
 def test_rows_of_a_former_schema_show_new_columns_with_their_default(
-    store: nosql.Store, users: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle
 ) -> None:
     users.put({**A1, "name": "old"})
     evolver = TableEvolver(users.definition).add_field("score", nosql.LONG, default=7)
@@ -223,7 +229,7 @@ def test_rows_of_a_former_schema_show_new_columns_with_their_default(
 
 
 def test_a_column_added_under_a_former_name_starts_empty(
-    store: nosql.Store, users: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle
 ) -> None:
     users.put({**A1, "name": "old"})
     store.alter_table(TableEvolver(users.definition).remove_field("name").build())
@@ -233,7 +239,7 @@ def test_a_column_added_under_a_former_name_starts_empty(
     assert row["name"] is None
 
 
-def test_fields_of_records_come_and_go(store: nosql.Store) -> None:
+def test_fields_of_records_come_and_go(store: nosql.TypedStore) -> None:
     street = nosql.record_of(nosql.Field("street", nosql.STRING), nosql.Field("no", nosql.LONG))
     builder = nosql.TableBuilder("t").add_field("k", nosql.LONG).add_field("home", street)
     builder.add_field("all", nosql.array_of(street)).add_field("by", nosql.map_of(street))
@@ -251,7 +257,7 @@ def test_fields_of_records_come_and_go(store: nosql.Store) -> None:
 
 
 def test_a_change_of_an_outdated_definition_is_refused(
-    store: nosql.Store, users: nosql.Table
+    store: nosql.TypedStore, users: nosql.TableHandle
 ) -> None:
     mine = TableEvolver(users.definition).add_field("mine", nosql.LONG)
     store.alter_table(TableEvolver(users.definition).add_field("theirs", nosql.LONG).build())
@@ -288,7 +294,7 @@ def test_a_directory_that_is_open_elsewhere_is_refused(tmp_path: Path) -> None:
         pass
 
 
-def test_a_namespace_goes_with_its_tables_when_told_to(store: nosql.Store) -> None:
+def test_a_namespace_goes_with_its_tables_when_told_to(store: nosql.TypedStore) -> None:
     assert store.create_namespace("ns")
     assert not store.create_namespace("NS", if_not_exists=True)
     parent = store.create_table(simple("ns:t")).definition
@@ -326,7 +332,7 @@ def test_many_puts_share_a_sync(tmp_path: Path) -> None:
 
 
 def test_waiting_threads_share_the_next_sync(
-    store: nosql.Store, users: nosql.Table, monkeypatch: pytest.MonkeyPatch
+    store: nosql.TypedStore, users: nosql.TableHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What threads write while a group is under way is one group behind it."""
     arrived, go_on = threading.Event(), threading.Event()
@@ -366,7 +372,7 @@ def test_a_closed_store_refuses_its_writers() -> None:
 def test_both_models_share_one_store() -> None:
     clock = FakeClock()
     with open_store("memory:") as opened:
-        typed = nosql.Store(opened, clock, FakeEntropy())
+        typed = nosql.TypedStore(opened, clock, FakeEntropy())
         table = typed.create_table(simple("t"))
         other = Engine(opened, clock, FakeEntropy(1))
         key = (KeyColumn("pk", KeyType.STRING),)
@@ -379,7 +385,7 @@ def test_both_models_share_one_store() -> None:
         assert len({table.definition.id, other.describe_table("i", "t").id}) == 2
 
 
-def test_threads_share_a_store(store: nosql.Store, users: nosql.Table) -> None:
+def test_threads_share_a_store(store: nosql.TypedStore, users: nosql.TableHandle) -> None:
     failures: list[BaseException] = []
 
     def work(g: str) -> None:

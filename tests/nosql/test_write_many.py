@@ -19,12 +19,12 @@ NUMBERS = Index("i", (IndexField("j.n", Kind.INTEGER),))
 PLAIN = Index("p", (IndexField("v"),))
 
 
-def things(store: nosql.Store) -> nosql.Table:
+def things(store: nosql.TypedStore) -> nosql.TableHandle:
     builder = nosql.TableBuilder("t").add_field("k", nosql.INTEGER).add_field("v", nosql.LONG)
     return store.create_table(builder.add_field("j", nosql.JSON).primary_key("k").build())
 
 
-def rows(table: nosql.Table) -> dict[int, tuple[Any, Any]]:
+def rows(table: nosql.TableHandle) -> dict[int, tuple[Any, Any]]:
     return {row["k"]: (row["v"], row["j"]) for row in table.table_iterator()}
 
 
@@ -42,7 +42,7 @@ steps = st.lists(
 )
 
 
-def operation(table: nosql.Table, action: str, key: int, value: Any) -> Operation:  # noqa: ANN401  # as drawn
+def operation(table: nosql.TableHandle, action: str, key: int, value: Any) -> Operation:  # noqa: ANN401  # as drawn
     if action == "delete":
         return Operation.delete(table, {"k": key})
     if action == "unplanned":
@@ -51,7 +51,9 @@ def operation(table: nosql.Table, action: str, key: int, value: Any) -> Operatio
     return Operation.put(table, {"k": key, "v": value, "j": document})
 
 
-def script(store: nosql.Store, table: nosql.Table, wanted: list[Step]) -> Iterator[Operation]:
+def script(
+    store: nosql.TypedStore, table: nosql.TableHandle, wanted: list[Step]
+) -> Iterator[Operation]:
     """The operations; indexes come and go while they are planned, behind some of a batch."""
     for action, key, value in wanted:
         index = (NUMBERS, PLAIN)[key % 2]
@@ -70,7 +72,7 @@ def script(store: nosql.Store, table: nosql.Table, wanted: list[Step]) -> Iterat
 def test_writes_happen_in_order_up_to_the_first_refused_one(wanted: list[Step]) -> None:
     """An index that comes up between two writes of a batch changes nothing of their order."""
     with open_store("memory:") as below:
-        store = nosql.Store(below, FakeClock(), FakeEntropy())
+        store = nosql.TypedStore(below, FakeClock(), FakeEntropy())
         table = things(store)
         place = refused_at(wanted)
         if place is None:
@@ -110,7 +112,9 @@ def expected(wanted: list[Step], count: int) -> dict[int, tuple[Any, Any]]:
     return found
 
 
-def test_a_later_write_of_a_row_wins_over_one_that_is_planned_again(store: nosql.Store) -> None:
+def test_a_later_write_of_a_row_wins_over_one_that_is_planned_again(
+    store: nosql.TypedStore,
+) -> None:
     """The first write was planned before the index was there, the second one behind it."""
     table = things(store)
     wanted: list[Step] = [("put", 1, 1), ("index", 1, None), ("put", 1, 2)]
@@ -120,7 +124,7 @@ def test_a_later_write_of_a_row_wins_over_one_that_is_planned_again(store: nosql
 
 
 @pytest.mark.parametrize("refusal", ["text", "unplanned"])
-def test_nothing_behind_a_refused_write_is_stored(store: nosql.Store, refusal: str) -> None:
+def test_nothing_behind_a_refused_write_is_stored(store: nosql.TypedStore, refusal: str) -> None:
     table = things(store)
     store.create_index(table, NUMBERS)
     wanted: list[Step] = [("put", 1, 1), (refusal, 2, None), ("put", 3, 3), ("delete", 1, None)]
@@ -129,7 +133,7 @@ def test_nothing_behind_a_refused_write_is_stored(store: nosql.Store, refusal: s
     assert rows(table) == {1: (1, {"n": 1})}
 
 
-def test_a_write_whose_condition_fails_is_a_result_and_no_refusal(store: nosql.Store) -> None:
+def test_a_write_whose_condition_fails_is_a_result_and_no_refusal(store: nosql.TypedStore) -> None:
     table = things(store)
     operations = [
         Operation.put_if_absent(table, {"k": 1}),

@@ -6,7 +6,7 @@ import pytest
 
 from widerow.testing.buffers import key_buffer
 from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import BODIES, get_range, put_row
+from widerow.testing.requests import BODIES, get_range_request, put_row_request
 from widerow.testing.server import WiderowServer
 
 TABLE = "T"
@@ -14,7 +14,7 @@ TABLE = "T"
 
 def fill_table(endpoint: str, sender: Sender) -> None:
     """Table T with one row."""
-    put = put_row(TABLE, "kept").SerializeToString()
+    put = put_row_request(TABLE, "kept").SerializeToString()
     with Wire(endpoint) as wire:
         for action, body in (("CreateTable", BODIES["CreateTable"](TABLE)), ("PutRow", put)):
             assert wire.ask(sender.request(action, body)).status == 200
@@ -22,7 +22,7 @@ def fill_table(endpoint: str, sender: Sender) -> None:
 
 def read_everything(endpoint: str, sender: Sender) -> list[bytes]:
     """All that a request could have written, tables and rows."""
-    rows = get_range(TABLE)
+    rows = get_range_request(TABLE)
     rows.inclusive_start_primary_key = key_buffer((("k", ""), ("n", -(2**63))))
     rows.exclusive_end_primary_key = key_buffer((("k", "\U0010ffff"), ("n", 0)))
     describe = BODIES["DescribeTable"](TABLE)

@@ -16,15 +16,15 @@ from widerow.testing.http import Sender, Wire, assert_refused
 from widerow.testing.requests import (
     ANY,
     KEY,
-    batch_get,
-    batch_write,
-    create_table,
-    delete_row,
-    get_range,
-    get_row,
-    put_row,
-    update_row,
-    update_table,
+    batch_get_request,
+    batch_write_request,
+    create_table_request,
+    delete_row_request,
+    get_range_request,
+    get_row_request,
+    put_row_request,
+    update_row_request,
+    update_table_request,
 )
 from widerow.wire.tablestore import messages as m
 
@@ -37,15 +37,15 @@ Case = tuple[str, Change, Error]
 """The action, what is changed in its message, and the answer."""
 
 MESSAGES: Final[dict[str, Callable[[], Message]]] = {
-    "CreateTable": lambda: create_table(NEW),
-    "UpdateTable": lambda: update_table(TABLE),
-    "GetRow": lambda: get_row(TABLE),
-    "BatchGetRow": lambda: batch_get(TABLE),
-    "GetRange": lambda: get_range(TABLE),
-    "PutRow": lambda: put_row(TABLE),
-    "UpdateRow": lambda: update_row(TABLE),
-    "DeleteRow": lambda: delete_row(TABLE),
-    "BatchWriteRow": lambda: batch_write(TABLE),
+    "CreateTable": lambda: create_table_request(NEW),
+    "UpdateTable": lambda: update_table_request(TABLE),
+    "GetRow": lambda: get_row_request(TABLE),
+    "BatchGetRow": lambda: batch_get_request(TABLE),
+    "GetRange": lambda: get_range_request(TABLE),
+    "PutRow": lambda: put_row_request(TABLE),
+    "UpdateRow": lambda: update_row_request(TABLE),
+    "DeleteRow": lambda: delete_row_request(TABLE),
+    "BatchWriteRow": lambda: batch_write_request(TABLE),
 }
 
 
@@ -414,7 +414,7 @@ def test_what_is_not_allowed_is_refused(wire: Wire, sender: Sender, action: str,
 
 def test_a_batch_with_one_wrong_row_writes_none_of_them(wire: Wire, sender: Sender) -> None:
     """Rows that no table would take refuse the request, also those before them (semantics §3)."""
-    message = batch_write(TABLE)
+    message = batch_write_request(TABLE)
     good = message.tables[0].rows[0]
     message.tables[0].rows.add(type=1, row_change=good.row_change[:-1], condition=ANY)
     answer = wire.ask(sender.request("BatchWriteRow", message.SerializeToString()))

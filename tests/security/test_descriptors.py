@@ -14,7 +14,7 @@ import pytest
 
 from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import create_table, put_row
+from widerow.testing.requests import create_table_request, put_row_request
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/fd").is_dir(), reason="looks at the server through /proc"
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 LIMIT: Final = 64
 FLOOD: Final = 500
 SENDER: Final = Sender()
-PUT: Final = put_row("T").SerializeToString()
+PUT: Final = put_row_request("T").SerializeToString()
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def open_many(endpoint: str) -> list[socket.socket]:
 def test_five_hundred_connections_cost_the_store_nothing(confined: WiderowProcess) -> None:
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > FLOOD + 50
     with Wire(confined.endpoint) as first:
-        create = create_table("T").SerializeToString()
+        create = create_table_request("T").SerializeToString()
         assert first.ask(SENDER.request("CreateTable", create)).status == 200
         many = open_many(confined.endpoint)
         select.select([], many, [], 1)

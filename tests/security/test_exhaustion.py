@@ -18,7 +18,7 @@ from widerow.server.admission import Admission
 from widerow.server.shared import Patience
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire, assert_healthy, digest, encode_request
-from widerow.testing.requests import ANY, BODIES, KEY, get_range, get_row
+from widerow.testing.requests import ANY, BODIES, KEY, get_range_request, get_row_request
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 
@@ -194,7 +194,7 @@ def fill_with(endpoint: str, sender: Sender, *, rows: int, size: int) -> None:
 
 
 def everything() -> bytes:
-    message = get_range("T")
+    message = get_range_request("T")
     message.inclusive_start_primary_key = key_buffer((("k", ""), ("n", -(2**63))))
     message.exclusive_end_primary_key = key_buffer((("k", "\U0010ffff"), ("n", 0)))
     return message.SerializeToString()
@@ -293,7 +293,7 @@ def test_a_compressed_body_is_what_it_says(
 
 
 def test_a_compressed_body_is_read(wire: Wire, sender: Sender) -> None:
-    body = get_row("Missing").SerializeToString()
+    body = get_row_request("Missing").SerializeToString()
     assert wire.ask(compressed(sender, zlib.compress(body), str(len(body)))).status == 404
 
 

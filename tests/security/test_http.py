@@ -16,7 +16,7 @@ from widerow.limits import (
     PIPELINE_DEPTH_MAX,
 )
 from widerow.testing.http import Answer, Sender, Wire, assert_healthy, encode_request
-from widerow.testing.requests import BODIES, get_row, put_row
+from widerow.testing.requests import BODIES, get_row_request, put_row_request
 from widerow.testing.server import WiderowServer
 
 TABLE: Final = "T"
@@ -191,9 +191,9 @@ def test_pipelined_requests_are_answered_in_order(
         create = BODIES["CreateTable"](TABLE)
         assert wire.ask(sender.request("CreateTable", create)).status == 200
         requests = []
-        get = sender.request("GetRow", get_row(TABLE).SerializeToString())
+        get = sender.request("GetRow", get_row_request(TABLE).SerializeToString())
         for number in range(count):
-            put = put_row(TABLE, f"{number:07}").SerializeToString()
+            put = put_row_request(TABLE, f"{number:07}").SerializeToString()
             requests += [sender.request("PutRow", put), get]
         wire.send(b"".join(requests))
         for number in range(count):
@@ -220,7 +220,7 @@ def test_nothing_on_half_a_connection_ends_it(wire: Wire) -> None:
 
 
 def test_the_body_waits_for_leave(wire: Wire, sender: Sender) -> None:
-    body = get_row("Missing").SerializeToString()
+    body = get_row_request("Missing").SerializeToString()
     headers = sender.sign("GetRow", sender.headers(body)) | {
         "expect": "100-continue",
         "content-length": str(len(body)),
@@ -260,7 +260,7 @@ def test_who_asks_to_close_is_closed(wire: Wire, sender: Sender) -> None:
 
 
 def test_a_body_in_chunks_is_put_together(wire: Wire, sender: Sender) -> None:
-    body = get_row("Missing").SerializeToString()
+    body = get_row_request("Missing").SerializeToString()
     headers = sender.sign("GetRow", sender.headers(body)) | {"transfer-encoding": "chunked"}
     wire.send(encode_request("/GetRow", headers))
     for byte in body:

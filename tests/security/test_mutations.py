@@ -15,7 +15,7 @@ import mutations
 import recorded
 from widerow.engine.engine import Engine
 from widerow.testing.http import Answer, Sender, Wire
-from widerow.wire.tablestore.dialect import TABLESTORE
+from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS
 
 CASES = 2000
@@ -82,7 +82,7 @@ def test_a_wrong_signature_and_a_wrong_digest_are_found(monkeypatch: pytest.Monk
 
 def test_an_answer_that_is_no_message_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = OPERATIONS["GetRow"]._replace(encode=lambda _: b"\xff")
-    dialect = replace(TABLESTORE, paths={**TABLESTORE.paths, b"/GetRow": broken})
+    dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, b"/GetRow": broken})
     monkeypatch.setattr("widerow.server.lifecycle.DIALECTS", (dialect,))
     assert "status 200 has a body that is no GetRowResponse" in found()
 

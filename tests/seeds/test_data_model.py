@@ -19,8 +19,8 @@ from widerow.model.row import RowChange
 from widerow.model.selection import Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType, KeyValue, Value
 from widerow.storage.interface import Store
-from widerow.testing.answers import Row, decode_row, decode_rows, plain
-from widerow.testing.changes import Columns, create, delete, get, put, put_cells, scan, update
+from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row, plain
+from widerow.testing.changes import Columns, create, delete, get, put, put_cells, scan_all, update
 from widerow.testing.clock import FakeClock
 
 JULY_20: Final = 1_468_944_000_000  # 2016-07-20 00:00:00 UTC, in milliseconds
@@ -58,7 +58,9 @@ def put_versions(engine: Engine, *versions: int) -> None:
     write(engine, update("t", {"k": 1}, cells))
 
 
-def read(engine: Engine, key: KeyValue = 1, selection: Selection | None = None) -> Row | None:
+def read(
+    engine: Engine, key: KeyValue = 1, selection: Selection | None = None
+) -> AnsweredRow | None:
     return decode_row(engine.get_row("i", get("t", {"k": key}, selection)).row)
 
 
@@ -81,8 +83,8 @@ def test_a_primary_key_names_one_row(engine: Engine) -> None:
     make(engine)
     for key, value in ((1, "a"), (2, "b"), (1, "c")):
         write(engine, put("t", {"k": key}, {"x": value}))
-    page = engine.get_range("i", scan("t", {"k": MIN}, {"k": MAX}))
-    assert [(row[0]["k"], plain(row)) for row in decode_rows(page.rows)] == [
+    page = engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}))
+    assert [(row[0]["k"], plain(row)) for row in decode_answer_rows(page.rows)] == [
         (1, {"x": "c"}),
         (2, {"x": "b"}),
     ]
@@ -149,8 +151,8 @@ def test_the_first_key_column_is_the_partition_key(engine: Engine) -> None:
 
     assert outcomes((1, 1), (1, 2), (1, 3)) == [True] * 3
     assert outcomes((1, 4), (2, 4)) == [False] * 2
-    page = engine.get_range("i", scan("t", {"a": MIN, "b": MIN}, {"a": MAX, "b": MAX}))
-    assert [row[0]["b"] for row in decode_rows(page.rows)] == [1, 2, 3]
+    page = engine.get_range("i", scan_all("t", {"a": MIN, "b": MIN}, {"a": MAX, "b": MAX}))
+    assert [row[0]["b"] for row in decode_answer_rows(page.rows)] == [1, 2, 3]
 
 
 # --- attributes ----------------------------------------------------------------------------------

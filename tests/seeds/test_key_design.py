@@ -11,8 +11,8 @@ from typing import Final
 
 import pytest
 
-from widerow.keydesign import HashPrefix, KeyDesign, Part, PartKind, check_order, prove
-from widerow.keydesign.advisor import GIGABYTE, Finding, Question, Verdict, advise
+from widerow.keydesign import HashPrefix, KeyDesign, KeyPart, PartKind, compare_orders, prove
+from widerow.keydesign.advisor import GIGABYTE, KeyAssessment, Question, Verdict, advise
 from widerow.keydesign.dry_run import Rehearsal, rehearse
 from widerow.keydesign.sample import FileSource
 from widerow.keydesign.sketch import mixed
@@ -28,8 +28,8 @@ PURCHASES: Final = (
 
 
 def design(connector: str, width: int | None = None, card: int | None = None) -> KeyDesign:
-    device = Part("DeviceID", INTEGER, width)
-    return KeyDesign((device, Part("SellerID"), Part("CardID", INTEGER, card)), connector)
+    device = KeyPart("DeviceID", INTEGER, width)
+    return KeyDesign((device, KeyPart("SellerID"), KeyPart("CardID", INTEGER, card)), connector)
 
 
 def keys(made: KeyDesign) -> list[str]:
@@ -39,7 +39,7 @@ def keys(made: KeyDesign) -> list[str]:
 
 def columns_lost(made: KeyDesign) -> list[str]:
     """The columns in which rows of the page change places."""
-    return [made.columns[each.column] for each in check_order(made, PURCHASES).inversions]
+    return [made.columns[each.column] for each in compare_orders(made, PURCHASES).inversions]
 
 
 def proved(made: KeyDesign) -> dict[str, bool]:
@@ -94,25 +94,27 @@ def test_cards_without_zeros_would_still_change_places() -> None:
     made = design(",", 6)
     assert proved(made) == {"DeviceID": True, "SellerID": True, "CardID": False}
     more = [*PURCHASES, (54, "a100", 66661)]
-    assert [each.column for each in check_order(made, more).inversions] == [2]
+    assert [each.column for each in compare_orders(made, more).inversions] == [2]
     assert proved(design(",", 6, card=6)) == dict.fromkeys(made.columns, True)
 
 
 @pytest.mark.parametrize("connector", [",", "!", "-", ":", "_", "~"])
 def test_a_connector_is_safe_exactly_if_it_is_below_all_other_characters(connector: str) -> None:
-    made = KeyDesign((Part("SellerID"), Part("x")), connector)
+    made = KeyDesign((KeyPart("SellerID"), KeyPart("x")), connector)
     assert proved(made)["SellerID"] is (connector < "0")
 
 
 def test_zeros_are_as_many_as_the_largest_number_has_digits() -> None:
-    made = KeyDesign((Part("DeviceID", INTEGER, 6),))
+    made = KeyDesign((KeyPart("DeviceID", INTEGER, 6),))
     assert [made.build((number,)) for number in (0, 54, 999_999)] == ["000000", "000054", "999999"]
     assert all(made.parse(made.build((number,))) == (number,) for number in (0, 54, 999_999))
 
 
 def test_the_hashed_table_is_the_page_s() -> None:
     """Its digits are those of the number and a line feed, as a shell's echo hands to md5sum."""
-    made = KeyDesign((Part("OrderNumber", INTEGER),), prefix=HashPrefix("md5", 4, line_feed=True))
+    made = KeyDesign(
+        (KeyPart("OrderNumber", INTEGER),), prefix=HashPrefix("md5", 4, line_feed=True)
+    )
     assert sorted(made.build((number,)) for number in range(200_001, 200_006)) == [
         "2e38200004",
         "a5a9200003",
@@ -123,7 +125,9 @@ def test_the_hashed_table_is_the_page_s() -> None:
 
 
 def test_the_prefix_is_computed_again_and_ranges_are_gone() -> None:
-    made = KeyDesign((Part("OrderNumber", INTEGER),), prefix=HashPrefix("md5", 4, line_feed=True))
+    made = KeyDesign(
+        (KeyPart("OrderNumber", INTEGER),), prefix=HashPrefix("md5", 4, line_feed=True)
+    )
     rows = [(number,) for number in range(200_001, 200_006)]
     assert [made.parse(made.build(row)) for row in rows] == rows
     run = rehearse(made, [Rehearsal(row) for row in rows])
@@ -150,7 +154,9 @@ def purchases(count: int) -> Iterable[tuple[int, str, int, int]]:
         orders[till] += 1
 
 
-def judged(folder: Path, columns: Sequence[str], *, rows: int | None = None) -> dict[str, Finding]:
+def judged(
+    folder: Path, columns: Sequence[str], *, rows: int | None = None
+) -> dict[str, KeyAssessment]:
     """What is said of columns of such purchases; `rows` is what the table will have."""
     path = folder / "purchases.csv"
     with path.open("w", encoding="utf-8", newline="") as file:

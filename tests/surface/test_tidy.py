@@ -137,6 +137,23 @@ def test_a_module_that_nothing_imports_is_found() -> None:
     assert [each.path for each in found] == ["src/widerow/d.py"]
 
 
+@pytest.mark.parametrize(
+    ("folder", "name", "found"),
+    [
+        ("widerow/a", "call", True),
+        ("widerow/a", "Thing", True),
+        ("widerow/a", "main", False),
+        ("widerow/wire/tablestore/operations", "call", False),
+        ("widerow/wire/tablestore/operations", "Thing", True),
+    ],
+)
+def test_a_public_name_means_one_thing(folder: str, name: str, *, found: bool) -> None:
+    text = f'"""Told."""\n\n__all__ = ["{name}"]\n\n{name} = 1\n'
+    paths = [f"src/{folder}/{module}.py" for module in ("one", "two")]
+    untidy = list(tidy.check_unique_names({path: Source(path, text) for path in paths}))
+    assert [finding.path for finding in untidy] == ([paths[1]] if found else [])
+
+
 def test_what_ships_for_tests_may_be_used_by_tests_alone() -> None:
     files = {
         "src/widerow/__init__.py": FINE,

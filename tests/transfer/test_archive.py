@@ -12,9 +12,9 @@ from widerow.keydesign.sample import FileSource
 from widerow.model.values import KeyType
 from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.export import known_table
-from widerow.transfer.rows import VersionedValue, encode_row
+from widerow.transfer.rows import VersionedValue, encode_put
 from widerow.transfer.sending import PUT, UPDATE, Change, send
-from widerow.transfer.table import KeyColumn, create_table, scan
+from widerow.transfer.table import TransferKeyColumn, make_target_table, scan_table
 
 pytest.importorskip("pyarrow", reason="archives are Parquet: pip install 'widerow[parquet]'")
 
@@ -24,14 +24,14 @@ NEW_MS = 1_700_000_000_000  # November 2023
 
 
 def write(client: Client, number: int, cells: list[tuple[str, int, Any]], kind: int = PUT) -> None:
-    row = encode_row([("k", number)], [VersionedValue(*cell) for cell in cells])
+    row = encode_put([("k", number)], [VersionedValue(*cell) for cell in cells])
     assert send(client, "t", [Change(kind, row)]) == {}
 
 
 @pytest.fixture
 def table(client: Client) -> str:
     """250 rows: 0 to 199 of 2017, of which 5 has a new version too; the others of 2023."""
-    create_table(client, "t", [KeyColumn("k", KeyType.INTEGER)], 3, 365_000 * 86_400)
+    make_target_table(client, "t", [TransferKeyColumn("k", KeyType.INTEGER)], 3, 365_000 * 86_400)
     for number in range(250):
         written = OLD_MS if number < 200 else NEW_MS
         write(client, number, [("a", written, number), ("day", written, "2017-07-14")])
@@ -41,25 +41,25 @@ def table(client: Client) -> str:
 
 
 def keys(client: Client) -> list[object]:
-    return [row.key[0][1] for row in scan(client, known_table(client, "t"))]
+    return [row.key[0][1] for row in scan_table(client, known_table(client, "t"))]
 
 
 def test_nothing_is_deleted_unless_it_is_asked_for(
     widerow: Widerow, client: Client, table: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "cold.parquet"
-    before = list(scan(client, known_table(client, table)))
+    before = list(scan_table(client, known_table(client, table)))
     said = widerow("archive", table, "--before", "2020-01-01", "--output", file).stdout
     assert "199 rows" in said
     assert "Nothing was deleted" in said
-    assert list(scan(client, known_table(client, table))) == before
+    assert list(scan_table(client, known_table(client, table))) == before
 
 
 def test_cold_rows_move_to_the_file_and_come_back(
     widerow: Widerow, client: Client, table: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "cold.parquet"
-    before = list(scan(client, known_table(client, table)))
+    before = list(scan_table(client, known_table(client, table)))
     words = ("archive", table, "--before", "2020-01-01", "--output", file, "--json")
     assert json.loads(widerow(*words).stdout)["written"]
     told = json.loads(widerow(*words, "--delete").stdout)
@@ -69,7 +69,7 @@ def test_cold_rows_move_to_the_file_and_come_back(
     again = json.loads(widerow(*words, "--delete").stdout)
     assert (again["deleted"], again["gone"]) == (0, 199)
     widerow("import", table, "--input", file)
-    assert list(scan(client, known_table(client, table))) == before
+    assert list(scan_table(client, known_table(client, table))) == before
 
 
 def test_rows_that_changed_since_stay(

@@ -21,15 +21,15 @@ from widerow.transfer.journal import Journal
 from widerow.transfer.load import Loader
 from widerow.transfer.rows import Row, VersionedValue, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
-from widerow.transfer.table import KeyColumn, create_table, read_rows, scan
+from widerow.transfer.table import TransferKeyColumn, make_target_table, read_rows, scan_table
 
 Widerow = Callable[..., Result]
 DAY_MS = 86_400_000
 FORMATS = ("csv", "jsonl", "parquet")
 KEY = (
-    KeyColumn("name", KeyType.STRING),
-    KeyColumn("number", KeyType.INTEGER),
-    KeyColumn("raw", KeyType.BINARY),
+    TransferKeyColumn("name", KeyType.STRING),
+    TransferKeyColumn("number", KeyType.INTEGER),
+    TransferKeyColumn("raw", KeyType.BINARY),
 )
 
 
@@ -51,7 +51,7 @@ def varied(client: Client) -> list[Row]:
 
     The last of them has 18 MB, and one page of a row 16 MB (semantics §5.4).
     """
-    create_table(client, "varied", KEY, 5, 365_000 * 86_400)
+    make_target_table(client, "varied", KEY, 5, 365_000 * 86_400)
     now = 1_700_000_000_000
     rows = [
         a_row("", -(2**63), [("a", now, 2**63 - 1), ("a", now - 1, "one"), ("a", 5, b"\x00")]),
@@ -65,7 +65,7 @@ def varied(client: Client) -> list[Row]:
 
 
 def test_a_scan_brings_every_version_of_every_row(client: Client, varied: list[Row]) -> None:
-    assert list(scan(client, known_table(client, "varied"))) == varied
+    assert list(scan_table(client, known_table(client, "varied"))) == varied
 
 
 def test_rows_by_their_keys_are_whole(client: Client, varied: list[Row]) -> None:
@@ -85,7 +85,7 @@ def test_an_export_imports_to_equal_contents(
     # CSV says nothing of types, and `raw` would look like a text.
     types = ["--types", "raw:binary,name:string"] if suffix == "csv" else []
     widerow("import", "copy", "--input", file, "--create", *types)
-    assert list(scan(client, known_table(client, "copy"))) == varied
+    assert list(scan_table(client, known_table(client, "copy"))) == varied
     again = json.loads(
         widerow("export", "copy", "--output", tmp_path / f"a.{suffix}", "--json").stdout
     )
@@ -127,7 +127,7 @@ def test_types_are_as_they_are_said(widerow: Widerow, client: Client, tmp_path: 
         *("import", "typed", "--input", file, "--create", "--key", "k"),
         *("--types", "k:string,a:str,b:double,c:binary"),
     )
-    (row,) = scan(client, known_table(client, "typed"))
+    (row,) = scan_table(client, known_table(client, "typed"))
     assert row.key == (("k", "1"),)
     assert [(each.column, each.value) for each in row.cells] == [
         ("a", "1"),
@@ -146,7 +146,7 @@ def test_plain_json_and_parquet_have_their_own_types(
     parquet.write_table(table, tmp_path / "r.parquet")
     for suffix in ("jsonl", "parquet"):
         widerow("import", suffix, "--input", tmp_path / f"r.{suffix}", "--create", "--key", "k")
-        (row,) = scan(client, known_table(client, suffix))
+        (row,) = scan_table(client, known_table(client, suffix))
         assert [(each.column, each.value) for each in row.cells] == [
             ("f", 1.0),
             ("s", ""),
@@ -168,7 +168,7 @@ def test_bad_rows_are_put_aside_with_their_lines(
         expect=1,
     )
     assert json.loads(result.stdout)["rejected"] == 6
-    rows = list(scan(client, known_table(client, "t")))
+    rows = list(scan_table(client, known_table(client, "t")))
     assert [row.key[0][1] for row in rows] == ["a", "f"]
     lines = (tmp_path / "rows.csv.rejected").read_text().splitlines()
     rejected = {each["line"]: each["reason"] for each in map(json.loads, lines)}
@@ -193,7 +193,7 @@ def test_a_file_in_latin_1_is_named_as_such_and_read_where_that_is_said(
         "Latin-1 it is 'ü': if that is right, give --encoding latin-1"
     ) in result.stdout
     widerow(*words, "--encoding", "latin-1")
-    rows = list(scan(client, known_table(client, "t")))
+    rows = list(scan_table(client, known_table(client, "t")))
     assert [row.cells[0].value for row in rows] == ["Weber", "Müller", "Jäger"]
 
 
@@ -210,7 +210,7 @@ def test_too_many_bad_rows_end_the_run_and_it_goes_on_later(
     told = json.loads(widerow(*words, "--max-rejected", "2", "--json", expect=1).stdout)
     assert told["rows"] + told["resumed_rows"] == 1000
     assert told["rejected"] == 2
-    assert len(list(scan(client, known_table(client, "t")))) == 1000
+    assert len(list(scan_table(client, known_table(client, "t")))) == 1000
 
 
 def test_another_run_does_not_take_up_notes_that_are_not_its_own(
@@ -274,7 +274,7 @@ def test_a_file_that_is_there_is_not_replaced(widerow: Widerow, tmp_path: Path) 
 def test_versions_older_than_the_table_takes_are_refused_at_once(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
-    create_table(client, "young", [KeyColumn("k", KeyType.INTEGER)], 1, 86_400)
+    make_target_table(client, "young", [TransferKeyColumn("k", KeyType.INTEGER)], 1, 86_400)
     (tmp_path / "r.jsonl").write_text('{"k": 1, "@cells": {"a": [[1000, 1]]}}\n')
     with pytest.raises(TransferFailed, match="max_version_offset"):
         widerow("import", "young", "--input", tmp_path / "r.jsonl")
@@ -298,20 +298,20 @@ def test_of_rows_with_equal_keys_the_last_wins_in_file_order(
         r"\(first: line 2, by line [0-9]+2\); of such rows the last in the file counts\n",
         result.stderr,
     )
-    rows = list(scan(client, known_table(client, "t")))
+    rows = list(scan_table(client, known_table(client, "t")))
     assert [[cell.value for cell in row.cells] for row in rows] == [[n] for n in range(990, 1000)]
 
 
 def test_keys_that_are_written_differently_are_one_key(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
-    create_table(client, "t", (KeyColumn("k", KeyType.INTEGER),), 1, DAY_MS)
+    make_target_table(client, "t", (TransferKeyColumn("k", KeyType.INTEGER),), 1, DAY_MS)
     (tmp_path / "r.csv").write_text("k,n\n7,1\n+07,2\n")
     result = widerow("import", "t", "--input", tmp_path / "r.csv")
     assert "1 row was replaced by a later row with the same key (first: line 2, by line 3)" in (
         result.stderr
     )
-    (row,) = scan(client, known_table(client, "t"))
+    (row,) = scan_table(client, known_table(client, "t"))
     assert row.cells[0].value == 2
 
 
@@ -330,7 +330,7 @@ def test_a_part_that_is_sent_again_does_not_bring_an_older_row_back(
     notes.write_text(run + "".join(others[-2:]))
     told = json.loads(widerow(*words).stdout)
     assert told["replaced"] == 950
-    rows = list(scan(client, known_table(client, "t")))
+    rows = list(scan_table(client, known_table(client, "t")))
     assert [row.cells[0].value for row in rows] == list(range(950, 1000))
 
 
@@ -348,7 +348,7 @@ def test_where_the_last_row_of_a_key_is_put_aside_the_one_before_it_counts(
     words = ("import", "t", "--input", file, "--create", "--key", "k", "--types", "n:integer")
     told = json.loads(widerow(*words, "--json", expect=1).stdout)
     assert (told["rows"], told["rejected"], told["replaced"]) == (2, 3, 2)
-    rows = list(scan(client, known_table(client, "t")))
+    rows = list(scan_table(client, known_table(client, "t")))
     assert [(row.key[0][1], row.cells[0].value) for row in rows] == [("a", 2), ("b", 2)]
 
 
@@ -361,7 +361,7 @@ def test_a_row_that_the_server_refuses_lets_the_one_before_it_count(
     words = ("import", "t", "--input", file, "--create", "--key", "k", "--json")
     told = json.loads(widerow(*words, expect=1).stdout)
     assert (told["rows"], told["rejected"], told["replaced"]) == (1, 1, 0)
-    (row,) = scan(client, known_table(client, "t"))
+    (row,) = scan_table(client, known_table(client, "t"))
     assert row.cells[0].value == "old"
 
 
@@ -380,7 +380,7 @@ def test_an_empty_table_is_exported_and_imported(
     widerow: Widerow, client: Client, tmp_path: Path
 ) -> None:
     for name in ("empty", "other"):
-        create_table(client, name, [KeyColumn("k", KeyType.INTEGER)], 1, 86_400)
+        make_target_table(client, name, [TransferKeyColumn("k", KeyType.INTEGER)], 1, 86_400)
     for suffix in FORMATS:
         file = tmp_path / f"e.{suffix}"
         assert "0 rows" in widerow("export", "empty", "--output", file).stdout
@@ -433,7 +433,7 @@ def test_ctrl_c_leaves_a_run_that_goes_on(
         assert "go on" in widerow(*words, expect=130).stderr
     told = json.loads(widerow(*words).stdout)
     assert told["rows"] + told["resumed_rows"] == 2000
-    assert len(list(scan(client, known_table(client, "t")))) == 2000
+    assert len(list(scan_table(client, known_table(client, "t")))) == 2000
 
 
 def test_a_table_that_throttles_gets_every_row(tmp_path: Path) -> None:
@@ -450,7 +450,7 @@ def test_a_table_that_throttles_gets_every_row(tmp_path: Path) -> None:
         done = import_file(endpoint, wish, lambda _: None, lambda _: None)
         assert (done.rows, done.rejected) == (200, 0)
         with Client(endpoint) as client:
-            assert len(list(scan(client, known_table(client, "slow")))) == 200
+            assert len(list(scan_table(client, known_table(client, "slow")))) == 200
 
 
 def test_an_endpoint_where_nobody_answers_is_said_soon(

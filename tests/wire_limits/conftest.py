@@ -6,7 +6,7 @@ import pytest
 from google.protobuf.message import Message
 
 from widerow.testing.http import Answer, Sender, Wire, digest
-from widerow.testing.requests import create_table
+from widerow.testing.requests import create_table_request
 from widerow.testing.server import WiderowServer
 
 Ask = Callable[[str, Message], Answer]
@@ -29,5 +29,5 @@ def ask(widerow_server: WiderowServer) -> Iterator[Ask]:
 @pytest.fixture
 def table(ask: Ask) -> str:
     """A table with the key (k STRING, n INTEGER)."""
-    assert ask("CreateTable", create_table("T")).status == 200
+    assert ask("CreateTable", create_table_request("T")).status == 200
     return "T"

@@ -10,19 +10,19 @@ import pytest
 from google.protobuf.message import Message
 
 from widerow.model.values import KeyMarker
-from widerow.testing.answers import decode_row, decode_rows
+from widerow.testing.answers import decode_answer_rows, decode_row
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer
 from widerow.testing.requests import (
     ANY,
     KEY,
-    batch_get,
-    batch_write,
-    delete_row,
-    get_range,
-    get_row,
-    put_row,
-    update_row,
+    batch_get_request,
+    batch_write_request,
+    delete_row_request,
+    get_range_request,
+    get_row_request,
+    put_row_request,
+    update_row_request,
 )
 from widerow.wire.tablestore import messages as m
 
@@ -42,9 +42,9 @@ def invalid(message: str) -> Error:
 # --- columns_to_get: 1024 ------------------------------------------------------------------------
 
 READS: Final[dict[str, Callable[[str], Any]]] = {
-    "GetRow": get_row,
-    "GetRange": get_range,
-    "BatchGetRow": batch_get,
+    "GetRow": get_row_request,
+    "GetRange": get_range_request,
+    "BatchGetRow": batch_get_request,
 }
 
 
@@ -70,7 +70,7 @@ def shown(action: str, answer: Answer) -> set[str]:
 
 @pytest.mark.parametrize("action", READS)
 def test_a_read_names_at_most_1024_columns(ask: Ask, table: str, action: str) -> None:
-    ask("PutRow", put_row(table))
+    ask("PutRow", put_row_request(table))
     message, part = reading(action, table)
     part.columns_to_get.extend(["c", *(f"c{number}" for number in range(1023))])
     assert shown(action, ask(action, message)) == {"c"}
@@ -194,10 +194,10 @@ def test_filters_of_reads_have_at_most_32_nodes(
 
 
 CONDITIONED: Final[dict[str, Callable[[str], Any]]] = {
-    "PutRow": put_row,
-    "UpdateRow": update_row,
-    "DeleteRow": delete_row,
-    "BatchWriteRow": batch_write,
+    "PutRow": put_row_request,
+    "UpdateRow": update_row_request,
+    "DeleteRow": delete_row_request,
+    "BatchWriteRow": batch_write_request,
 }
 
 
@@ -268,12 +268,14 @@ def test_a_batch_reads_at_most_100_rows(ask: Ask, table: str, parts: tuple[int, 
 
 def written(ask: Ask, table: str) -> int:
     """How many rows the table has."""
-    message = get_range(table)
+    message = get_range_request(table)
     bounds = (INF_MIN, INF_MAX)
     names = ("inclusive_start_primary_key", "exclusive_end_primary_key")
     for name, bound in zip(names, bounds, strict=True):
         setattr(message, name, infinite(bound))
-    return len(decode_rows(m.GetRangeResponse.FromString(ask("GetRange", message).body).rows[4:]))
+    return len(
+        decode_answer_rows(m.GetRangeResponse.FromString(ask("GetRange", message).body).rows[4:])
+    )
 
 
 def infinite(bound: bytes) -> bytes:
@@ -360,7 +362,7 @@ def fill(ask: Ask, table: str, sizes: Iterable[int]) -> None:
 def pages(ask: Ask, table: str, **options: int | bytes) -> list[int]:
     """How many rows each page of the whole table has."""
     backward = options.get("direction") == 1
-    message = get_range(table)
+    message = get_range_request(table)
     for name, value in options.items():
         setattr(message, name, value)
     message.inclusive_start_primary_key = infinite(INF_MAX if backward else INF_MIN)
@@ -368,7 +370,7 @@ def pages(ask: Ask, table: str, **options: int | bytes) -> list[int]:
     found = []
     while True:
         answer = m.GetRangeResponse.FromString(ask("GetRange", message).body)
-        found.append(len(decode_rows(answer.rows[4:])))
+        found.append(len(decode_answer_rows(answer.rows[4:])))
         if not answer.next_start_primary_key:
             return found
         message.inclusive_start_primary_key = answer.next_start_primary_key
@@ -396,7 +398,7 @@ def put_bytes(table: str, key: str, number: int, size: int = 0) -> m.PutRowReque
 
 @pytest.mark.parametrize("limit", [0, -1, 1])
 def test_a_range_asks_for_one_row_or_more(ask: Ask, table: str, limit: int) -> None:
-    message = get_range(table)
+    message = get_range_request(table)
     message.limit = limit
     answer = ask("GetRange", message)
     text = "The limit must be greater than 0."
@@ -429,7 +431,7 @@ def widen(ask: Ask, table: str, names: Iterable[str]) -> None:
 
 def parts(ask: Ask, table: str) -> list[list[str]]:
     """The columns of the row, answer by answer."""
-    request, found = get_row(table), []
+    request, found = get_row_request(table), []
     while True:
         answer = m.GetRowResponse.FromString(ask("GetRow", request).body)
         row = decode_row(answer.row[4:])
@@ -452,7 +454,7 @@ def test_one_row_above_16_mb_comes_in_parts(ask: Ask, table: str) -> None:
 def test_a_batch_holds_32_mb(ask: Ask, table: str) -> None:
     """Five times a row of 14 MB: two in whole, two in part, and one has to be asked again."""
     widen(ask, table, NAMES[:7])
-    request = batch_get(table)
+    request = batch_get_request(table)
     asked = request.tables[0]
     asked.primary_key.extend([key_buffer(KEY)] * 4)
     (answered,) = m.BatchGetRowResponse.FromString(ask("BatchGetRow", request).body).tables

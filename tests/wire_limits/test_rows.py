@@ -9,7 +9,13 @@ from google.protobuf.message import Message
 from widerow.testing.answers import decode_row
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire, assert_refused
-from widerow.testing.requests import ANY, KEY, create_table, get_row, put_row
+from widerow.testing.requests import (
+    ANY,
+    KEY,
+    create_table_request,
+    get_row_request,
+    put_row_request,
+)
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
@@ -72,7 +78,7 @@ def exists(ask: Ask, key: Key) -> bool:
 
 
 def keyed_table(ask: Ask, kind: int) -> None:
-    message = create_table("T")
+    message = create_table_request("T")
     for column in message.table_meta.primary_key:
         column.type = kind
     assert ask("CreateTable", message).status == 200
@@ -152,7 +158,7 @@ def test_attribute_values_end_at_2097152_bytes(
     assert ask(*too_long).error == invalid(text)
     assert not exists(ask, KEY)
     accept(ask, *change(way, KEY, [cell("a", 1), cell("c", value * VALUE_MAX)], table))
-    read = m.GetRowResponse.FromString(ask("GetRow", get_row(table)).body)
+    read = m.GetRowResponse.FromString(ask("GetRow", get_row_request(table)).body)
     row = decode_row(read.row[4:])
     assert row is not None
     assert row[1]["c"][0][1] == value * VALUE_MAX
@@ -229,7 +235,7 @@ def outside(version: int, first: int, end: int) -> Error:
 
 
 def table_of(ask: Ask, name: str, **options: int) -> str:
-    message = create_table(name)
+    message = create_table_request(name)
     for option, value in options.items():
         setattr(message.table_options, option, value)
     assert ask("CreateTable", message).status == 200
@@ -315,7 +321,7 @@ def test_a_body_ends_at_5_mb(
     widerow_server: WiderowServer, ask: Ask, table: str, beyond: int
 ) -> None:
     """Too much is refused before anyone is known, so that answer is not signed."""
-    body = padded(put_row(table), 5 * 1024 * 1024 + beyond)
+    body = padded(put_row_request(table), 5 * 1024 * 1024 + beyond)
     sender = Sender(instance=widerow_server.instance)
     with Wire(widerow_server.endpoint) as wire:
         answer = wire.ask(sender.request("PutRow", body))

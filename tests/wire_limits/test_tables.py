@@ -14,15 +14,15 @@ from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.requests import (
     ANY,
-    batch_get,
-    batch_write,
-    create_table,
-    delete_row,
-    get_range,
-    get_row,
-    put_row,
-    update_row,
-    update_table,
+    batch_get_request,
+    batch_write_request,
+    create_table_request,
+    delete_row_request,
+    get_range_request,
+    get_row_request,
+    put_row_request,
+    update_row_request,
+    update_table_request,
 )
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
@@ -53,22 +53,22 @@ def listed(ask: Ask) -> list[str]:
 # --- names: 1 to 255 bytes -----------------------------------------------------------------------
 
 ACTIONS: Final[dict[str, Callable[[str], Message]]] = {
-    "CreateTable": create_table,
+    "CreateTable": create_table_request,
     "DescribeTable": lambda name: m.DescribeTableRequest(table_name=name),
-    "UpdateTable": update_table,
+    "UpdateTable": update_table_request,
     "AddDefinedColumn": lambda name: m.AddDefinedColumnRequest(
         table_name=name, columns=[m.DefinedColumnSchema(name="d", type=1)]
     ),
     "DeleteDefinedColumn": lambda name: m.DeleteDefinedColumnRequest(
         table_name=name, columns=["d"]
     ),
-    "PutRow": put_row,
-    "UpdateRow": update_row,
-    "GetRow": get_row,
-    "GetRange": get_range,
-    "BatchGetRow": batch_get,
-    "BatchWriteRow": batch_write,
-    "DeleteRow": delete_row,
+    "PutRow": put_row_request,
+    "UpdateRow": update_row_request,
+    "GetRow": get_row_request,
+    "GetRange": get_range_request,
+    "BatchGetRow": batch_get_request,
+    "BatchWriteRow": batch_write_request,
+    "DeleteRow": delete_row_request,
     "DeleteTable": lambda name: m.DeleteTableRequest(table_name=name),
 }
 """Every action that names a table, in an order in which all of them succeed."""
@@ -89,9 +89,9 @@ def test_table_names_of_0_and_256_bytes_are_refused(ask: Ask, action: str, name:
 @pytest.mark.parametrize("name", ["a" * 255, "a" * 256, ""])
 def test_names_of_key_and_defined_columns_end_at_255_bytes(ask: Ask, name: str) -> None:
     expected = None if len(name) == 255 else invalid(f"Invalid column name: '{name}'.")
-    key = create_table("Key")
+    key = create_table_request("Key")
     key.table_meta.primary_key[1].name = name
-    defined = create_table("Defined")
+    defined = create_table_request("Defined")
     defined.table_meta.defined_column.add(name=name, type=1)
     for message in (key, defined):
         answer = ask("CreateTable", message)
@@ -102,7 +102,7 @@ def test_names_of_key_and_defined_columns_end_at_255_bytes(ask: Ask, name: str) 
 
 
 def keyed(count: int, kind: int = 1) -> m.CreateTableRequest:
-    message = create_table("T")
+    message = create_table_request("T")
     columns = [m.PrimaryKeySchema(name=f"k{number}", type=kind) for number in range(count)]
     del message.table_meta.primary_key[:]
     message.table_meta.primary_key.extend(columns)
@@ -154,7 +154,7 @@ def defined(first: int, count: int) -> list[m.DefinedColumnSchema]:
 
 @pytest.mark.parametrize("count", [0, 32, 33])
 def test_a_table_is_created_with_at_most_32_defined_columns(ask: Ask, count: int) -> None:
-    message = create_table("T")
+    message = create_table_request("T")
     message.table_meta.ClearField("defined_column")
     message.table_meta.defined_column.extend(defined(0, count))
     answer = ask("CreateTable", message)
@@ -166,7 +166,7 @@ def test_a_table_is_created_with_at_most_32_defined_columns(ask: Ask, count: int
 
 
 def test_later_it_has_no_more_either(ask: Ask) -> None:
-    message = create_table("T")
+    message = create_table_request("T")
     message.table_meta.ClearField("defined_column")
     assert ask("CreateTable", message).status == 200
     add = m.AddDefinedColumnRequest
@@ -209,7 +209,7 @@ def test_capacity_units_are_0_to_100000(
     widerow_server: WiderowServer, ask: Ask, read: int, write: int, error: Error | None
 ) -> None:
     units = m.CapacityUnit(read=read, write=write)
-    message = create_table("T")
+    message = create_table_request("T")
     message.reserved_throughput.capacity_unit.CopyFrom(units)
     answer = ask("CreateTable", message)
     if error is not None:
@@ -236,7 +236,7 @@ def test_throughput_changes_every_two_minutes(
     clock = widerow_server.clock
     clock.set(clock.now_us() // 1_000_000 * 1000)  # the limit counts whole seconds
     ask("DeleteTable", m.DeleteTableRequest(table_name=table))
-    ask("CreateTable", create_table(table))
+    ask("CreateTable", create_table_request(table))
     for units in (1, 2):
         clock.advance(119)
         assert ask("UpdateTable", _change_units(units)).error == TOO_FREQUENT
@@ -273,7 +273,7 @@ OPTIONS: Final[list[tuple[str, int, Error | None]]] = [
 def test_options_of_a_new_table_have_ranges(
     ask: Ask, option: str, value: int, error: Error | None
 ) -> None:
-    message = create_table("T")
+    message = create_table_request("T")
     setattr(message.table_options, option, value)
     answer = ask("CreateTable", message)
     if error is not None:
@@ -298,7 +298,7 @@ def test_options_have_the_same_ranges_when_changed(
 
 @pytest.mark.parametrize("hours", [1, 168, 0, 169])
 def test_streams_keep_1_to_168_hours(ask: Ask, hours: int) -> None:
-    message = create_table("T")
+    message = create_table_request("T")
     message.stream_spec.enable_stream = True
     message.stream_spec.expiration_time = hours
     answer = ask("CreateTable", message)
@@ -316,7 +316,7 @@ HIGH: Final = b"\x0a"  # INF_MAX
 
 
 def split(*bounds: bytes) -> m.CreateTableRequest:
-    message = create_table("T")
+    message = create_table_request("T")
     for begin, end in pairwise((LOW, *bounds, HIGH)):
         message.partitions.add(begin=begin, end=end)
     return message
@@ -364,13 +364,13 @@ def test_bounds_of_partitions_are_not_the_ends_of_integers(ask: Ask, bound: int)
 def test_an_instance_holds_64_tables(ask: Ask) -> None:
     """Created one right after the other: the service's ten table actions a second are no limit."""
     for number in range(64):
-        assert ask("CreateTable", create_table(f"T{number}")).status == 200
+        assert ask("CreateTable", create_table_request(f"T{number}")).status == 200
     quota = (403, "OTSQuotaExhausted", "Number of tables exceeds the quota:64.")
-    assert ask("CreateTable", create_table("T64")).error == quota
+    assert ask("CreateTable", create_table_request("T64")).error == quota
     assert len(listed(ask)) == 64
     assert ask("DeleteTable", m.DeleteTableRequest(table_name="T0")).status == 200
-    assert ask("CreateTable", create_table("T64")).status == 200
-    assert ask("GetRow", get_row("T64")).status == 200
+    assert ask("CreateTable", create_table_request("T64")).status == 200
+    assert ask("GetRow", get_row_request("T64")).status == 200
 
 
 @pytest.mark.parametrize("size", [1, 255, 256])

@@ -16,10 +16,10 @@ from typing import Final
 from crash.ledger import COUNTER, Change, Key, Ledger, Violation, content, stamp_of
 from widerow.model.row import CellOperation
 from widerow.model.values import Value
-from widerow.testing.answers import decode_row, decode_rows
+from widerow.testing.answers import decode_answer_rows, decode_row
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.requests import ANY, create_table
+from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -278,7 +278,7 @@ class _Definer:
                     sequence = self._ledger.next()
                     key = _table_key(f"{_TABLES}{sequence}")
                     living.append(key)
-                    request = create_table(key[0]).SerializeToString()
+                    request = create_table_request(key[0]).SerializeToString()
                     change = Change("put", key, ("table",))
                     going = self._ask(wire, mark, sequence, change, request)
                 else:
@@ -414,7 +414,9 @@ def read_everything(endpoint: str) -> tuple[Table, list[str]]:
     """
     rows: Table = {}
     with Wire(endpoint) as wire:
-        answer = wire.ask(Sender().request("CreateTable", create_table(TABLE).SerializeToString()))
+        answer = wire.ask(
+            Sender().request("CreateTable", create_table_request(TABLE).SerializeToString())
+        )
         if answer.status != 200 and answer.error[1] != "OTSObjectAlreadyExist":
             raise ServerWrong(f"CreateTable was answered {answer.error}")
         for key, columns in _pages(wire):
@@ -441,7 +443,7 @@ def _pages(wire: Wire) -> Iterator[tuple[Key, dict[str, tuple[int, Value]]]]:
         if answer.status != 200:
             raise ServerWrong(f"GetRange was answered {answer.error}")
         page = m.GetRangeResponse.FromString(answer.body)
-        for key, cells in decode_rows(page.rows[_HEADER_BYTES:]):
+        for key, cells in decode_answer_rows(page.rows[_HEADER_BYTES:]):
             name, number = key["k"], key["n"]
             assert isinstance(name, str)
             assert isinstance(number, int)

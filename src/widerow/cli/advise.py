@@ -13,9 +13,9 @@ from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.table_models import open_catalog
-from widerow.engine.tablestore_model import TABLESTORE
+from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.errors import NotFound
-from widerow.keydesign.advisor import Advice, Finding, Question, Verdict, advise
+from widerow.keydesign.advisor import Advice, KeyAssessment, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind
 from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.live import LiveFinding, judge_live
@@ -60,7 +60,7 @@ def _advise_stored(given: Mapping[str, Any]) -> None:
     directory = Path(given["path"])
     require_store(directory)
     with open_store(str(directory)) as store:
-        tables = Tables(open_catalog(store), TABLESTORE)
+        tables = Tables(open_catalog(store), TABLESTORE_MODEL)
         try:
             table = tables.find(given["instance"], given["table"])
         except NotFound as error:
@@ -144,7 +144,7 @@ def _print(advice: Advice, file: str | None, encoding: str) -> None:
             console.print(Text(f"Try {command} --dry-run"), soft_wrap=True)
 
 
-def _cells(finding: Finding) -> list[str]:
+def _cells(finding: KeyAssessment) -> list[str]:
     found = finding.measures
     return [
         finding.candidate.name,
@@ -163,5 +163,5 @@ def _about(figure: Estimate, words: str) -> str:
     return f"~{words}" if figure.error else words
 
 
-def _why(finding: Finding) -> str:
+def _why(finding: KeyAssessment) -> str:
     return finding.reason + (f"; {finding.remedy}" if finding.remedy else "")

@@ -4,9 +4,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import ENCODING, JSON, Flag, with_flags
+from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, with_flags
 
-__all__ = ["SIMULATE_EXAMPLES", "advise_app", "keys_app", "simulate"]
+__all__ = ["SIMULATE_EXAMPLES", "advise_app", "keys_app", "simulate_command"]
 
 
 def _group(words: str) -> typer.Typer:
@@ -81,7 +81,7 @@ _BUILD: Final = (
         "dry_run", bool, "Write nothing; show what would happen to order and ranges.", default=False
     ),
     Flag("rows", int, "Rows to look at in a dry run.", "NUMBER", 100_000),
-    JSON,
+    JSON_OUTPUT,
 )
 
 _SPLICE_EXAMPLES: Final = """Examples:
@@ -142,7 +142,7 @@ def _hash(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has th
     ENCODING,
     Flag("name", str, "The column of that file that holds the key.", "COLUMN", None),
     Flag("output", str, "File to write; else CSV on stdout.", "FILE", None),
-    JSON,
+    JSON_OUTPUT,
 )
 def _parse(
     keys: Annotated[list[str] | None, typer.Argument(metavar="KEY...", help="Keys.")] = None,
@@ -194,7 +194,7 @@ def _advise() -> None:
     ),
     Flag("largest", str, "Bytes advised for one partition key value: 10GB or 1GB.", "SIZE", "10GB"),
     Flag("seed", int, "Which sample of a long file to take for what happens in time.", "NUMBER", 0),
-    JSON,
+    JSON_OUTPUT,
 )
 def _advise_keys(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Rank partition keys by how data and accesses are spread, and say why."""
@@ -239,9 +239,9 @@ SIMULATE_EXAMPLES: Final = """Examples:
     Flag("seed", int, "Where partitions begin, and which sample of a long file.", "NUMBER", 0),
     Flag("svg", str, "Draw the heat map as SVG.", "FILE", None),
     Flag("png", str, "Draw the heat map as PNG.", "FILE", None),
-    JSON,
+    JSON_OUTPUT,
 )
-def simulate(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def simulate_command(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Replay a load on nodes: skew, splits, merges and moves over time."""
     from widerow.cli.simulate import simulate_load  # noqa: PLC0415  # only this command
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-__all__ = ["ENCODING", "JSON", "Flag", "listed", "with_flags"]
+__all__ = ["ENCODING", "JSON_OUTPUT", "Flag", "listed", "with_flags"]
 
 _Command = Callable[..., None]
 
@@ -49,7 +49,7 @@ class Flag(NamedTuple):
         )
 
 
-JSON: Final = Flag("as_json", bool, "One JSON document on stdout.", None, default=False)
+JSON_OUTPUT: Final = Flag("as_json", bool, "One JSON document on stdout.", None, default=False)
 
 
 ENCODING: Final = Flag(

@@ -15,8 +15,8 @@ from widerow.keydesign.key import (
     HashPrefix,
     KeyDesign,
     KeyDesignInvalid,
+    KeyPart,
     KeyRefused,
-    Part,
     PartKind,
     PartValue,
 )
@@ -38,7 +38,7 @@ def build_keys(given: Mapping[str, Any], *, hashed: str | None) -> None:
     types = kinds(source, columns, listed(given["text"]))
     pads = _pads(given["pad"], columns)
     widths = _widths(source, types, pads) if None in pads.values() else pads
-    parts = tuple(Part(name, types[name], widths.get(name)) for name in columns)
+    parts = tuple(KeyPart(name, types[name], widths.get(name)) for name in columns)
     design = KeyDesign(parts, given["connector"], _prefix(hashed, given, columns))
     name = given["name"] or ("Hash" if hashed else "Combine") + "".join(columns)
     if given["dry_run"]:
@@ -65,9 +65,9 @@ def parse_keys(keys: Sequence[str], given: Mapping[str, Any]) -> None:
     if None in pads.values():
         raise KeyDesignInvalid("--pad needs the number of digits here, as in A=6")
     parts = tuple(
-        Part(name, PartKind.INTEGER, pads.get(name))
+        KeyPart(name, PartKind.INTEGER, pads.get(name))
         if name in pads or name in integers
-        else Part(name)
+        else KeyPart(name)
         for name in columns
     )
     design = KeyDesign(parts, given["connector"], _prefix(given["hash"], given, columns))

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from widerow.cli.flags import JSON, Flag, with_flags
+from widerow.cli.flags import JSON_OUTPUT, Flag, with_flags
 from widerow.errors import NotFound, StoreLocked, WiderowError
 from widerow.server.system import SystemClock, SystemEntropy
 
@@ -77,7 +77,7 @@ class NotThere(PartitionsUnknown):
     Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
     Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
     Flag("history", bool, "With the load of the last hours, in JSON.", default=False),
-    JSON,
+    JSON_OUTPUT,
 )
 def partitions(
     table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],

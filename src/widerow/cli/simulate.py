@@ -12,7 +12,7 @@ from widerow.cli.progress import progress_bar
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keydesign.heat_map import Legend, heat_map
 from widerow.keydesign.picture import write_picture
-from widerow.keydesign.replay import Replay, Script, Step, replay
+from widerow.keydesign.replay import Replay, ReplayScript, ReplayStep, replay
 from widerow.keydesign.sample import FileSource
 from widerow.keydesign.script import ScriptInvalid, Tempo, recorded_script, sampled_script
 from widerow.keydesign.server_rules import ServerRules
@@ -30,7 +30,7 @@ _LONG_SECONDS: Final = 600
 class _Subject:
     """What is replayed, and how it is spoken of."""
 
-    script: Script
+    script: ReplayScript
     title: str
     subtitle: str
     names: Mapping[bytes, str]
@@ -163,13 +163,13 @@ def _print(subject: _Subject, run: Replay) -> None:
         console.print(Text(line))
 
 
-def _groups(steps: Sequence[Step]) -> list[Sequence[Step]]:
+def _groups(steps: Sequence[ReplayStep]) -> list[Sequence[ReplayStep]]:
     """The steps in a dozen rows."""
     size = -(-len(steps) // _ROWS_SHOWN)
     return [steps[start : start + size] for start in range(0, len(steps), size)]
 
 
-def _cells(group: Sequence[Step]) -> list[str]:
+def _cells(group: Sequence[ReplayStep]) -> list[str]:
     last = group[-1]
     units = sum(step.units for step in group) / len(group)
     loads = [sum(each) / len(group) for each in zip(*(step.nodes for step in group), strict=True)]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import ENCODING, JSON, Flag, with_flags
+from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, with_flags
 
 __all__ = [
     "ARCHIVE_EXAMPLES",
@@ -75,13 +75,13 @@ Exit codes: 0 done, 1 some rows had changed and were not deleted, 2 it failed.
     Flag("output", str, "File to write: .csv .jsonl or .parquet.", "FILE"),
     Flag("overwrite", bool, "Replace the file if it is there.", default=False),
     *_WHERE,
-    JSON,
+    JSON_OUTPUT,
 )
 def export(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Write every row of a table to a file, with all versions and types."""
-    from widerow.cli.transferring import export_rows  # noqa: PLC0415  # only this command
+    from widerow.cli.transferring import run_export  # noqa: PLC0415  # only this command
 
-    raise typer.Exit(export_rows(table, given))
+    raise typer.Exit(run_export(table, given))
 
 
 @with_flags(
@@ -120,13 +120,13 @@ def export(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as 
         1000,
     ),
     *_WHERE,
-    JSON,
+    JSON_OUTPUT,
 )
 def import_(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Load a file into a table, spread over its partition keys. A kill loses nothing."""
-    from widerow.cli.transferring import import_rows  # noqa: PLC0415  # only this command
+    from widerow.cli.transferring import run_import  # noqa: PLC0415  # only this command
 
-    raise typer.Exit(import_rows(table, given))
+    raise typer.Exit(run_import(table, given))
 
 
 @with_flags(
@@ -146,10 +146,10 @@ def import_(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as
         default=False,
     ),
     *_WHERE,
-    JSON,
+    JSON_OUTPUT,
 )
 def archive(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Move cold rows to a Parquet file: write it, verify it, and only then delete them."""
-    from widerow.cli.transferring import archive_rows  # noqa: PLC0415  # only this command
+    from widerow.cli.transferring import run_archive  # noqa: PLC0415  # only this command
 
-    raise typer.Exit(archive_rows(table, given))
+    raise typer.Exit(run_archive(table, given))

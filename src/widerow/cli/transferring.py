@@ -16,14 +16,14 @@ from widerow.transfer.client import Client, Endpoint, TransferFailed
 from widerow.transfer.columns import parse_kinds
 from widerow.transfer.export import export_table, find_table
 from widerow.transfer.importing import Import, import_file
-from widerow.transfer.load import Load, Loaded
+from widerow.transfer.load import ImportOptions, Loaded
 
-__all__ = ["archive_rows", "export_rows", "import_rows"]
+__all__ = ["run_archive", "run_export", "run_import"]
 
 _INTERRUPTED: Final = 130  # what shells say of a command that was ended with Ctrl-C
 
 
-def export_rows(table: str, given: Mapping[str, Any]) -> int:
+def run_export(table: str, given: Mapping[str, Any]) -> int:
     """`widerow export`; its exit code. Raises: `WiderowError`."""
     path = Path(given["output"])
     endpoint = _endpoint(given)
@@ -46,7 +46,7 @@ def export_rows(table: str, given: Mapping[str, Any]) -> int:
     return 0
 
 
-def import_rows(table: str, given: Mapping[str, Any]) -> int:
+def run_import(table: str, given: Mapping[str, Any]) -> int:
     """`widerow import`; its exit code. Raises: `WiderowError`."""
     names = ("workers", "window", "rate", "in_order", "max_rejected")
     wish = Import(
@@ -55,7 +55,7 @@ def import_rows(table: str, given: Mapping[str, Any]) -> int:
         parse_kinds(listed(given["types"])),
         create=given["create"],
         key=listed(given["key"]),
-        load=Load(**{name: given[name] for name in names}),
+        load=ImportOptions(**{name: given[name] for name in names}),
         encoding=given["encoding"],
     )
     source = wish.source
@@ -97,7 +97,7 @@ def _rows(count: int) -> str:
     return "1 row was" if count == 1 else f"{count:,} rows were"
 
 
-def archive_rows(table: str, given: Mapping[str, Any]) -> int:
+def run_archive(table: str, given: Mapping[str, Any]) -> int:
     """`widerow archive`; its exit code. Raises: `WiderowError`."""
     cold = archive.Cold(_moment(given["before"]), given["column"])
     path = Path(given["output"] or f"{table}-{given['before'].replace(':', '')}.parquet")

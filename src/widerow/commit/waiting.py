@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Done",
-    "Load",
+    "GroupLoad",
     "Post",
     "Waiting",
     "end_group",
@@ -68,7 +68,7 @@ Post = Callable[[Sequence[Waiting]], None]
 
 @mypyc_attr(acyclic=True)
 @final
-class Load:
+class GroupLoad:
     """How much a group is, as `place_of` wants to know it."""
 
     __slots__ = ("alone", "size", "writes")
@@ -80,7 +80,7 @@ class Load:
         self.alone = alone
 
 
-def load_of(group: Sequence[Waiting]) -> Load:
+def load_of(group: Sequence[Waiting]) -> GroupLoad:
     """How much these plans are together."""
     writes, size, alone = 0, 0, False
     for waiting in group:
@@ -88,7 +88,7 @@ def load_of(group: Sequence[Waiting]) -> Load:
         writes += len(plan.writes)
         size += plan.size
         alone = alone or plan.alone
-    return Load(writes, size, alone=alone)
+    return GroupLoad(writes, size, alone=alone)
 
 
 def next_group(line: deque[Waiting]) -> list[Waiting]:

@@ -15,7 +15,7 @@ from typing import Final
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.partitioned import CatalogPartitions
-from widerow.engine.check_part import Part
+from widerow.engine.check_part import CheckPart
 from widerow.engine.check_rows import tablestore_parts
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
@@ -84,7 +84,9 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     return findings
 
 
-def _walk(snapshot: Snapshot, part: Part, progress: Callable[[int], None]) -> Iterator[Finding]:
+def _walk(
+    snapshot: Snapshot, part: CheckPart, progress: Callable[[int], None]
+) -> Iterator[Finding]:
     for count, (key, record) in enumerate(snapshot.scan(part.start, part.stop), 1):
         if count % PROGRESS_RECORDS == 0:
             progress(count)
@@ -128,11 +130,11 @@ def _orphans(snapshot: Snapshot, catalog: Catalog) -> Iterator[Finding]:
             position = after_prefix(prefix)
 
 
-def _statistics_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[Part]:  # noqa: ARG001  # as every part
+def _statistics_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
     for table in CatalogPartitions(catalog).tables():
         prefix = statistics_prefix(table.id)
         visit = partial(_check_statistics, table.id)
-        yield Part(table.qualified, prefix, after_prefix(prefix), visit)
+        yield CheckPart(table.qualified, prefix, after_prefix(prefix), visit)
 
 
 def _check_statistics(table_id: int, key: bytes, record: bytes) -> None:
@@ -145,5 +147,5 @@ def _check_statistics(table_id: int, key: bytes, record: bytes) -> None:
         decode_interval(second, record)
 
 
-def _plan_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[Part]:  # noqa: ARG001  # as every part
-    yield Part("", PLAN_PREFIX, after_prefix(PLAN_PREFIX), check_plan)
+def _plan_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
+    yield CheckPart("", PLAN_PREFIX, after_prefix(PLAN_PREFIX), check_plan)

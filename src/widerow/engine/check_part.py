@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-__all__ = ["Part"]
+__all__ = ["CheckPart"]
 
 
 def _complete() -> None:
     """Nothing is left open where a range ends."""
 
 
-class Part(NamedTuple):
+class CheckPart(NamedTuple):
     """A range of keys, and what must hold of each record in it.
 
     `table`: whose it is, for findings. `visit` is called with each key and record in order, and

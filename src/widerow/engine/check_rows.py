@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from widerow.engine.catalog.catalog import Catalog, Tables
-from widerow.engine.check_part import Part
+from widerow.engine.check_part import CheckPart
 from widerow.engine.stored import check_order, key_section_of, row_cells, segment_cells
-from widerow.engine.tablestore_model import TABLESTORE
+from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.errors import StoreDamaged
 from widerow.keys.decode import decode_key, decode_key_value
 from widerow.keys.encode import after_prefix
@@ -33,14 +33,14 @@ from widerow.storage.interface import Snapshot
 __all__ = ["tablestore_parts"]
 
 
-def tablestore_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[Part]:  # noqa: ARG001  # as every model's
+def tablestore_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every model's
     """What a walk visits of each table: its rows, and its sequence records."""
-    for table in Tables(catalog, TABLESTORE).all():
+    for table in Tables(catalog, TABLESTORE_MODEL).all():
         walk = _TableWalk(table)
         rows, sequences = row_prefix(table.id), sequence_prefix(table.id)
-        yield Part(table.qualified, rows, after_prefix(rows), walk.visit, walk.finish_wide)
+        yield CheckPart(table.qualified, rows, after_prefix(rows), walk.visit, walk.finish_wide)
         visit = partial(_check_sequence, table)
-        yield Part(table.qualified, sequences, after_prefix(sequences), visit)
+        yield CheckPart(table.qualified, sequences, after_prefix(sequences), visit)
 
 
 def _check_sequence(table: Table, key: bytes, record: bytes) -> None:

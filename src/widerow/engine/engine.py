@@ -32,7 +32,7 @@ from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
 from widerow.engine.partitions.balance import Partitions
-from widerow.engine.partitions.document import describe
+from widerow.engine.partitions.document import partitions_document
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.partitions.table_load import END
@@ -63,7 +63,7 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
-from widerow.engine.tablestore_model import TABLESTORE
+from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.errors import (
     Conflict,
     Exhausted,
@@ -139,7 +139,7 @@ class Engine:
         self._tables_per_instance = tables_per_instance
         self._names = ColumnNames(strict=strict_column_names)
         self.catalog = open_catalog(store)
-        self.tables = Tables(self.catalog, TABLESTORE)
+        self.tables = Tables(self.catalog, TABLESTORE_MODEL)
         self.lease = Lease(store, clock, entropy)
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
@@ -264,7 +264,7 @@ class Engine:
         table = self._table(instance, request.table)
         load, written = self.partitions.load_of(table), self.partitions.write_units(table)
         asked = request.split_bytes, request.limit
-        numbered = table.id, TABLESTORE.partition_key(table).end
+        numbered = table.id, TABLESTORE_MODEL.partition_key(table).end
 
         def find() -> tuple[bytes, ...]:
             return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
@@ -281,7 +281,7 @@ class Engine:
         whoever may open an instance sees what bears its name and nothing else.
         """
         found = self.find_partitioned(instance, table)
-        return describe(self.partitions, found, history=history)
+        return partitions_document(self.partitions, found, history=history)
 
     def find_partitioned(self, instance: str, name: str) -> Partitioned:
         """The table of that name in an instance or namespace. Raises `NotFound`."""

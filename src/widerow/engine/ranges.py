@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
-from widerow.engine.reads import copied, read_record
+from widerow.engine.reads import is_copied, read_record
 from widerow.engine.select import ReadRule
 from widerow.engine.stored import key_section_of
 from widerow.errors import InvalidRequest, Rule
@@ -20,7 +20,7 @@ from widerow.keys.layout import row_prefix
 from widerow.limits import RANGE_BYTES_MAX, RANGE_ROWS_MAX
 from widerow.model.answers import RangePage
 from widerow.model.schema import Table
-from widerow.model.selection import Direction, Resume
+from widerow.model.selection import RangeDirection, Resume
 from widerow.model.values import KeyInput, KeyValue
 from widerow.rows.record import HEADER_BYTES, Header, RecordKind, header_of
 from widerow.safepoint import safepoint
@@ -34,14 +34,14 @@ class RangeBounds(NamedTuple):
 
     start: bytes
     stop: bytes
-    direction: Direction
+    direction: RangeDirection
 
 
 def range_bounds(
     table: Table,
     start: tuple[KeyInput, ...],
     end: tuple[KeyInput, ...],
-    direction: Direction,
+    direction: RangeDirection,
 ) -> RangeBounds:
     """Where the rows from `start` (inclusive) to `end` (exclusive) lie.
 
@@ -49,7 +49,7 @@ def range_bounds(
     """
     prefix = row_prefix(table.id)
     first, last = model_order(start), model_order(end)
-    if direction is Direction.FORWARD:
+    if direction is RangeDirection.FORWARD:
         if first >= last:
             raise InvalidRequest(Rule.RANGE_FORWARD_ORDER)
         low, high = start, end
@@ -57,7 +57,7 @@ def range_bounds(
         if first <= last:
             raise InvalidRequest(Rule.RANGE_BACKWARD_ORDER)
         low, high = end, start
-    after = direction is Direction.BACKWARD
+    after = direction is RangeDirection.BACKWARD
     return RangeBounds(
         encode_bound(prefix, low, after=after), encode_bound(prefix, high, after=after), direction
     )
@@ -78,7 +78,7 @@ def read_range(
     """
     reader, budget = source
     page = _Page(source, table, rule, resume)
-    reverse = bounds.direction is Direction.BACKWARD
+    reverse = bounds.direction is RangeDirection.BACKWARD
     next_key: tuple[bytes, int] | None = None
     for key, record in reader.scan(bounds.start, bounds.stop, reverse=reverse):
         safepoint()
@@ -149,7 +149,7 @@ class _Page:
         self.scanned += 1
         self.scanned_bytes += size
         start, self.start = self.start, None
-        if start is None and copied(header, self.rule):
+        if start is None and is_copied(header, self.rule):
             self.data_size += size
             self.parts.append(record[HEADER_BYTES:])
             return

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from widerow.engine.budget import Budget
 from widerow.engine.capacity import units
-from widerow.engine.select import ReadRule, column_selected, filter_passes, paginate, select
+from widerow.engine.select import ReadRule, column_selected, filter_passes, paginate, select_cells
 from widerow.engine.stored import key_section_of, row_cells
 from widerow.engine.wide import Selected, read_wide
 from widerow.limits import ROW_PAGE_BYTES_MAX
@@ -22,7 +22,7 @@ from widerow.rows.cells import cell_size
 from widerow.rows.record import HEADER_BYTES, Header, RecordKind, header_of, join_row
 from widerow.storage.interface import Reader
 
-__all__ = ["ABSENT", "copied", "read_record", "read_row"]
+__all__ = ["ABSENT", "is_copied", "read_record", "read_row"]
 
 ABSENT = RowRead(b"", 1)
 
@@ -46,7 +46,7 @@ def read_row(
     return ABSENT if read is None else RowRead(read.row, units(read.size), read.resume)
 
 
-def copied(header: Header, rule: ReadRule) -> bool:
+def is_copied(header: Header, rule: ReadRule) -> bool:
     """Whether a stored row may be answered as it is. Constant time."""
     return (
         rule.copies
@@ -72,7 +72,7 @@ def read_record(
     """
     key, record = stored
     header = header_of(record)
-    if copied(header, rule) and resume is None:
+    if is_copied(header, rule) and resume is None:
         return Selected(record[HEADER_BYTES:], header.key_size + header.data_size)
     if header.kind == RecordKind.WIDE:
         return read_wide(source, (key, record, header), values, rule, resume, room)
@@ -91,7 +91,7 @@ def _read_selected(
         return None
     selection, section = rule.selection, key_section_of(record, header)
     first = "" if resume is None else resume.column
-    cells = select(
+    cells = select_cells(
         [c for c in every if c.name >= first and column_selected(c.name, selection)], rule
     )
     size = section.size + sum([cell_size(cell.wire) for cell in cells])

@@ -21,7 +21,7 @@ __all__ = [
     "filter_passes",
     "live_cells",
     "paginate",
-    "select",
+    "select_cells",
 ]
 
 
@@ -70,7 +70,7 @@ def column_selected(name: str, selection: Selection) -> bool:
     return selection.end_column is None or name < selection.end_column
 
 
-def select(cells: Iterable[Cell], rule: ReadRule) -> list[Cell]:
+def select_cells(cells: Iterable[Cell], rule: ReadRule) -> list[Cell]:
     """The cells that `rule` leaves of columns already chosen."""
     window = rule.selection.time_range
     if window is None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.model import TableModelEntry
-from widerow.engine.tablestore_model import TABLESTORE, TablestoreModel
+from widerow.engine.tablestore_model import TABLESTORE_MODEL, TablestoreModel
 from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
 from widerow.storage.interface import Store
 
@@ -15,14 +15,14 @@ __all__ = ["TABLE_MODELS", "open_catalog"]
 
 
 def _tablestore() -> TablestoreModel:
-    return TABLESTORE
+    return TABLESTORE_MODEL
 
 
 def _typed() -> "TypedModel":
     """Imported where a store has a typed table: a server without any starts a tenth sooner."""
-    from widerow.engine.typed.model import TYPED  # noqa: PLC0415  # see above
+    from widerow.engine.typed.model import TYPED_MODEL  # noqa: PLC0415  # see above
 
-    return TYPED
+    return TYPED_MODEL
 
 
 TABLE_MODELS: Final = (

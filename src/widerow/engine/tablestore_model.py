@@ -22,7 +22,7 @@ from widerow.keys.layout import (
 from widerow.model.schema import Table
 from widerow.model.values import KeyType
 
-__all__ = ["TABLESTORE", "TablestoreModel"]
+__all__ = ["TABLESTORE_MODEL", "TablestoreModel"]
 
 
 class TablestoreModel(TableModel[Table]):
@@ -93,4 +93,4 @@ def _key_text(kind: KeyType, key: bytes) -> KeyText:
     return {"binary": value.hex()} if isinstance(value, bytes) else value
 
 
-TABLESTORE = TablestoreModel()
+TABLESTORE_MODEL = TablestoreModel()

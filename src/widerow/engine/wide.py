@@ -13,7 +13,7 @@ from typing import final
 from mypy_extensions import mypyc_attr
 
 from widerow.engine.budget import Budget, within
-from widerow.engine.select import ReadRule, column_selected, filter_passes, select
+from widerow.engine.select import ReadRule, column_selected, filter_passes, select_cells
 from widerow.engine.stored import cells_named, key_section_of, named_columns, segments_from
 from widerow.keys.layout import segment_range
 from widerow.model.filter import columns_of
@@ -99,7 +99,7 @@ def _filter_passes(
     if tree is None:
         return True
     names = [name for name in columns_of(tree) if column_selected(name, selection)]
-    return filter_passes(select(cells_named(reader, *row, names), rule), values, rule)
+    return filter_passes(select_cells(cells_named(reader, *row, names), rule), values, rule)
 
 
 def _columns(
@@ -118,7 +118,7 @@ def _columns(
         if selection.end_column is not None and name >= selection.end_column:
             return
         if name >= first:
-            visible = select(column, rule)
+            visible = select_cells(column, rule)
             if visible:
                 yield visible
 

@@ -10,11 +10,11 @@ from widerow.keydesign.key import (
     HashPrefix,
     KeyDesign,
     KeyDesignInvalid,
+    KeyPart,
     KeyRefused,
-    Part,
     PartKind,
 )
-from widerow.keydesign.order import check_order
+from widerow.keydesign.order import compare_orders
 from widerow.keydesign.proof import prove
 
 __all__ = [
@@ -22,9 +22,9 @@ __all__ = [
     "HashPrefix",
     "KeyDesign",
     "KeyDesignInvalid",
+    "KeyPart",
     "KeyRefused",
-    "Part",
     "PartKind",
-    "check_order",
+    "compare_orders",
     "prove",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
-from widerow.keydesign.candidate import Candidate, CandidateKind, hashed, single, spliced
+from widerow.keydesign.candidate import Candidate, CandidateKind, hashed, one_column, spliced
 from widerow.keydesign.figures import decimal_size, percent
 from widerow.keydesign.key import PartKind, PartValue
 from widerow.keydesign.sample import Access, Progress, Source, accesses, kinds
@@ -23,7 +23,7 @@ __all__ = [
     "GOOD_DISTINCT",
     "ROWS_MIN",
     "Advice",
-    "Finding",
+    "KeyAssessment",
     "Measures",
     "Question",
     "Verdict",
@@ -99,7 +99,7 @@ class Measures:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class KeyAssessment:
     """One candidate: measured, judged, and what to do about it."""
 
     candidate: Candidate
@@ -138,7 +138,7 @@ class Finding:
 class Advice:
     """The ranking, best first, and the digits of integer columns for building keys."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[KeyAssessment, ...]
     digits: Mapping[str, int]
 
     def document(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def advise(source: Source, question: Question, progress: Progress | None = None)
     """
     types = kinds(source, question.columns, question.texts)
     columns = tuple(types)
-    first = [single(columns, column) for column in columns]
+    first = [one_column(columns, column) for column in columns]
     measured, digits = _measure(source, question, types, first, progress)
     findings = [_judge(candidate, found, question) for candidate, found in measured]
     cures = list(_cures(columns, findings))
@@ -321,15 +321,15 @@ they bound how many partitions can work.
 """
 
 
-def _judge(candidate: Candidate, found: Measures, question: Question) -> Finding:
+def _judge(candidate: Candidate, found: Measures, question: Question) -> KeyAssessment:
     verdict, _, reason = next(rule for rule in RULES if rule[1](found, question))
-    return Finding(candidate, verdict, reason(found, question), found)
+    return KeyAssessment(candidate, verdict, reason(found, question), found)
 
 
 # --- cures ----------------------------------------------------------------------------------------
 
 
-def _cures(columns: Sequence[str], findings: Sequence[Finding]) -> Iterator[Candidate]:
+def _cures(columns: Sequence[str], findings: Sequence[KeyAssessment]) -> Iterator[Candidate]:
     """What may help those that fail: a hash where writes are appended, else a splice.
 
     What outgrows the advice is spliced in the order of the columns, as its rows are read in it;
@@ -348,9 +348,11 @@ def _cures(columns: Sequence[str], findings: Sequence[Finding]) -> Iterator[Cand
                 yield spliced(columns, [column, *others[:count]])
 
 
-def _with_cures(findings: Sequence[Finding], cures: Sequence[Finding]) -> list[Finding]:
+def _with_cures(
+    findings: Sequence[KeyAssessment], cures: Sequence[KeyAssessment]
+) -> list[KeyAssessment]:
     """Every column, with what helps it; of splices the shortest that does, and those before it."""
-    shown: list[Finding] = []
+    shown: list[KeyAssessment] = []
     for finding in findings:
         (column,) = finding.candidate.columns
         own = [each for each in cures if each.candidate.columns[0] == column]
@@ -363,7 +365,9 @@ def _with_cures(findings: Sequence[Finding], cures: Sequence[Finding]) -> list[F
     return shown
 
 
-def _remedied(finding: Finding, cure: Finding) -> Finding:
+def _remedied(finding: KeyAssessment, cure: KeyAssessment) -> KeyAssessment:
     how = "hash it" if cure.candidate.kind is CandidateKind.HASHED else "splice it"
     remedy = f"{how}: {cure.candidate.name} is {cure.verdict.value}"
-    return Finding(finding.candidate, finding.verdict, finding.reason, finding.measures, remedy)
+    return KeyAssessment(
+        finding.candidate, finding.verdict, finding.reason, finding.measures, remedy
+    )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from widerow.keydesign.key import HashPrefix, PartValue
 
-__all__ = ["Candidate", "CandidateKind", "hashed", "single", "spliced"]
+__all__ = ["Candidate", "CandidateKind", "hashed", "one_column", "spliced"]
 
 _PREFIX: Final = HashPrefix("md5", 4)
 
@@ -59,7 +59,7 @@ class Candidate:
         return f"{words} --pad {','.join(pads)}" if pads else words
 
 
-def single(columns: Sequence[str], column: str) -> Candidate:
+def one_column(columns: Sequence[str], column: str) -> Candidate:
     """One column as it is."""
     return Candidate(CandidateKind.COLUMN, (column,), (columns.index(column),))
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from widerow.keydesign.alphabet import Alphabet
 from widerow.keydesign.key import KeyDesign, PartKind, PartValue
-from widerow.keydesign.order import OrderCheck, check_order
+from widerow.keydesign.order import OrderCheck, compare_orders
 from widerow.keydesign.proof import ColumnProof, Counterexample, prove, suggest_connector
 
 __all__ = ["DryRun", "RangeQuery", "Rehearsal", "rehearse"]
@@ -124,7 +124,7 @@ def rehearse(
     `alphabets` says what texts may be made of; the digits, the letters and whatever is in the rows
     where it does not. Raises: `KeyRefused` for a row that the design has no key for.
     """
-    order = check_order(design, (row.values for row in rows))
+    order = compare_orders(design, (row.values for row in rows))
     known = {**_observed(design, rows), **(alphabets or {})}
     example = order.inversions[0].lower if order.inversions else rows[0].values
     proofs = prove(design, known, example)

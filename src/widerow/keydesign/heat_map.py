@@ -24,7 +24,7 @@ from widerow.keydesign.picture import (
     Words,
     shade,
 )
-from widerow.keydesign.replay import Replay, Step
+from widerow.keydesign.replay import Replay, ReplayStep
 
 __all__ = ["Legend", "heat_map"]
 
@@ -170,7 +170,7 @@ def _skew(run: Replay, column: int, right: int, top: int) -> Iterator[Shape]:
     """A line through the skew of each step, between 1 and the number of nodes."""
     nodes = max(2, len(run.steps[0].nodes))
 
-    def height(step: Step) -> int:
+    def height(step: ReplayStep) -> int:
         return top + _SKEW_HEIGHT - round((step.skew - 1) * _SKEW_HEIGHT / (nodes - 1))
 
     yield Words(

@@ -23,8 +23,8 @@ __all__ = [
     "HashPrefix",
     "KeyDesign",
     "KeyDesignInvalid",
+    "KeyPart",
     "KeyRefused",
-    "Part",
     "PartKind",
     "PartValue",
 ]
@@ -55,7 +55,7 @@ class PartKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class KeyPart:
     """One column in the key.
 
     `width` is the number of digits that an integer is filled up to with zeros; None writes it as
@@ -160,7 +160,7 @@ class KeyDesign:
     width. Raises: `KeyDesignInvalid` where keys could not be taken apart again.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[KeyPart, ...]
     connector: str = CONNECTOR_DEFAULT
     prefix: HashPrefix | None = None
 
@@ -183,7 +183,7 @@ class KeyDesign:
         for part in self.parts[:-1]:
             self._check_connector(part)
 
-    def _check_connector(self, part: Part) -> None:
+    def _check_connector(self, part: KeyPart) -> None:
         if not self.connector and part.width is None:
             raise KeyDesignInvalid(
                 f"without a connector nobody can say where {part.column} ends; give one, or "

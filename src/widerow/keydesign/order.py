@@ -7,7 +7,7 @@ from itertools import pairwise
 from widerow.keydesign.key import KeyDesign, PartValue
 from widerow.keydesign.proof import Counterexample
 
-__all__ = ["OrderCheck", "check_order"]
+__all__ = ["OrderCheck", "compare_orders"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class OrderCheck:
         return self.inverted == 0
 
 
-def check_order(design: KeyDesign, rows: Iterable[Sequence[PartValue]]) -> OrderCheck:
+def compare_orders(design: KeyDesign, rows: Iterable[Sequence[PartValue]]) -> OrderCheck:
     """Compare the order of rows as columns with that of their keys.
 
     Equal rows count once. Neighbours are all that need to be looked at: where they stand right,

@@ -26,7 +26,7 @@ from itertools import pairwise
 from typing import Final
 
 from widerow.keydesign.alphabet import Alphabet
-from widerow.keydesign.key import KeyDesign, KeyRefused, Part, PartKind, PartValue
+from widerow.keydesign.key import KeyDesign, KeyPart, KeyRefused, PartKind, PartValue
 from widerow.limits import KEY_VALUE_BYTES_MAX
 
 __all__ = [
@@ -109,7 +109,7 @@ def _usable(design: KeyDesign, example: Sequence[PartValue] | None) -> tuple[Par
         return None
 
 
-def _plain(part: Part) -> PartValue:
+def _plain(part: KeyPart) -> PartValue:
     return 0 if part.kind is PartKind.INTEGER else "a"
 
 

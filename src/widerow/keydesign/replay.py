@@ -14,7 +14,16 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from widerow.keydesign.placement import Placement
 
-__all__ = ["STEPS", "Decision", "Load", "PartitionRules", "Replay", "Script", "Step", "replay"]
+__all__ = [
+    "STEPS",
+    "KeyLoad",
+    "PartitionRules",
+    "Replay",
+    "ReplayDecision",
+    "ReplayScript",
+    "ReplayStep",
+    "replay",
+]
 
 STEPS: Final = 60
 """Steps that a replay is shown in."""
@@ -22,7 +31,7 @@ STEPS: Final = 60
 Told = Callable[[int], None]
 
 
-class Load(NamedTuple):
+class KeyLoad(NamedTuple):
     """Some work on one key at one moment; `rows` and `size` are by how much its data grew."""
 
     second: float
@@ -33,7 +42,7 @@ class Load(NamedTuple):
     size: int = 0
 
 
-class Decision(NamedTuple):
+class ReplayDecision(NamedTuple):
     """What the rules decided: split, merge or report, and why."""
 
     what: str
@@ -48,30 +57,30 @@ class PartitionRules(Protocol):
         """Where the second and later partitions begin."""
         ...
 
-    def note(self, load: Load) -> None:
+    def note(self, load: KeyLoad) -> None:
         """Take some load into account."""
         ...
 
-    def decide(self, second: float) -> Sequence[Decision]:
+    def decide(self, second: float) -> Sequence[ReplayDecision]:
         """Let so much time pass, and change what the rules say is to be changed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
+class ReplayScript:
     """What is replayed: loads in order of time, for so long.
 
     `pieces` are keys that cut the range of keys for the picture, with equally much load between
     them where keys allow.
     """
 
-    loads: Sequence[Load]
+    loads: Sequence[KeyLoad]
     seconds: float
     pieces: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """What one interval was like; loads are in units per second."""
 
     start: float
@@ -112,8 +121,8 @@ class Step:
 class Replay:
     """The whole run: its steps, and every decision with its second."""
 
-    steps: tuple[Step, ...]
-    decisions: tuple[tuple[float, Decision], ...]
+    steps: tuple[ReplayStep, ...]
+    decisions: tuple[tuple[float, ReplayDecision], ...]
     pieces: tuple[bytes, ...]
 
     @property
@@ -137,13 +146,13 @@ class Replay:
         return sum(int(getattr(step, what)) for step in self.steps)
 
 
-def _mean_skew(steps: Sequence[Step]) -> float:
+def _mean_skew(steps: Sequence[ReplayStep]) -> float:
     units = sum(step.units for step in steps)
     return sum(step.skew * step.units for step in steps) / units if units else 1.0
 
 
 def replay(
-    script: Script, rules: PartitionRules, nodes: int, seed: int = 0, told: Told | None = None
+    script: ReplayScript, rules: PartitionRules, nodes: int, seed: int = 0, told: Told | None = None
 ) -> Replay:
     """Play a script; `told` hears how many of its loads are behind.
 
@@ -160,12 +169,12 @@ def replay(
 class _Run:
     """A replay under way."""
 
-    def __init__(self, script: Script, rules: PartitionRules, placement: Placement) -> None:
+    def __init__(self, script: ReplayScript, rules: PartitionRules, placement: Placement) -> None:
         self.script = script
         self.rules = rules
         self.placement = placement
-        self.steps: list[Step] = []
-        self.decisions: list[tuple[float, Decision]] = []
+        self.steps: list[ReplayStep] = []
+        self.decisions: list[tuple[float, ReplayDecision]] = []
         self.behind = 0
         self.second = 0.0
 
@@ -186,7 +195,7 @@ class _Run:
         nodes = tuple(self.placement.loads(load))
         kinds = Counter(each.what for _, each in self.decisions[before:])
         self.steps.append(
-            Step(
+            ReplayStep(
                 start=number * length,
                 seconds=length,
                 bounds=bounds,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from widerow.errors import WiderowError
-from widerow.keydesign.replay import Load, Script
+from widerow.keydesign.replay import KeyLoad, ReplayScript
 from widerow.keydesign.sample import Access, Progress, Source, accesses, kinds
 from widerow.keydesign.sketch import RowSample
 from widerow.keydesign.spread import range_starts
@@ -36,7 +36,7 @@ class Tempo:
 class Rehearsed:
     """A script, how many rows it was made of, and how its keys are written for people."""
 
-    script: Script
+    script: ReplayScript
     rows: int
     names: Mapping[bytes, str]
 
@@ -64,10 +64,10 @@ def sampled_script(
     loads = list(_loads(rows, tempo, scale))
     names = {encode_key_value(row.values[0]): str(row.values[0]) for row in rows}
     pieces = tuple(range_starts([load.key for load in loads]))
-    return Rehearsed(Script(loads, tempo.seconds, pieces), sample.seen, names)
+    return Rehearsed(ReplayScript(loads, tempo.seconds, pieces), sample.seen, names)
 
 
-def _loads(rows: Sequence[Access], tempo: Tempo, scale: float) -> Iterator[Load]:
+def _loads(rows: Sequence[Access], tempo: Tempo, scale: float) -> Iterator[KeyLoad]:
     """The rows as load; whole units, whose sum is what the tempo says."""
     share = tempo.units_per_second * tempo.seconds / len(rows)
     first, last = rows[0].time, rows[-1].time
@@ -79,10 +79,10 @@ def _loads(rows: Sequence[Access], tempo: Tempo, scale: float) -> Iterator[Load]
         units = int((number + 1) * share) - int(number * share)
         count = int((number + 1) * scale) - int(number * scale)
         key = encode_key_value(row.values[0])
-        yield Load(second, key, 0, units, count, int(row.size * scale))
+        yield KeyLoad(second, key, 0, units, count, int(row.size * scale))
 
 
-def recorded_script(history: Sequence[Mapping[str, Any]]) -> Script:
+def recorded_script(history: Sequence[Mapping[str, Any]]) -> ReplayScript:
     """A script of the intervals of a table's history, oldest first, as `widerow partitions` has it.
 
     The load of an interval is spread evenly over its seconds. Raises: `ScriptInvalid` for a table
@@ -99,14 +99,14 @@ def recorded_script(history: Sequence[Mapping[str, Any]]) -> Script:
     last = history[-1]
     keys = [load.key for load in loads for _ in range(min(64, load.write_units))]
     seconds = last["start_s"] + last["seconds"] - start
-    return Script(loads, seconds, tuple(range_starts(keys)) if keys else ())
+    return ReplayScript(loads, seconds, tuple(range_starts(keys)) if keys else ())
 
 
-def _recorded(interval: Mapping[str, Any], start: int) -> Iterator[Load]:
+def _recorded(interval: Mapping[str, Any], start: int) -> Iterator[KeyLoad]:
     seconds = interval["seconds"]
     for text, units in interval["bins"]:
         key = bytes.fromhex(text)
         for second in range(seconds):
             part = int(units * (second + 1) / seconds) - int(units * second / seconds)
             if part:
-                yield Load(interval["start_s"] - start + second, key, 0, part)
+                yield KeyLoad(interval["start_s"] - start + second, key, 0, part)

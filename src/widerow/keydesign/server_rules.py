@@ -14,7 +14,7 @@ from widerow.engine.partitions.rules import (
 )
 from widerow.engine.partitions.rules import Decision as Decided
 from widerow.engine.partitions.table_load import TableLoad
-from widerow.keydesign.replay import Decision, Load
+from widerow.keydesign.replay import KeyLoad, ReplayDecision
 
 __all__ = ["ServerRules"]
 
@@ -39,11 +39,11 @@ class ServerRules:
         """Where the second and later partitions begin."""
         return self._load.bounds
 
-    def note(self, load: Load) -> None:
+    def note(self, load: KeyLoad) -> None:
         """Take some load into account."""
         self._load.note(load.key, load.read_units, load.write_units, load.rows, load.size)
 
-    def decide(self, second: float) -> Sequence[Decision]:
+    def decide(self, second: float) -> Sequence[ReplayDecision]:
         """Let so much time pass, and change what the rules say is to be changed."""
         if not self._load.tick(second):
             return ()
@@ -51,7 +51,9 @@ class ServerRules:
         for each in decided:
             self._load.apply(each)
         return [
-            Decision(_KINDS[type(each)], self._words(each)) for each in decided if self._new(each)
+            ReplayDecision(_KINDS[type(each)], self._words(each))
+            for each in decided
+            if self._new(each)
         ]
 
     def _new(self, decided: Decided) -> bool:

@@ -8,7 +8,7 @@ from widerow.limits import INT64_MAX
 from widerow.model.filter import Filter, Pagination
 from widerow.model.row import PrimaryKey
 
-__all__ = ["Direction", "Resume", "RowRange", "Selection", "TimeRange"]
+__all__ = ["RangeDirection", "Resume", "RowRange", "Selection", "TimeRange"]
 
 
 class TimeRange(NamedTuple):
@@ -58,7 +58,7 @@ class Resume(NamedTuple):
     seen: int
 
 
-class Direction(IntEnum):
+class RangeDirection(IntEnum):
     """The direction of a range read. The numbers are those of the wire."""
 
     FORWARD = 0
@@ -73,5 +73,5 @@ class RowRange(NamedTuple):
 
     start: PrimaryKey
     end: PrimaryKey
-    direction: Direction = Direction.FORWARD
+    direction: RangeDirection = RangeDirection.FORWARD
     limit: int | None = None

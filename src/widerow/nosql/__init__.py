@@ -45,8 +45,8 @@ from widerow.model.typed.types import (
 )
 from widerow.model.typed.values import JSON_NULL, Timestamp
 from widerow.nosql.operation import Operation
-from widerow.nosql.store import Store, open  # noqa: A004  # read as nosql.open
-from widerow.nosql.table import Table
+from widerow.nosql.store import TypedStore, open  # noqa: A004  # read as nosql.open
+from widerow.nosql.table import TableHandle
 
 __all__ = [
     "BINARY",
@@ -80,15 +80,15 @@ __all__ = [
     "OperationFailed",
     "ReturnRow",
     "Row",
-    "Store",
-    "Table",
     "TableBuilder",
     "TableEvolver",
+    "TableHandle",
     "Thresholds",
     "TimeToLive",
     "Timestamp",
     "TtlUnit",
     "TypedRule",
+    "TypedStore",
     "TypedTable",
     "Version",
     "WiderowError",

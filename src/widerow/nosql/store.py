@@ -15,7 +15,7 @@ from widerow.engine.in_order import in_order
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.plan import Plan, concluded
 from widerow.engine.sweep.sweep import Reclaimed
-from widerow.engine.typed.engine import Step
+from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import (
     begin_index,
@@ -42,14 +42,14 @@ from widerow.model.typed.plans import TablePlan
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index, TypedTable
 from widerow.nosql.operation import Operation, Target
-from widerow.nosql.table import Table
+from widerow.nosql.table import TableHandle
 from widerow.server.partition_events import log_events
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Outcome
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
 
-__all__ = ["Store", "open"]
+__all__ = ["TypedStore", "open"]
 
 _log = logging.getLogger("widerow.nosql")
 
@@ -66,7 +66,7 @@ def open(  # noqa: A001  # read as nosql.open
     entropy: Entropy | None = None,
     housekeeping: bool = True,
     thresholds: Thresholds | None = None,
-) -> "Store":
+) -> "TypedStore":
     """Open the store in a directory, which is created if it does not exist, or `"memory:"`.
 
     `housekeeping`: a thread frees the space of expired rows and dropped tables and keeps partitions
@@ -84,7 +84,7 @@ def open(  # noqa: A001  # read as nosql.open
             "stop it, or use another directory"
         ) from error
     try:
-        return Store(
+        return TypedStore(
             opened,
             clock or SystemClock(),
             entropy or SystemEntropy(),
@@ -96,7 +96,7 @@ def open(  # noqa: A001  # read as nosql.open
         raise
 
 
-class Store:
+class TypedStore:
     """Typed tables of one store. Any thread may use it; close it when done.
 
     A write has happened, and is on stable storage, when its method returns. Concurrent writes
@@ -180,7 +180,7 @@ class Store:
         """The names of all namespaces but the default one, sorted."""
         return self.engine.tables.namespaces()
 
-    def create_table(self, definition: TypedTable, *, if_not_exists: bool = False) -> Table:
+    def create_table(self, definition: TypedTable, *, if_not_exists: bool = False) -> TableHandle:
         """Create what `TableBuilder.build` made.
 
         Raises: `Conflict` if a table of that name exists and `if_not_exists` is not set,
@@ -197,7 +197,7 @@ class Store:
                 raise
         return self.table(definition.qualified)
 
-    def alter_table(self, changed: TypedTable) -> Table:
+    def alter_table(self, changed: TypedTable) -> TableHandle:
         """Put what `TableEvolver.build` made.
 
         Raises: `NotFound`, and `Conflict` if the table was changed since the evolver took it.
@@ -218,23 +218,23 @@ class Store:
         self.commit(lambda: self.engine.drop_table(found))
         return True
 
-    def table(self, name: str) -> Table:
+    def table(self, name: str) -> TableHandle:
         """The table of `[namespace:]parent.child`, in any case. Raises `NotFound`."""
-        return Table(self, self.engine.tables.find_qualified(name))
+        return TableHandle(self, self.engine.tables.find_qualified(name))
 
-    def find_table(self, name: str) -> Table | None:
+    def find_table(self, name: str) -> TableHandle | None:
         """The table of that name, or None."""
         form = self.engine.tables.get_qualified(name)
-        return None if form is None else Table(self, form)
+        return None if form is None else TableHandle(self, form)
 
-    def tables(self, namespace: str | None = None) -> list[Table]:
+    def tables(self, namespace: str | None = None) -> list[TableHandle]:
         """Every table, or those of one namespace; sorted, parents before their children.
 
         The default namespace is `""` or `sysdefault`.
         """
         wanted = None if namespace is None else split_name(f"{namespace}:")[0].lower()
         return [
-            Table(self, form)
+            TableHandle(self, form)
             for form in self.engine.tables.all()
             if wanted is None or form.table.namespace.lower() == wanted
         ]
@@ -357,7 +357,7 @@ class Store:
         return self.commit(
             lambda: self.engine.execute(
                 [
-                    Step(each.table.form, each.choice, each.abort_if_unsuccessful)
+                    AskedOperation(each.table.form, each.choice, each.abort_if_unsuccessful)
                     for each in operations
                 ]
             )

@@ -29,7 +29,7 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TimeToLive, TypedTable
 from widerow.nosql.operation import Operation, Target
 
-__all__ = ["Host", "Included", "Table"]
+__all__ = ["Host", "Included", "TableHandle"]
 
 T = TypeVar("T")
 
@@ -58,7 +58,7 @@ class Host(Protocol):
         ...
 
 
-class Table:
+class TableHandle:
     """A table. Stays valid when the table is altered; raises `NotFound` once it was dropped.
 
     Rows and keys are mappings from column names, in any case, to values

@@ -29,9 +29,9 @@ from widerow.rows.checksum import combine, crc8, crc8_byte
 from widerow.rows.plain import PlainCells, seal_onto
 
 __all__ = [
-    "EMPTY",
     "HEADER_BYTES",
     "HEADER_FIELDS",
+    "NO_CELLS",
     "Header",
     "RecordKind",
     "Summary",
@@ -159,7 +159,7 @@ class Summary(NamedTuple):
     oldest: int
 
 
-EMPTY: Final = Summary(0, 0, 0, INT64_MAX)
+NO_CELLS: Final = Summary(0, 0, 0, INT64_MAX)
 
 
 def header_of(record: bytes) -> Header:
@@ -186,7 +186,7 @@ def record_bytes(key: bytes, record: bytes) -> int:
 def summarize(cells: Sequence[Cell]) -> Summary:
     """The summary of cells in stored order (name ascending, version descending)."""
     if not cells:
-        return EMPTY
+        return NO_CELLS
     names = [cell.name for cell in cells]
     single = len(set(names)) == len(names)
     versions_max = 1 if single else max(len(list(group)) for _, group in groupby(names))

@@ -16,7 +16,7 @@ from widerow.auth.keyring import CredentialsInvalid, Keyring
 from widerow.auth.policy import InstancePolicy
 from widerow.errors import InvalidRequest
 from widerow.limits import CREDENTIALS_BYTES_MAX, CREDENTIALS_LOOK_SECONDS
-from widerow.server.dispatch import Identity
+from widerow.server.dispatch import AccessRules
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings, SettingsInvalid
 
@@ -24,7 +24,7 @@ __all__ = ["CredentialsFile", "load_identity"]
 
 _log = logging.getLogger("widerow.server")
 
-Replace = Callable[[Identity], None]
+Replace = Callable[[AccessRules], None]
 
 
 class CredentialsFile:
@@ -39,10 +39,10 @@ class CredentialsFile:
         self._seen: bytes | None = None
         self._failed = ""
 
-    def load(self) -> Identity:
+    def load(self) -> AccessRules:
         """Whom the file lets in now. Raises: `SettingsInvalid`, which names no secret."""
         self._seen = _read(self._path)
-        return Identity(_parse(self._path, self._seen), self._instances)
+        return AccessRules(_parse(self._path, self._seen), self._instances)
 
     async def watch(self, replace: Replace) -> None:
         """Hand a changed file's identity to `replace`, until cancelled."""
@@ -62,7 +62,7 @@ class CredentialsFile:
             self._keep(str(error))
             return
         self._seen, self._failed = found, ""
-        replace(Identity(keyring, self._instances))
+        replace(AccessRules(keyring, self._instances))
         _log.info("access keys replaced", extra={"facts": {"keys": len(keyring)}})
 
     def _keep(self, reason: str) -> None:
@@ -73,9 +73,9 @@ class CredentialsFile:
             _log.error("access keys stay as they were", extra={"facts": {"reason": reason}})
 
 
-def load_identity(settings: Settings) -> Identity:
+def load_identity(settings: Settings) -> AccessRules:
     """The default pair, and the instances that the settings name. Raises: `SettingsInvalid`."""
-    return Identity(Keyring.default(), _instances(settings))
+    return AccessRules(Keyring.default(), _instances(settings))
 
 
 def _instances(settings: Settings) -> InstancePolicy:

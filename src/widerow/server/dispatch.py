@@ -35,10 +35,10 @@ from widerow.limits import STAGE_REQUESTS_MAX, STAGED_BYTES_MAX, STAGED_ROW_BYTE
 from widerow.model.answers import RowRead
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
-from widerow.server.probes import Probes, text
+from widerow.server.probes import Probes, plain_text
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
-from widerow.wire.dialect import Dialect, Opened, Operation
+from widerow.wire.dialect import Dialect, Opened, WireOperation
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from widerow.engine.ends import End
     from widerow.engine.plan import Plan
 
-__all__ = ["Commits", "Dispatcher", "Identity", "RequestIds", "Service"]
+__all__ = ["AccessRules", "Commits", "Dispatcher", "RequestIds", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -57,7 +57,7 @@ _LOOP: Final = Caller.LOOP
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AccessRules:
     """Who may come in: the keys and the instances. A value; replace it whole to change it."""
 
     keyring: Keyring
@@ -142,7 +142,7 @@ class _Route:
         "writes",
     )
 
-    def __init__(self, dialect: Dialect, operation: Operation, counts: ActionCounts) -> None:
+    def __init__(self, dialect: Dialect, operation: WireOperation, counts: ActionCounts) -> None:
         self.dialect = dialect
         self.open_request = dialect.open_request
         self.envelope = dialect.envelope
@@ -263,7 +263,7 @@ class Dispatcher:
         self,
         service: Service,
         probes: Probes,
-        identity: Identity,
+        identity: AccessRules,
         schedule: Schedule,
         dialects: Sequence[Dialect],
     ) -> None:
@@ -336,7 +336,7 @@ class Dispatcher:
         if dialect is None:
             if request.method in (b"GET", b"HEAD"):
                 words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
-                return self._counted(request, _NO_ACTION, text(404, words))
+                return self._counted(request, _NO_ACTION, plain_text(404, words))
             dialect = self._dialects[0]
         try:
             method = request.method.decode("latin-1")
@@ -351,7 +351,7 @@ class Dispatcher:
                 return dialect
         return None
 
-    def _route_of(self, dialect: Dialect, operation: Operation) -> _Route:
+    def _route_of(self, dialect: Dialect, operation: WireOperation) -> _Route:
         name = (dialect.name, operation.name)
         route = self._selected.get(name)
         if route is None:

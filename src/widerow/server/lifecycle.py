@@ -32,7 +32,7 @@ from widerow.server.admission import Admission
 from widerow.server.balance import Balance, commit
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
-from widerow.server.dispatch import Dispatcher, Identity, Service
+from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.metrics import Metrics
@@ -186,13 +186,13 @@ class Server:
             self._tasks.add(look)
             look.add_done_callback(self._tasks.discard)
 
-    def _load_identity(self) -> Identity:
+    def _load_identity(self) -> AccessRules:
         if self.settings.credentials is None:
             return load_identity(self.settings)
         self._credentials = CredentialsFile(self.settings, self.metrics)
         return self._credentials.load()
 
-    def _replace(self, identity: Identity) -> None:
+    def _replace(self, identity: AccessRules) -> None:
         """Let in whom `identity` names from the next request on."""
         if self._dispatcher is not None:
             self._dispatcher.identity = identity
@@ -209,7 +209,7 @@ class Server:
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error
 
-    async def _listen(self, engine: Engine, store: Store, identity: Identity) -> None:
+    async def _listen(self, engine: Engine, store: Store, identity: AccessRules) -> None:
         loop = asyncio.get_running_loop()
 
         def post(ended: Sequence[Waiting]) -> None:

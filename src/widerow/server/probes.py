@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
 
-__all__ = ["PAGES", "Probes", "text"]
+__all__ = ["PAGES", "Probes", "plain_text"]
 
 _TEXT: Final = b"content-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
 _JSON: Final = b"content-type: application/json\r\ncache-control: no-store\r\n"
@@ -26,7 +26,7 @@ _METRICS: Final = b"content-type: text/plain; version=0.0.4\r\ncache-control: no
 PAGES: Final = ("/livez", "/readyz", "/version", "/metrics")
 
 
-def text(status: int, words: str) -> Response:
+def plain_text(status: int, words: str) -> Response:
     """A line of plain text."""
     return Response(status, _TEXT, f"{words}\n".encode())
 
@@ -52,14 +52,14 @@ class Probes:
         return None if make is None else make()
 
     def _live(self) -> Response:
-        return text(200, "alive")
+        return plain_text(200, "alive")
 
     def _ready(self) -> Response:
         if self._admission.stopping:
-            return text(503, "stopping")
+            return plain_text(503, "stopping")
         if not self._engine.store.writable:
-            return text(503, "the store takes no writes; see the log")
-        return text(200, "ready")
+            return plain_text(503, "the store takes no writes; see the log")
+        return plain_text(200, "ready")
 
     def _version(self) -> Response:
         facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}

@@ -5,24 +5,24 @@ import struct
 from widerow.model.values import Value
 from widerow.rows.cells import Cell, cell_value, decode_variant, split_cells
 
-__all__ = ["Row", "decode_row", "decode_rows", "plain"]
+__all__ = ["AnsweredRow", "decode_answer_rows", "decode_row", "plain"]
 
-Row = tuple[dict[str, Value], dict[str, list[tuple[int, Value]]]]
+AnsweredRow = tuple[dict[str, Value], dict[str, list[tuple[int, Value]]]]
 """Primary key columns, and for each attribute its versions, newest first."""
 
 _UINT32 = struct.Struct("<I")
 
 
-def decode_row(data: bytes) -> Row | None:
+def decode_row(data: bytes) -> AnsweredRow | None:
     """The one row of an answer, or None where it is empty."""
-    rows = decode_rows(data)
+    rows = decode_answer_rows(data)
     assert len(rows) <= 1
     return rows[0] if rows else None
 
 
-def decode_rows(data: bytes) -> list[Row]:
+def decode_answer_rows(data: bytes) -> list[AnsweredRow]:
     """Every row of an answer, in its order."""
-    rows: list[Row] = []
+    rows: list[AnsweredRow] = []
     position = 0
     while position < len(data):
         key: dict[str, Value] = {}
@@ -61,6 +61,6 @@ def _columns(cells: list[Cell]) -> dict[str, list[tuple[int, Value]]]:
     return columns
 
 
-def plain(row: Row | None) -> dict[str, Value] | None:
+def plain(row: AnsweredRow | None) -> dict[str, Value] | None:
     """The newest value of every column of a row, without its key."""
     return None if row is None else {name: cells[0][1] for name, cells in row[1].items()}

@@ -18,7 +18,7 @@ from widerow.model.row import (
     RowChange,
 )
 from widerow.model.schema import KeyColumn
-from widerow.model.selection import Direction, RowRange, Selection
+from widerow.model.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyInput, KeyType, Value, value_bytes
 from widerow.rows.cells import cell_body
 
@@ -33,7 +33,7 @@ __all__ = [
     "primary_key",
     "put",
     "put_cells",
-    "scan",
+    "scan_all",
     "update",
 ]
 
@@ -130,7 +130,7 @@ def get(table: str, key: Key, selection: Selection | None = None) -> GetRow:
     return GetRow(table, primary_key(key), selection or Selection())
 
 
-def scan(
+def scan_all(
     table: str,
     start: Key,
     end: Key,
@@ -140,6 +140,6 @@ def scan(
     selection: Selection | None = None,
 ) -> GetRange:
     """GetRange; all columns and versions unless a selection is given."""
-    direction = Direction.BACKWARD if backward else Direction.FORWARD
+    direction = RangeDirection.BACKWARD if backward else RangeDirection.FORWARD
     bounds = RowRange(primary_key(start), primary_key(end), direction, limit)
     return GetRange(table, bounds, selection or Selection())

@@ -11,17 +11,17 @@ from enum import Enum
 from random import Random  # noqa: TID251  # seeded: a history must repeat
 from typing import Final, NamedTuple
 
-__all__ = ["ABSENT", "Kind", "Operation", "State", "draw", "generate", "spoiled", "step"]
+__all__ = ["NO_ROW", "CallKind", "ClientCall", "State", "draw", "generate", "spoiled", "step"]
 
 State = int | None
-ABSENT: Final = None
+NO_ROW: Final = None
 
 # Values that are put lie so far apart that increments never make one of another.
 VALUES_APART: Final = 1_000_000
 _INCREMENT_MAX: Final = 9
 
 
-class Kind(Enum):
+class CallKind(Enum):
     """What can be asked."""
 
     GET = "get"
@@ -31,14 +31,14 @@ class Kind(Enum):
     INCREMENT = "increment"
 
 
-class Operation(NamedTuple):
+class ClientCall(NamedTuple):
     """One request. Times are of one clock; `returned` None: nobody knows if it happened.
 
     `value`: what PUT and SWAP write, what INCREMENT adds. `expected`: what SWAP wants to find.
     `answer`: what GET read, what INCREMENT made, whether SWAP wrote; None for the others.
     """
 
-    kind: Kind
+    kind: CallKind
     called: int
     returned: int | None
     value: int = 0
@@ -51,37 +51,37 @@ class Operation(NamedTuple):
         return self.returned is not None
 
 
-def step(state: State, operation: Operation) -> tuple[bool, State]:
+def step(state: State, operation: ClientCall) -> tuple[bool, State]:
     """Whether `operation` may be answered as it was in `state`, and the state after it."""
     match operation.kind:
-        case Kind.GET:
+        case CallKind.GET:
             return not operation.known or operation.answer == state, state
-        case Kind.PUT:
+        case CallKind.PUT:
             return True, operation.value
-        case Kind.DELETE:
-            return True, ABSENT
-        case Kind.SWAP:
+        case CallKind.DELETE:
+            return True, NO_ROW
+        case CallKind.SWAP:
             holds = state == operation.expected
             right = not operation.known or operation.answer is holds
             return right, operation.value if holds else state
-        case Kind.INCREMENT:
+        case CallKind.INCREMENT:
             total = (state or 0) + operation.value
             return not operation.known or operation.answer == total, total
 
 
-def draw(random: Random, number: int, seen: State) -> Operation:
+def draw(random: Random, number: int, seen: State) -> ClientCall:
     """An operation to ask for, not yet called; `seen` is what the client read last."""
-    kind = random.choices(list(Kind), (40, 25, 8, 12, 15))[0]
+    kind = random.choices(list(CallKind), (40, 25, 8, 12, 15))[0]
     value = number * VALUES_APART
-    if kind is Kind.INCREMENT:
+    if kind is CallKind.INCREMENT:
         value = random.randint(1, _INCREMENT_MAX)
     expected = seen if seen is not None else VALUES_APART * -1
-    return Operation(kind, 0, None, value, expected)
+    return ClientCall(kind, 0, None, value, expected)
 
 
 def generate(
     seed: int, clients: int = 4, operations: int = 50, *, unanswered: float = 0.05
-) -> list[Operation]:
+) -> list[ClientCall]:
     """A history that some order explains: each takes effect at a moment between its ends.
 
     Of every hundred operations 100 * `unanswered` are never answered; half of these do not happen.
@@ -95,7 +95,7 @@ def generate(
         moment = called + random.randint(1, 40)
         free[client] = moment + random.randint(1, 40)
         planned.append((moment, called, free[client], number))
-    state: State = ABSENT
+    state: State = NO_ROW
     history = []
     for _, called, returned, number in sorted(planned):
         asked = draw(random, number, state)
@@ -113,19 +113,19 @@ def generate(
     return sorted(history, key=lambda each: each.called)
 
 
-def _right_answer(state: State, operation: Operation) -> int | bool | None:
+def _right_answer(state: State, operation: ClientCall) -> int | bool | None:
     match operation.kind:
-        case Kind.GET:
+        case CallKind.GET:
             return state
-        case Kind.SWAP:
+        case CallKind.SWAP:
             return state == operation.expected
-        case Kind.INCREMENT:
+        case CallKind.INCREMENT:
             return (state or 0) + operation.value
-        case Kind.PUT | Kind.DELETE:
+        case CallKind.PUT | CallKind.DELETE:
             return None
 
 
-def spoiled(history: Sequence[Operation], seed: int) -> list[Operation] | None:
+def spoiled(history: Sequence[ClientCall], seed: int) -> list[ClientCall] | None:
     """The history with one answer that nothing explains any more; None if it has no place for it.
 
     A value that nobody wrote is read or found, or one that had surely been replaced, or two
@@ -146,19 +146,19 @@ Spoil = tuple[int, int | bool | None, int | None]
 _ALIEN: Final = -7 * VALUES_APART
 
 
-def _aliens(history: Sequence[Operation]) -> Iterator[Spoil]:
+def _aliens(history: Sequence[ClientCall]) -> Iterator[Spoil]:
     for index, operation in enumerate(history):
-        if operation.known and operation.kind in {Kind.GET, Kind.INCREMENT}:
+        if operation.known and operation.kind in {CallKind.GET, CallKind.INCREMENT}:
             yield index, _ALIEN, None
-        elif operation.known and operation.kind is Kind.SWAP:
+        elif operation.known and operation.kind is CallKind.SWAP:
             yield index, True, _ALIEN
 
 
-def _stale(history: Sequence[Operation]) -> Iterator[Spoil]:
+def _stale(history: Sequence[ClientCall]) -> Iterator[Spoil]:
     """Reads of a value that was put, answered, and replaced by a put that was answered too."""
-    puts = [each for each in history if each.kind is Kind.PUT and each.known]
+    puts = [each for each in history if each.kind is CallKind.PUT and each.known]
     for index, operation in enumerate(history):
-        if operation.kind is not Kind.GET or not operation.known:
+        if operation.kind is not CallKind.GET or not operation.known:
             continue
         before = [each for each in puts if _precedes(each, operation)]
         for old in before:
@@ -166,12 +166,12 @@ def _stale(history: Sequence[Operation]) -> Iterator[Spoil]:
                 yield index, old.value, None
 
 
-def _lost_updates(history: Sequence[Operation]) -> Iterator[Spoil]:
+def _lost_updates(history: Sequence[ClientCall]) -> Iterator[Spoil]:
     """Increments that answer what another one before them, of a value once put, has answered."""
     made = [
         (index, each)
         for index, each in enumerate(history)
-        if each.kind is Kind.INCREMENT and each.known
+        if each.kind is CallKind.INCREMENT and each.known
     ]
     for _, first in made:
         if not isinstance(first.answer, int) or first.answer < VALUES_APART:
@@ -181,5 +181,5 @@ def _lost_updates(history: Sequence[Operation]) -> Iterator[Spoil]:
                 yield index, first.answer, None
 
 
-def _precedes(first: Operation, second: Operation) -> bool:
+def _precedes(first: ClientCall, second: ClientCall) -> bool:
     return first.returned is not None and first.returned < second.called

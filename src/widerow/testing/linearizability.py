@@ -26,10 +26,10 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.progress import track
 
-from widerow.testing.histories import ABSENT, Operation, State, step
+from widerow.testing.histories import NO_ROW, ClientCall, State, step
 from widerow.testing.recording import Recorder, Recording
 
-__all__ = ["Finding", "check", "judge", "main"]
+__all__ = ["UnexplainedRow", "check", "judge", "main"]
 
 
 class _Entry:
@@ -60,7 +60,7 @@ class _Entry:
                     entry.next.previous = entry
 
 
-def _entries(history: Sequence[Operation]) -> _Entry:
+def _entries(history: Sequence[ClientCall]) -> _Entry:
     """The head of the list of calls and answers by time; of equal times calls come first."""
     moments: list[tuple[int, int, int, _Entry]] = []
     calls = set()
@@ -78,14 +78,14 @@ def _entries(history: Sequence[Operation]) -> _Entry:
     return head
 
 
-def check(history: Sequence[Operation], initial: State = ABSENT) -> Operation | None:
+def check(history: Sequence[ClientCall], initial: State = NO_ROW) -> ClientCall | None:
     """None if some order explains the history; else the operation at which the best one ended."""
     head = _entries(history)
     calls = {id(entry) for entry in _walk(head) if _is_call(entry, history)}
     left = sum(operation.known for operation in history)
     taken: list[tuple[_Entry, State]] = []
     state, done, deepest = initial, 0, -1
-    stuck: Operation | None = None
+    stuck: ClientCall | None = None
     known_to_fail: set[tuple[int, State]] = set()
     entry = head.next
     while left:
@@ -125,21 +125,21 @@ def _walk(head: _Entry) -> list[_Entry]:
     return entries
 
 
-def _is_call(entry: _Entry, history: Sequence[Operation]) -> bool:
+def _is_call(entry: _Entry, history: Sequence[ClientCall]) -> bool:
     return entry.answer is not None or not history[entry.index].known
 
 
-class Finding(NamedTuple):
+class UnexplainedRow(NamedTuple):
     """A row whose history has no explanation, and where the best one ended."""
 
     row: int
-    operation: Operation
+    operation: ClientCall
 
 
-def judge(recording: Recording) -> list[Finding]:
+def judge(recording: Recording) -> list[UnexplainedRow]:
     """Check every row of a recording."""
     found = [(row, check(history)) for row, history in sorted(recording.rows.items())]
-    return [Finding(row, operation) for row, operation in found if operation is not None]
+    return [UnexplainedRow(row, operation) for row, operation in found if operation is not None]
 
 
 _COMMAND: Final = "python -m widerow.testing.linearizability"
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     console = Console(stderr=True)
     begun = time.monotonic()
     facts: Counter[str] = Counter()
-    findings: list[Finding] = []
+    findings: list[UnexplainedRow] = []
     with Recorder(options.clients, options.rows, faults=options.faults) as recorder:
         seeds = range(options.seed, options.seed + options.histories)
         for seed in track(seeds, "histories", console=console, disable=not console.is_terminal):

@@ -23,7 +23,7 @@ from widerow.model.row import CellOperation, ReturnType
 from widerow.rows.cells import encode_variant
 from widerow.testing.answers import decode_row, plain
 from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.histories import Kind, Operation, State, draw
+from widerow.testing.histories import CallKind, ClientCall, State, draw
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.process import WiderowProcess
 from widerow.testing.requests import ANY
@@ -48,7 +48,7 @@ _NOTHING_DONE: Final = frozenset(("OTSServerBusy", "OTSObjectNotExist"))
 class Recording:
     """The operations on each row, and what was done to the server meanwhile."""
 
-    rows: dict[int, list[Operation]] = field(default_factory=dict)
+    rows: dict[int, list[ClientCall]] = field(default_factory=dict)
     kills: int = 0
     pauses: int = 0
 
@@ -141,7 +141,7 @@ class _Client:
     """One of those who ask; one request at a time."""
 
     def __init__(self, where: Callable[[], str], seed: int, number: int, rows: int) -> None:
-        self.written: list[tuple[int, Operation]] = []
+        self.written: list[tuple[int, ClientCall]] = []
         self._where = where
         self._random = Random(f"{seed} {number}")  # noqa: S311  # no secret
         self._partition = f"{seed}"
@@ -160,7 +160,7 @@ class _Client:
             self._ask(row, draw(self._random, number, self._seen.get(row)))
         self._hang_up()
 
-    def _ask(self, row: int, asked: Operation) -> None:
+    def _ask(self, row: int, asked: ClientCall) -> None:
         action, body = _request((("k", self._partition), ("n", row)), asked)
         request = self._sender.request(action, body)
         wire = self._connected()
@@ -174,7 +174,7 @@ class _Client:
         operation = asked._replace(called=called, returned=time.monotonic_ns())
         if answer.status == 200:
             operation = operation._replace(answer=_read_answer(asked.kind, answer))
-            if isinstance(operation.answer, int) and asked.kind is not Kind.SWAP:
+            if isinstance(operation.answer, int) and asked.kind is not CallKind.SWAP:
                 self._seen[row] = operation.answer
         elif answer.error[1] == _FALSE:
             operation = operation._replace(answer=False)
@@ -184,9 +184,9 @@ class _Client:
             operation = operation._replace(returned=None)
         self._write(row, operation)
 
-    def _write(self, row: int, operation: Operation) -> None:
+    def _write(self, row: int, operation: ClientCall) -> None:
         # A read whose answer never came says nothing.
-        if operation.known or operation.kind is not Kind.GET:
+        if operation.known or operation.kind is not CallKind.GET:
             self.written.append((row, operation))
 
     def _connected(self) -> Wire:
@@ -204,22 +204,22 @@ class _Client:
             self._wire = None
 
 
-def _request(key: tuple[tuple[str, str], tuple[str, int]], asked: Operation) -> tuple[str, bytes]:
+def _request(key: tuple[tuple[str, str], tuple[str, int]], asked: ClientCall) -> tuple[str, bytes]:
     """The action that does what is asked for, and its body."""
     match asked.kind:
-        case Kind.GET:
+        case CallKind.GET:
             get = m.GetRowRequest(table_name=_TABLE, primary_key=key_buffer(key), max_versions=1)
             return "GetRow", get.SerializeToString()
-        case Kind.PUT | Kind.SWAP:
+        case CallKind.PUT | CallKind.SWAP:
             row = row_buffer(key, [cell(_COLUMN, asked.value)])
-            condition = ANY if asked.kind is Kind.PUT else _expecting(asked.expected)
+            condition = ANY if asked.kind is CallKind.PUT else _expecting(asked.expected)
             put = m.PutRowRequest(table_name=_TABLE, row=row, condition=condition)
             return "PutRow", put.SerializeToString()
-        case Kind.DELETE:
+        case CallKind.DELETE:
             gone = row_buffer(key, marker=True)
             delete = m.DeleteRowRequest(table_name=_TABLE, primary_key=gone, condition=ANY)
             return "DeleteRow", delete.SerializeToString()
-        case Kind.INCREMENT:
+        case CallKind.INCREMENT:
             counted = cell(_COLUMN, asked.value, operation=CellOperation.INCREMENT.value)
             returned = m.ReturnContent(
                 return_type=ReturnType.AFTER_MODIFY.value, return_column_names=[_COLUMN]
@@ -246,13 +246,13 @@ def _expecting(value: int) -> m.Condition:
     return m.Condition(row_existence=0, column_condition=tree.SerializeToString())
 
 
-def _read_answer(kind: Kind, answer: Answer) -> int | bool | None:
+def _read_answer(kind: CallKind, answer: Answer) -> int | bool | None:
     """What a success says of the row."""
-    if kind is Kind.SWAP:
+    if kind is CallKind.SWAP:
         return True
-    if kind is Kind.GET:
+    if kind is CallKind.GET:
         row = m.GetRowResponse.FromString(answer.body).row
-    elif kind is Kind.INCREMENT:
+    elif kind is CallKind.INCREMENT:
         row = m.UpdateRowResponse.FromString(answer.body).row
     else:
         return None

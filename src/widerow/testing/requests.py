@@ -16,16 +16,16 @@ __all__ = [
     "ANY",
     "BODIES",
     "KEY",
-    "add_defined_column",
-    "batch_get",
-    "batch_write",
-    "create_table",
-    "delete_row",
-    "get_range",
-    "get_row",
-    "put_row",
-    "update_row",
-    "update_table",
+    "add_defined_column_request",
+    "batch_get_request",
+    "batch_write_request",
+    "create_table_request",
+    "delete_row_request",
+    "get_range_request",
+    "get_row_request",
+    "put_row_request",
+    "update_row_request",
+    "update_table_request",
 ]
 
 KEY: Final = (("k", "a"), ("n", 1))
@@ -39,7 +39,7 @@ _INTEGER: Final = 1
 _END: Final = (("k", "z"), ("n", 1))
 
 
-def create_table(table: str) -> m.CreateTableRequest:
+def create_table_request(table: str) -> m.CreateTableRequest:
     """For a table without end of life, with one version of each column; one of them is defined."""
     keys = [
         m.PrimaryKeySchema(name="k", type=_STRING),
@@ -54,23 +54,23 @@ def create_table(table: str) -> m.CreateTableRequest:
     )
 
 
-def update_table(table: str) -> m.UpdateTableRequest:
+def update_table_request(table: str) -> m.UpdateTableRequest:
     """For seven versions."""
     return m.UpdateTableRequest(table_name=table, table_options=m.TableOptions(max_versions=7))
 
 
-def add_defined_column(table: str) -> m.AddDefinedColumnRequest:
+def add_defined_column_request(table: str) -> m.AddDefinedColumnRequest:
     """For one more."""
     columns = [m.DefinedColumnSchema(name="new", type=_INTEGER)]
     return m.AddDefinedColumnRequest(table_name=table, columns=columns)
 
 
-def get_row(table: str) -> m.GetRowRequest:
+def get_row_request(table: str) -> m.GetRowRequest:
     """For the latest version of everything in the row."""
     return m.GetRowRequest(table_name=table, primary_key=key_buffer(KEY), max_versions=1)
 
 
-def get_range(table: str) -> m.GetRangeRequest:
+def get_range_request(table: str) -> m.GetRangeRequest:
     """For the row and those behind it."""
     return m.GetRangeRequest(
         table_name=table,
@@ -81,7 +81,7 @@ def get_range(table: str) -> m.GetRangeRequest:
     )
 
 
-def batch_get(table: str) -> m.BatchGetRowRequest:
+def batch_get_request(table: str) -> m.BatchGetRowRequest:
     """For the row."""
     keys = m.TableInBatchGetRowRequest(
         table_name=table, primary_key=[key_buffer(KEY)], max_versions=1
@@ -89,25 +89,25 @@ def batch_get(table: str) -> m.BatchGetRowRequest:
     return m.BatchGetRowRequest(tables=[keys])
 
 
-def put_row(table: str, value: str = "changed") -> m.PutRowRequest:
+def put_row_request(table: str, value: str = "changed") -> m.PutRowRequest:
     """For the row, with one column `c`."""
     row = row_buffer(KEY, [cell("c", value)])
     return m.PutRowRequest(table_name=table, row=row, condition=ANY)
 
 
-def update_row(table: str) -> m.UpdateRowRequest:
+def update_row_request(table: str) -> m.UpdateRowRequest:
     """For another value of `c`."""
     row = row_buffer(KEY, [cell("c", "changed")])
     return m.UpdateRowRequest(table_name=table, row_change=row, condition=ANY)
 
 
-def delete_row(table: str) -> m.DeleteRowRequest:
+def delete_row_request(table: str) -> m.DeleteRowRequest:
     """For the end of the row."""
     key = row_buffer(KEY, marker=True)
     return m.DeleteRowRequest(table_name=table, primary_key=key, condition=ANY)
 
 
-def batch_write(table: str) -> m.BatchWriteRowRequest:
+def batch_write_request(table: str) -> m.BatchWriteRowRequest:
     """For another value of `c`, in place of the whole row."""
     row = row_buffer(KEY, [cell("c", "changed")])
     rows = [m.RowInBatchWriteRowRequest(type=1, row_change=row, condition=ANY)]
@@ -118,25 +118,25 @@ def batch_write(table: str) -> m.BatchWriteRowRequest:
 
 BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     {
-        "CreateTable": lambda table: create_table(table).SerializeToString(),
+        "CreateTable": lambda table: create_table_request(table).SerializeToString(),
         "ListTable": lambda _: b"",
         "DescribeTable": lambda table: m.DescribeTableRequest(table_name=table).SerializeToString(),
-        "UpdateTable": lambda table: update_table(table).SerializeToString(),
+        "UpdateTable": lambda table: update_table_request(table).SerializeToString(),
         "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
-        "AddDefinedColumn": lambda table: add_defined_column(table).SerializeToString(),
+        "AddDefinedColumn": lambda table: add_defined_column_request(table).SerializeToString(),
         "DeleteDefinedColumn": lambda table: m.DeleteDefinedColumnRequest(
             table_name=table, columns=["old"]
         ).SerializeToString(),
         "ComputeSplitPointsBySize": lambda table: m.ComputeSplitPointsBySizeRequest(
             table_name=table, split_size=1
         ).SerializeToString(),
-        "GetRow": lambda table: get_row(table).SerializeToString(),
-        "BatchGetRow": lambda table: batch_get(table).SerializeToString(),
-        "GetRange": lambda table: get_range(table).SerializeToString(),
-        "PutRow": lambda table: put_row(table).SerializeToString(),
-        "UpdateRow": lambda table: update_row(table).SerializeToString(),
-        "DeleteRow": lambda table: delete_row(table).SerializeToString(),
-        "BatchWriteRow": lambda table: batch_write(table).SerializeToString(),
+        "GetRow": lambda table: get_row_request(table).SerializeToString(),
+        "BatchGetRow": lambda table: batch_get_request(table).SerializeToString(),
+        "GetRange": lambda table: get_range_request(table).SerializeToString(),
+        "PutRow": lambda table: put_row_request(table).SerializeToString(),
+        "UpdateRow": lambda table: update_row_request(table).SerializeToString(),
+        "DeleteRow": lambda table: delete_row_request(table).SerializeToString(),
+        "BatchWriteRow": lambda table: batch_write_request(table).SerializeToString(),
         "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
             table_name=table
         ).SerializeToString(),

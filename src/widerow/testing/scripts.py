@@ -31,15 +31,15 @@ __all__ = [
     "REFUSALS",
     "REFUSED",
     "Ask",
-    "Key",
     "Models",
     "RowEnd",
     "Script",
+    "ScriptKey",
     "TableAsk",
     "WriteAsk",
     "copied",
     "make_tables",
-    "named",
+    "named_key",
     "new_models",
 ]
 
@@ -56,7 +56,7 @@ _RETURN_COUNTER: Final = ReturnContent(ReturnType.AFTER_MODIFY, (_COUNTER,))
 _SCHEMA: Final = MappingProxyType({"k": KeyType.STRING, "n": KeyType.INTEGER})
 _TABLES_MAX: Final = 4
 
-Key = tuple[str, int]
+ScriptKey = tuple[str, int]
 Models = dict[str, ModelTable]
 
 
@@ -84,7 +84,7 @@ def copied(models: Models) -> Models:
     }
 
 
-def named(key: Key) -> dict[str, KeyInput]:
+def named_key(key: ScriptKey) -> dict[str, KeyInput]:
     """A key with the names of its columns."""
     return {"k": key[0], "n": key[1]}
 
@@ -100,7 +100,7 @@ class WriteAsk(NamedTuple):
     """A write: one change, or a batch of them."""
 
     table: str
-    changes: tuple[tuple[Key, RowChange], ...]
+    changes: tuple[tuple[ScriptKey, RowChange], ...]
     batch: bool = False
     atomic: bool = False
 
@@ -149,7 +149,7 @@ class TableAsk(NamedTuple):
     drop: bool
 
     @property
-    def changes(self) -> tuple[tuple[Key, RowChange], ...]:
+    def changes(self) -> tuple[tuple[ScriptKey, RowChange], ...]:
         """No rows."""
         return ()
 
@@ -197,7 +197,7 @@ def _end(written: RowWritten | None) -> RowEnd:
     return RowEnd(refused=False, counter=columns.get(_COUNTER))
 
 
-def _apply(table: ModelTable, key: Key, change: RowChange, now_ms: int) -> RowEnd:
+def _apply(table: ModelTable, key: ScriptKey, change: RowChange, now_ms: int) -> RowEnd:
     try:
         table.change(key, change, now_ms)
     except ModelRefusal:
@@ -224,7 +224,7 @@ class Script:
         self._written = 0
         self._tables = 0
 
-    def key(self, table: str) -> Key:
+    def key(self, table: str) -> ScriptKey:
         """Some row of a table, accounts excepted."""
         partition = "t" if table == BRIEF else self._random.choice("ab")
         return partition, self._random.randrange(_ROWS)
@@ -274,7 +274,7 @@ class Script:
         )
         return WriteAsk(PLAIN, changes, batch=True, atomic=True)
 
-    def _condition(self, models: Models, table: str, key: Key) -> Condition:
+    def _condition(self, models: Models, table: str, key: ScriptKey) -> Condition:
         """None at all, one on the row, or one on the value that was there a moment ago."""
         kind = self._random.randrange(6)
         if kind == 0:
@@ -288,20 +288,20 @@ class Script:
             )
         return UNCONDITIONAL
 
-    def _change(self, table: str, key: Key, condition: Condition) -> RowChange:
+    def _change(self, table: str, key: ScriptKey, condition: Condition) -> RowChange:
         kind = self._random.randrange(8)
         if kind == 0:
-            return delete(table, named(key), condition)
+            return delete(table, named_key(key), condition)
         if kind <= 2:
             return self._count(key, table, self._random.randint(1, 9), condition)
         if kind == 3:
-            return update(table, named(key), [delete_all(_VALUE)], condition)
+            return update(table, named_key(key), [delete_all(_VALUE)], condition)
         self._written += 1
         columns = {_VALUE: f"{self._written}:{key[0]}{key[1]}"}
         if kind == 4:
-            return update(table, named(key), put_cells(columns), condition)
-        return put(table, named(key), columns, condition)
+            return update(table, named_key(key), put_cells(columns), condition)
+        return put(table, named_key(key), columns, condition)
 
-    def _count(self, key: Key, table: str, by: int, condition: Condition) -> RowChange:
+    def _count(self, key: ScriptKey, table: str, by: int, condition: Condition) -> RowChange:
         cells = [increment(_COUNTER, by)]
-        return update(table, named(key), cells, condition, _RETURN_COUNTER)
+        return update(table, named_key(key), cells, condition, _RETURN_COUNTER)

@@ -53,8 +53,8 @@ from widerow.model.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.server.metrics import Metrics
 from widerow.storage.interface import Transaction, Write
-from widerow.testing.answers import decode_row, decode_rows
-from widerow.testing.changes import delete, get, scan
+from widerow.testing.answers import decode_answer_rows, decode_row
+from widerow.testing.changes import delete, get, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.faults import PowerCut, os_failure, power_cut
 from widerow.testing.lossy import CAPACITY_BYTES_DEFAULT, Keep, LossyDisk, LossyStore
@@ -66,17 +66,26 @@ from widerow.testing.scripts import (
     REFUSALS,
     REFUSED,
     Ask,
-    Key,
     Models,
     Script,
+    ScriptKey,
     TableAsk,
     copied,
     make_tables,
-    named,
+    named_key,
     new_models,
 )
 
-__all__ = ["SOMETIMES", "Life", "Violation", "World", "main", "missing", "simulate", "summary"]
+__all__ = [
+    "SOMETIMES",
+    "Life",
+    "Violation",
+    "World",
+    "main",
+    "missing_events",
+    "simulate",
+    "summary",
+]
 
 STEPS_DEFAULT: Final = 800  # about 200 requests
 _NOBODY: Final = ("nobody", 0)  # a row that nobody writes, so that its delete changes nothing
@@ -141,7 +150,7 @@ class _Scan(NamedTuple):
     table: str
     start: dict[str, KeyInput]
     backward: bool
-    awaited: frozenset[Key]
+    awaited: frozenset[ScriptKey]
 
 
 @dataclass(slots=True)
@@ -184,7 +193,9 @@ class World:
         self._entropy = FakeEntropy(seed)
         self._script = Script(self._random)
         self._models = new_models()
-        self._versions: dict[tuple[str, Key], dict[str, int]] = {}  # the newest that were seen
+        self._versions: dict[
+            tuple[str, ScriptKey], dict[str, int]
+        ] = {}  # the newest that were seen
         self._restarts = 0
         self._idle = list(range(_CLIENTS))
         self._waiting: dict[int, int] = {}  # client -> when it gives up
@@ -364,7 +375,7 @@ class World:
             self._disk.plan.forget()
             self._make_room()
             before = self._number()
-            self._engine.run(self._engine.write_row(INSTANCE, delete(PLAIN, named(_NOBODY))))
+            self._engine.run(self._engine.write_row(INSTANCE, delete(PLAIN, named_key(_NOBODY))))
             self._settle(before, self._open)
             self._open = []
         return ran
@@ -414,11 +425,11 @@ class World:
             for key, _ in self._pending[0].ask.changes:
                 self._compare_row(self._pending[0].ask.table, key)
 
-    def _compare_row(self, table: str, key: Key) -> None:
+    def _compare_row(self, table: str, key: ScriptKey) -> None:
         if table not in self._models:
             return
         now_ms = self._now_ms()
-        row = decode_row(self._engine.get_row(INSTANCE, get(table, named(key))).row)
+        row = decode_row(self._engine.get_row(INSTANCE, get(table, named_key(key))).row)
         found = None if row is None else row[1]
         expected = self._models[table].visible(key, now_ms)
         self._note(f"{table} {key} is {found}")
@@ -454,9 +465,9 @@ class World:
         limit = self._random.randint(1, 5)
         edge = KeyMarker.INF_MIN if backward else KeyMarker.INF_MAX
         end: dict[str, KeyInput] = {"k": edge, "n": edge}
-        request = scan(table, start, end, backward=backward, limit=limit)
+        request = scan_all(table, start, end, backward=backward, limit=limit)
         page = self._engine.get_range(INSTANCE, request)
-        found = [(tuple(key.values()), row) for key, row in decode_rows(page.rows)]
+        found = [(tuple(key.values()), row) for key, row in decode_answer_rows(page.rows)]
         rest = self._rest(scanned)
         self._note(f"page of {table} {found}")
         self._hold(found == rest[:limit], f"a page of {table} reads {found}, not {rest[:limit]}")
@@ -466,11 +477,11 @@ class World:
             self._hold(len(rest) <= limit, f"a scan of {table} ended before {rest[limit:]}")
             return
         section, crc = page.next_key
-        onward: Mapping[str, Any] = decode_rows(section + bytes((9, crc)))[0][0]
+        onward: Mapping[str, Any] = decode_answer_rows(section + bytes((9, crc)))[0][0]
         left = frozenset(key for key, _ in rest[limit:])
         self._scans.append(_Scan(table, dict(onward), backward, left))
 
-    def _rest(self, scanned: _Scan) -> list[tuple[Key, Any]]:
+    def _rest(self, scanned: _Scan) -> list[tuple[ScriptKey, Any]]:
         """The model's rows from where a scan stands, in its direction."""
         rows: list[Any] = self._models[scanned.table].scan(self._now_ms())
         if scanned.backward:
@@ -495,8 +506,8 @@ class World:
     def _everything(self, table: str) -> list[Any]:
         low: dict[str, KeyInput] = {"k": KeyMarker.INF_MIN, "n": KeyMarker.INF_MIN}
         high: dict[str, KeyInput] = {"k": KeyMarker.INF_MAX, "n": KeyMarker.INF_MAX}
-        page = self._engine.get_range(INSTANCE, scan(table, low, high))
-        return [(tuple(key.values()), row) for key, row in decode_rows(page.rows)]
+        page = self._engine.get_range(INSTANCE, scan_all(table, low, high))
+        return [(tuple(key.values()), row) for key, row in decode_answer_rows(page.rows)]
 
     # --- the world around --------------------------------------------------------------------
 
@@ -668,7 +679,7 @@ def simulate(
     return world.life
 
 
-def missing(lives: Sequence[Life]) -> list[str]:
+def missing_events(lives: Sequence[Life]) -> list[str]:
     """What should have happened sometimes, and never did."""
     saw = sum((life.saw for life in lives), Counter[str]())
     return [what for what in SOMETIMES if not saw[what]]
@@ -687,7 +698,7 @@ def summary(lives: Sequence[Life], seconds: float) -> dict[str, Any]:
         "indeterminate": sum(life.open_outcomes for life in lives),
         "crashes": sum(life.crashes for life in lives),
         "violations": len(failed),
-        "never_seen": missing(lives),
+        "never_seen": missing_events(lives),
         "sometimes": {what: saw[what] for what in SOMETIMES},
         "seconds": round(seconds, 1),
     }

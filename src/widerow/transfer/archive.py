@@ -23,10 +23,10 @@ from widerow.rows.cells import encode_variant
 from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.export import Digest, Exported, Seen, write_rows
 from widerow.transfer.files import parquet_facts
-from widerow.transfer.layout import Reading, read_record
-from widerow.transfer.rows import Row, VersionedValue, encode_delete, encode_row
+from widerow.transfer.layout import Reading, row_of_record
+from widerow.transfer.rows import Row, VersionedValue, encode_delete, encode_put
 from widerow.transfer.sending import DELETE, Change, send
-from widerow.transfer.table import TableFacts, read_rows, scan
+from widerow.transfer.table import TableFacts, read_rows, scan_table
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["Cold", "Deleted", "archive_rows", "delete_archived", "verify_archive"]
@@ -82,7 +82,7 @@ def archive_rows(client: Client, table: TableFacts, cold: Cold, path: Path, seen
     """Write the cold rows of a table to a new Parquet file. Raises: `TransferFailed`."""
     if path.suffix.lower() != ".parquet":
         raise TransferFailed(f"{path}: an archive is Parquet; end its name with .parquet")
-    rows = (row for row in scan(client, table) if cold.has(row))
+    rows = (row for row in scan_table(client, table) if cold.has(row))
     return write_rows(
         rows,
         table,
@@ -151,7 +151,7 @@ def _stored(table: TableFacts, path: Path) -> Iterator[Row]:
     reading = Reading(table.key, {}, 0)
     for record in FileSource(path).records():
         try:
-            yield read_record(record.fields, reading)
+            yield row_of_record(record.fields, reading)
         except ValueError as error:
             raise TransferFailed(f"{path}, row {record.place}: {error}") from error
 
@@ -163,7 +163,7 @@ def _unchanged(client: Client, table: TableFacts, rows: Sequence[Row]) -> tuple[
     for row, now in zip(rows, read_rows(client, table, [row.key for row in rows]), strict=True):
         if now is None:
             missing += 1
-        elif encode_row(*now) == encode_row(*row):
+        elif encode_put(*now) == encode_put(*row):
             same.append(row)
     return same, missing
 

@@ -16,7 +16,7 @@ from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import KeyType
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import CELLS, KINDS, cells_of
-from widerow.transfer.table import KeyColumn, TableFacts
+from widerow.transfer.table import TableFacts, TransferKeyColumn
 
 __all__ = ["Survey", "kinds_of", "parse_kinds", "survey"]
 
@@ -36,7 +36,7 @@ _VALUE_KINDS: Final = {int: "integer", str: "string", bytes: "binary"}
 class Survey(NamedTuple):
     """What a whole file says of the table it would make."""
 
-    key: tuple[KeyColumn, ...]
+    key: tuple[TransferKeyColumn, ...]
     max_versions: int
     oldest: int | None
 
@@ -118,7 +118,7 @@ def survey(
     names = list(key) or [name for name in first[0].fields if exported and name != CELLS]
     if not names:
         raise TransferFailed("--create needs the key: name its columns in order, with --key A,B")
-    columns = tuple(KeyColumn(name, _key_type(source, first, name, said)) for name in names)
+    columns = tuple(TransferKeyColumn(name, _key_type(source, first, name, said)) for name in names)
     most, oldest = 1, None
     if exported:
         for record in source.records(

@@ -17,8 +17,8 @@ from widerow.transfer.client import (
     TransferFailed,
 )
 from widerow.transfer.files import new_file
-from widerow.transfer.rows import Row, encode_row
-from widerow.transfer.table import TableFacts, describe, scan
+from widerow.transfer.rows import Row, encode_put
+from widerow.transfer.table import TableFacts, scan_table, table_facts
 
 __all__ = ["Digest", "Exported", "Seen", "export_table", "find_table", "known_table", "write_rows"]
 
@@ -52,7 +52,7 @@ class Digest:
 
     def add(self, row: Row) -> int:
         """One more row; how many bytes it has, encoded."""
-        data = encode_row(row.key, row.cells)
+        data = encode_put(row.key, row.cells)
         self._hash.update(data)
         self.rows += 1
         self.cells += len(row.cells)
@@ -76,7 +76,7 @@ def find_table(endpoint: Endpoint, name: str) -> TableFacts:
 
 def known_table(client: Client, name: str) -> TableFacts:
     """The facts of a table that must be there. Raises: `TransferFailed`."""
-    table = describe(client, name)
+    table = table_facts(client, name)
     if table is None:
         raise TransferFailed(
             f"{client.no_table(name)}; check the name and --instance (case matters)"
@@ -92,7 +92,7 @@ def export_table(
     The file appears when it is complete. Pages are read one after the other: rows that change
     meanwhile may come as they were before or after. Raises: `TransferFailed`.
     """
-    return write_rows(scan(client, table), table, path, seen, overwrite=overwrite)
+    return write_rows(scan_table(client, table), table, path, seen, overwrite=overwrite)
 
 
 def write_rows(

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 from widerow.model.values import KeyType, Value
+from widerow.storage.directory import sync_directory
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import CELLS, json_cells, json_value, parquet_cell
 from widerow.transfer.rows import Row
 from widerow.transfer.table import TableFacts
 
-__all__ = ["RowWriter", "new_file", "parquet_facts", "sync_directory"]
+__all__ = ["RowWriter", "new_file", "parquet_facts"]
 
 _GROUP_ROWS: Final = 8192  # of Parquet: what is held before it is written
 _GROUP_BYTES: Final = 32 * 1024 * 1024
@@ -185,12 +186,3 @@ def new_file(
         raise TransferFailed(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         partial.unlink(missing_ok=True)
-
-
-def sync_directory(path: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -12,9 +12,9 @@ from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint, Tr
 from widerow.transfer.columns import kinds_of, survey
 from widerow.transfer.journal import Journal, Rejects
 from widerow.transfer.layout import CELLS, Reading, cells_of
-from widerow.transfer.load import Load, Loaded, Loader, Step
+from widerow.transfer.load import ImportOptions, ImportProgress, Loaded, Loader
 from widerow.transfer.repeats import find_repeats
-from widerow.transfer.table import TableFacts, create_table, describe
+from widerow.transfer.table import TableFacts, make_target_table, table_facts
 
 __all__ = ["Import", "import_file"]
 
@@ -34,7 +34,7 @@ class Import:
     kinds: Mapping[str, str] = field(default_factory=dict)
     create: bool = False
     key: Sequence[str] = ()
-    load: Load = field(default_factory=Load)
+    load: ImportOptions = field(default_factory=ImportOptions)
     encoding: str = UTF_8
 
     @property
@@ -54,7 +54,7 @@ class Import:
 
 
 def import_file(
-    endpoint: Endpoint, wish: Import, told: Callable[[Step], None], looked: Progress
+    endpoint: Endpoint, wish: Import, told: Callable[[ImportProgress], None], looked: Progress
 ) -> Loaded:
     """Import a file, or go on where a run before was broken off.
 
@@ -94,7 +94,7 @@ def import_file(
     return done
 
 
-def _check(how: Load) -> None:
+def _check(how: ImportOptions) -> None:
     for name, value, least in (
         ("workers", how.workers, 1),
         ("window", how.window, 1),
@@ -107,7 +107,7 @@ def _check(how: Load) -> None:
 
 def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -> TableFacts:
     """The table to import into, made if need be."""
-    table = describe(client, wish.table)
+    table = table_facts(client, wish.table)
     if table is None and not wish.create:
         raise TransferFailed(
             f"{client.no_table(wish.table)}; check the name and --instance (case matters), or make "
@@ -117,8 +117,8 @@ def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -
         found = survey(source, wish.key, wish.kinds, looked)
         age_ms = 0 if found.oldest is None else SystemClock().now_us() // 1000 - found.oldest
         offset = max(_DAY_SECONDS, age_ms // 1000 + _DAY_SECONDS)
-        create_table(client, wish.table, found.key, found.max_versions, offset)
-        table = describe(client, wish.table)
+        make_target_table(client, wish.table, found.key, found.max_versions, offset)
+        table = table_facts(client, wish.table)
         assert table is not None, "it was made just now"
     if table.auto_increment is not None:
         raise TransferFailed(

@@ -15,8 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Self
 
+from widerow.storage.directory import sync_directory
 from widerow.transfer.client import TransferFailed
-from widerow.transfer.files import sync_directory
 
 __all__ = ["Journal", "Rejects"]
 

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import KeyType, KeyValue, Value
 from widerow.transfer.rows import Row, VersionedValue
-from widerow.transfer.table import KeyColumn
+from widerow.transfer.table import TransferKeyColumn
 
 __all__ = [
     "CELLS",
@@ -29,7 +29,7 @@ __all__ = [
     "json_value",
     "parquet_cell",
     "read_key",
-    "read_record",
+    "row_of_record",
 ]
 
 CELLS: Final = "@cells"
@@ -53,13 +53,13 @@ class Reading(NamedTuple):
     texts (CSV), and an empty one is no cell.
     """
 
-    key: tuple[KeyColumn, ...]
+    key: tuple[TransferKeyColumn, ...]
     kinds: Mapping[str, str]
     version: int
     texts: bool = False
 
 
-def read_record(fields: Mapping[str, Any], reading: Reading) -> Row:
+def row_of_record(fields: Mapping[str, Any], reading: Reading) -> Row:
     """The row that a record is. Raises: `ValueError`, which says what is wrong with it."""
     key = read_key(fields, reading.key)
     if CELLS in fields:
@@ -71,13 +71,13 @@ def read_record(fields: Mapping[str, Any], reading: Reading) -> Row:
 
 
 def read_key(
-    fields: Mapping[str, Any], columns: Iterable[KeyColumn]
+    fields: Mapping[str, Any], columns: Iterable[TransferKeyColumn]
 ) -> tuple[tuple[str, KeyValue], ...]:
     """The key of the row that a record is. Raises: `ValueError` for a value that does not do."""
     return tuple((column.name, _key_value(fields, column)) for column in columns)
 
 
-def _key_value(fields: Mapping[str, Any], column: KeyColumn) -> KeyValue:
+def _key_value(fields: Mapping[str, Any], column: TransferKeyColumn) -> KeyValue:
     if fields.get(column.name) is None:
         raise ValueError(f"no value of the key column {column.name}")
     value = _converted(column.name, fields[column.name], _KEY_KINDS[column.type])

@@ -23,12 +23,12 @@ from widerow.keydesign.sample import FileSource, Record
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed
 from widerow.transfer.journal import Journal, Rejects
-from widerow.transfer.layout import Reading, read_record
+from widerow.transfer.layout import Reading, row_of_record
 from widerow.transfer.repeats import Repeats, last_rows
 from widerow.transfer.rows import PIECE_BYTES, pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
 
-__all__ = ["Load", "Loaded", "Loader", "Step", "spread"]
+__all__ = ["ImportOptions", "ImportProgress", "Loaded", "Loader", "spread"]
 
 _WINDOW_BYTES: Final = 32 * 1024 * 1024  # of the file; rows in memory take several times as much
 _GOLDEN: Final = 0x9E3779B97F4A7C15  # 2^64/φ
@@ -37,7 +37,7 @@ _WAITING: Final = 4  # batches for each worker that are ready while another wind
 _WAIT_SECONDS: Final = 0.1  # between two looks at whether a worker has failed
 
 
-class Step(NamedTuple):
+class ImportProgress(NamedTuple):
     """How far a run has come: bytes of the file that were read, rows stored, rows put aside."""
 
     behind: int
@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ImportOptions:
     """How to import. `rate` in rows a second, 0 for no limit; `window` in rows."""
 
     workers: int = 4
@@ -108,7 +108,7 @@ class Loader:
         self,
         endpoint: Endpoint,
         table: str,
-        how: Load,
+        how: ImportOptions,
         journal: Journal,
         rejects: Rejects,
         repeats: Repeats,
@@ -127,7 +127,9 @@ class Loader:
         self._behind = 0
         self._given = 0
 
-    def run(self, source: FileSource, reading: Reading, told: Callable[[Step], None]) -> Loaded:
+    def run(
+        self, source: FileSource, reading: Reading, told: Callable[[ImportProgress], None]
+    ) -> Loaded:
         """Import the file; return when every row is stored or put aside.
 
         Raises: `TransferFailed`; the journal then says what was finished.
@@ -164,8 +166,8 @@ class Loader:
             first_rejected=self._rejects.first,
         )
 
-    def _step(self) -> Step:
-        return Step(self._behind, self._journal.rows, len(self._rejects.places))
+    def _step(self) -> ImportProgress:
+        return ImportProgress(self._behind, self._journal.rows, len(self._rejects.places))
 
     # --- the caller's thread -------------------------------------------------------------------
 
@@ -201,7 +203,7 @@ class Loader:
     def _encoded(self, records: Iterable[Record], reading: Reading) -> Iterator[_Sending]:
         for record in records:
             try:
-                yield _Sending(record, pieces(read_record(record.fields, reading)))
+                yield _Sending(record, pieces(row_of_record(record.fields, reading)))
             except ValueError as error:
                 self._reject(record.place, str(error), record.fields)
 
@@ -265,7 +267,7 @@ class Loader:
         self,
         threads: Sequence[Thread],
         batches: "queue.Queue[_Batch | None]",
-        told: Callable[[Step], None],
+        told: Callable[[ImportProgress], None],
     ) -> None:
         for thread in threads:
             while thread.is_alive():

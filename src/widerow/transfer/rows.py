@@ -32,8 +32,8 @@ __all__ = [
     "VersionedValue",
     "decode_rows",
     "encode_delete",
-    "encode_key",
-    "encode_row",
+    "encode_plain_key",
+    "encode_put",
     "pieces",
 ]
 
@@ -59,7 +59,7 @@ class Row(NamedTuple):
     cells: tuple[VersionedValue, ...]
 
 
-def encode_key(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
+def encode_plain_key(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
     """A primary key alone; bounds of ranges may hold markers."""
     return encode_primary_key(*encode_key_section(columns))
 
@@ -70,7 +70,7 @@ def encode_delete(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
     return b"%b%b\x08\x09%c" % (HEADER, section, crc8_byte(1, crc))
 
 
-def encode_row(key: Sequence[tuple[str, KeyValue]], cells: Iterable[VersionedValue]) -> bytes:
+def encode_put(key: Sequence[tuple[str, KeyValue]], cells: Iterable[VersionedValue]) -> bytes:
     """What puts these cells in the row of this key.
 
     Raises: `ValueError` and `struct.error` for values that have no encoding. Linear.
@@ -84,7 +84,7 @@ def pieces(row: Row) -> list[bytes]:
     One, unless the row has more cells or bytes than a change may have.
     """
     if len(row.cells) <= CELLS_PER_CHANGE_MAX:
-        whole = encode_row(row.key, row.cells)
+        whole = encode_put(row.key, row.cells)
         if len(whole) <= PIECE_BYTES:
             return [whole]
     made: list[list[bytes]] = [[]]

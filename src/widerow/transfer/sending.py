@@ -7,12 +7,12 @@ from widerow.transfer.client import PASSING, Client, Refused
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["ANY", "DELETE", "PUT", "UPDATE", "Change", "send"]
+__all__ = ["DELETE", "PUT", "UPDATE", "Change", "send"]
 
 PUT: Final = 1
 UPDATE: Final = 2
 DELETE: Final = 3
-ANY: Final = m.Condition(row_existence=0)
+_ANY: Final = m.Condition(row_existence=0)
 """The condition that always holds."""
 
 _FATAL: Final = frozenset(
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
     kind: int
     data: bytes
-    condition: m.Condition = ANY
+    condition: m.Condition = _ANY
 
 
 def send(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Refused]:

@@ -6,18 +6,25 @@ from typing import Final, NamedTuple
 from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.values import KeyMarker, KeyType, KeyValue
 from widerow.transfer.client import Client, Refused
-from widerow.transfer.rows import Row, decode_rows, encode_key
+from widerow.transfer.rows import Row, decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["KeyColumn", "TableFacts", "create_table", "describe", "read_rows", "scan"]
+__all__ = [
+    "TableFacts",
+    "TransferKeyColumn",
+    "make_target_table",
+    "read_rows",
+    "scan_table",
+    "table_facts",
+]
 
 _KEY_TYPES: Final = {1: KeyType.INTEGER, 2: KeyType.STRING, 3: KeyType.BINARY}
 _KEY_NUMBERS: Final = {kind: number for number, kind in _KEY_TYPES.items()}
 _DEFINED_TYPES: Final = {1: "integer", 2: "double", 3: "boolean", 4: "string", 7: "binary"}
 
 
-class KeyColumn(NamedTuple):
+class TransferKeyColumn(NamedTuple):
     """A primary key column."""
 
     name: str
@@ -33,7 +40,7 @@ class TableFacts(NamedTuple):
     """
 
     name: str
-    key: tuple[KeyColumn, ...]
+    key: tuple[TransferKeyColumn, ...]
     auto_increment: str | None
     defined: dict[str, str]
     max_versions: int
@@ -41,7 +48,7 @@ class TableFacts(NamedTuple):
     created: int
 
 
-def describe(client: Client, name: str) -> TableFacts | None:
+def table_facts(client: Client, name: str) -> TableFacts | None:
     """The facts of a table; None if there is none of this name."""
     try:
         found = client.call(
@@ -55,7 +62,9 @@ def describe(client: Client, name: str) -> TableFacts | None:
     automatic = [text(each.name) for each in meta.primary_key if each.option == 1]
     return TableFacts(
         name,
-        tuple(KeyColumn(text(each.name), _KEY_TYPES[each.type]) for each in meta.primary_key),
+        tuple(
+            TransferKeyColumn(text(each.name), _KEY_TYPES[each.type]) for each in meta.primary_key
+        ),
         automatic[0] if automatic else None,
         {text(each.name): _DEFINED_TYPES[each.type] for each in meta.defined_column},
         options.max_versions,
@@ -64,8 +73,12 @@ def describe(client: Client, name: str) -> TableFacts | None:
     )
 
 
-def create_table(
-    client: Client, name: str, key: Sequence[KeyColumn], max_versions: int, offset_seconds: int
+def make_target_table(
+    client: Client,
+    name: str,
+    key: Sequence[TransferKeyColumn],
+    max_versions: int,
+    offset_seconds: int,
 ) -> None:
     """Make a table that keeps rows for ever. Raises: `Refused`."""
     columns = [m.PrimaryKeySchema(name=each.name, type=_KEY_NUMBERS[each.type]) for each in key]
@@ -86,7 +99,7 @@ def create_table(
             raise
 
 
-def scan(client: Client, table: TableFacts) -> Iterator[Row]:
+def scan_table(client: Client, table: TableFacts) -> Iterator[Row]:
     """Every row in the order of keys, with all versions. A row is held whole, however wide.
 
     Pages follow each other; a row that changes while it is read may show its old or new cells.
@@ -120,7 +133,7 @@ def scan(client: Client, table: TableFacts) -> Iterator[Row]:
 
 
 def _bound(table: TableFacts, marker: KeyMarker) -> bytes:
-    return encode_key([(column.name, marker) for column in table.key])
+    return encode_plain_key([(column.name, marker) for column in table.key])
 
 
 def read_rows(
@@ -130,7 +143,7 @@ def read_rows(
     assert len(keys) <= BATCH_GET_ROWS_MAX
     wanted = m.TableInBatchGetRowRequest(
         table_name=table.name,
-        primary_key=[encode_key(key) for key in keys],
+        primary_key=[encode_plain_key(key) for key in keys],
         max_versions=table.max_versions,
     )
     answer = client.call(
@@ -149,7 +162,7 @@ def _read_whole(
 ) -> Row | None:
     """One row by itself, page by page: it is wide, or the batch could not have it."""
     request = m.GetRowRequest(
-        table_name=table.name, primary_key=encode_key(key), max_versions=table.max_versions
+        table_name=table.name, primary_key=encode_plain_key(key), max_versions=table.max_versions
     )
     found: Row | None = None
     while True:

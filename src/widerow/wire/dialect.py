@@ -23,12 +23,12 @@ __all__ = [
     "HeaderNames",
     "Opened",
     "Opener",
-    "Operation",
     "Refusal",
+    "WireOperation",
 ]
 
 
-class Operation(NamedTuple):
+class WireOperation(NamedTuple):
     """One operation. `writes`: `call` answers a `Plan` that has to be committed.
 
     What `decode` returns is what `call` takes, and what `call` (or its plan) returns is what
@@ -137,12 +137,12 @@ class Dialect:
 
     name: str
     label: str
-    operations: Mapping[str, Operation]
-    own: Mapping[str, Operation]
+    operations: Mapping[str, WireOperation]
+    own: Mapping[str, WireOperation]
     refused: Mapping[str, str]
-    paths: Mapping[bytes, Operation]
+    paths: Mapping[bytes, WireOperation]
     claims: Callable[[str], bool]
-    select: Callable[[str, str, bytes], Operation]
+    select: Callable[[str, str, bytes], WireOperation]
     headers: HeaderNames
     open_request: Opener
     answer_date: Callable[[int], Any]

@@ -28,28 +28,28 @@ from widerow.model.typed.types import (
 )
 from widerow.nosql.ddl.statements import (
     AddField,
-    AlterTable,
+    AlterTableStatement,
     ColumnDefinition,
-    CreateIndex,
-    CreateNamespace,
-    CreateTable,
-    DescribeIndex,
-    DescribeTable,
+    CreateIndexStatement,
+    CreateNamespaceStatement,
+    CreateTableStatement,
+    DescribeIndexStatement,
+    DescribeTableStatement,
     DropField,
     DropIdentity,
-    DropIndex,
-    DropNamespace,
-    DropTable,
-    KeyColumn,
+    DropIndexStatement,
+    DropNamespaceStatement,
+    DropTableStatement,
+    KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
-    PrimaryKey,
+    PrimaryKeyClause,
     SetTtl,
-    ShowIndexes,
-    ShowNamespaces,
-    ShowTable,
-    ShowTables,
+    ShowIndexesStatement,
+    ShowNamespacesStatement,
+    ShowTablesStatement,
+    ShowTableStatement,
     Statement,
 )
 
@@ -143,11 +143,11 @@ def columns(draw: st.DrawFn, name: str) -> ColumnDefinition:
 
 
 @st.composite
-def keys(draw: st.DrawFn) -> PrimaryKey:
+def keys(draw: st.DrawFn) -> PrimaryKeyClause:
     sizes = st.none() | st.integers(0, 9)
-    key = tuple(KeyColumn(name, draw(sizes)) for name in draw(_unique_names(4)))
+    key = tuple(KeyColumnClause(name, draw(sizes)) for name in draw(_unique_names(4)))
     shard = draw(st.none() | st.integers(1, len(key)))
-    return PrimaryKey(key, None if shard is None else key[:shard])
+    return PrimaryKeyClause(key, None if shard is None else key[:shard])
 
 
 ttls = st.builds(TimeToLive, st.integers(0, 1000), st.sampled_from(TtlUnit))
@@ -159,8 +159,8 @@ qualified = st.builds(
 
 
 @st.composite
-def create_tables(draw: st.DrawFn) -> CreateTable:
-    return CreateTable(
+def create_tables(draw: st.DrawFn) -> CreateTableStatement:
+    return CreateTableStatement(
         name=draw(qualified),
         columns=tuple(draw(columns(name)) for name in draw(_unique_names(5))),
         keys=(draw(keys()),),
@@ -171,9 +171,9 @@ def create_tables(draw: st.DrawFn) -> CreateTable:
 
 
 @st.composite
-def alter_tables(draw: st.DrawFn) -> AlterTable:
+def alter_tables(draw: st.DrawFn) -> AlterTableStatement:
     if draw(st.booleans()):
-        return AlterTable(draw(qualified), (SetTtl(draw(ttls)),))
+        return AlterTableStatement(draw(qualified), (SetTtl(draw(ttls)),))
     changes = st.one_of(
         paths.flatmap(columns).map(AddField),
         paths.map(DropField),
@@ -183,7 +183,9 @@ def alter_tables(draw: st.DrawFn) -> AlterTable:
         st.builds(ModifyField, paths, type=types),
         st.builds(ModifyField, paths, type=st.just(UUID), uuid_generated=st.booleans()),
     )
-    return AlterTable(draw(qualified), tuple(draw(st.lists(changes, min_size=1, max_size=4))))
+    return AlterTableStatement(
+        draw(qualified), tuple(draw(st.lists(changes, min_size=1, max_size=4)))
+    )
 
 
 index_fields = st.builds(
@@ -192,9 +194,9 @@ index_fields = st.builds(
 statements: st.SearchStrategy[Statement] = st.one_of(
     create_tables(),
     alter_tables(),
-    st.builds(DropTable, qualified, st.booleans()),
+    st.builds(DropTableStatement, qualified, st.booleans()),
     st.builds(
-        CreateIndex,
+        CreateIndexStatement,
         name=names,
         table=qualified,
         fields=st.lists(index_fields, min_size=1, max_size=3).map(tuple),
@@ -203,13 +205,15 @@ statements: st.SearchStrategy[Statement] = st.one_of(
         unique_keys_per_row=st.booleans(),
         comment=comments,
     ),
-    st.builds(DropIndex, names, qualified, st.booleans()),
-    st.builds(CreateNamespace, names, st.booleans()),
-    st.builds(DropNamespace, names, st.booleans(), st.booleans()),
-    st.builds(ShowTables, st.booleans()),
-    st.builds(ShowTable, qualified, st.booleans()),
-    st.builds(ShowIndexes, qualified, st.booleans()),
-    st.builds(ShowNamespaces, st.booleans()),
-    st.builds(DescribeTable, qualified, st.lists(paths, max_size=3).map(tuple), st.booleans()),
-    st.builds(DescribeIndex, names, qualified, st.booleans()),
+    st.builds(DropIndexStatement, names, qualified, st.booleans()),
+    st.builds(CreateNamespaceStatement, names, st.booleans()),
+    st.builds(DropNamespaceStatement, names, st.booleans(), st.booleans()),
+    st.builds(ShowTablesStatement, st.booleans()),
+    st.builds(ShowTableStatement, qualified, st.booleans()),
+    st.builds(ShowIndexesStatement, qualified, st.booleans()),
+    st.builds(ShowNamespacesStatement, st.booleans()),
+    st.builds(
+        DescribeTableStatement, qualified, st.lists(paths, max_size=3).map(tuple), st.booleans()
+    ),
+    st.builds(DescribeIndexStatement, names, qualified, st.booleans()),
 )

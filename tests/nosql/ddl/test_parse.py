@@ -26,20 +26,20 @@ from widerow.model.typed.types import (
 from widerow.nosql.ddl import parse, statement_text
 from widerow.nosql.ddl.statements import (
     AddField,
-    AlterTable,
+    AlterTableStatement,
     ColumnDefinition,
-    CreateIndex,
-    CreateTable,
-    DescribeTable,
+    CreateIndexStatement,
+    CreateTableStatement,
+    DescribeTableStatement,
     DropField,
-    DropTable,
-    KeyColumn,
+    DropTableStatement,
+    KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
-    PrimaryKey,
+    PrimaryKeyClause,
     SetTtl,
-    ShowTables,
+    ShowTablesStatement,
     Statement,
 )
 
@@ -48,7 +48,7 @@ parse("SHOW TABLES")  # the grammar is compiled at the first statement, once
 
 def column_of(text: str) -> ColumnDefinition:
     statement = parse(f"CREATE TABLE t ({text}, PRIMARY KEY(k))")
-    assert isinstance(statement, CreateTable)
+    assert isinstance(statement, CreateTableStatement)
     return statement.columns[0]
 
 
@@ -79,10 +79,14 @@ def test_create_table_has_every_part() -> None:  # ddl §1 create_table
         "CREATE TABLE IF NOT EXISTS ns:a.b COMMENT 'what' (x INTEGER, y LONG, "
         "PRIMARY KEY(SHARD(x(3)), y)) USING TTL 5 DAYS"
     )
-    assert statement == CreateTable(
+    assert statement == CreateTableStatement(
         name="ns:a.b",
         columns=(ColumnDefinition("x", INTEGER), ColumnDefinition("y", LONG)),
-        keys=(PrimaryKey((KeyColumn("x", 3), KeyColumn("y")), (KeyColumn("x", 3),)),),
+        keys=(
+            PrimaryKeyClause(
+                (KeyColumnClause("x", 3), KeyColumnClause("y")), (KeyColumnClause("x", 3),)
+            ),
+        ),
         if_not_exists=True,
         comment="what",
         ttl=TimeToLive.days(5),
@@ -92,9 +96,9 @@ def test_create_table_has_every_part() -> None:  # ddl §1 create_table
 @pytest.mark.parametrize("key", ["SHARD(a, b), c", "SHARD(a, b) c"])
 def test_the_comma_behind_shard_may_be_left_out(key: str) -> None:  # ddl §1 item
     statement = parse(f"create table t (a integer, primary key({key}))")
-    assert isinstance(statement, CreateTable)
+    assert isinstance(statement, CreateTableStatement)
     assert [each.name for each in statement.keys[0].columns] == ["a", "b", "c"]
-    assert statement.keys[0].shard == (KeyColumn("a"), KeyColumn("b"))
+    assert statement.keys[0].shard == (KeyColumnClause("a"), KeyColumnClause("b"))
 
 
 def test_nested_types() -> None:  # ddl §1 type
@@ -147,20 +151,22 @@ def test_uuid() -> None:  # ddl §1 uuid
 
 def test_keywords_are_identifiers() -> None:  # ddl, introduction: almost all
     statement = parse("create table comment (primary integer, key string, primary key(primary))")
-    assert isinstance(statement, CreateTable)
+    assert isinstance(statement, CreateTableStatement)
     assert [column.name for column in statement.columns] == ["primary", "key"]
-    assert parse("DROP TABLE if") == DropTable("if")
+    assert parse("DROP TABLE if") == DropTableStatement("if")
 
 
 def test_alter_table_changes() -> None:  # ddl §1 alter_table
     statement = parse("ALTER TABLE t (ADD r.x[].values().z LONG, DROP y, MODIFY s STRING AS UUID)")
-    assert isinstance(statement, AlterTable)
+    assert isinstance(statement, AlterTableStatement)
     added, dropped, modified = statement.changes
     assert added == AddField(ColumnDefinition("r.x[].values().z", LONG))
     assert dropped == DropField("y")
     assert isinstance(modified, ModifyField)
     assert modified.path == "s"
-    assert parse("ALTER TABLE t USING TTL 3 H") == AlterTable("t", (SetTtl(TimeToLive.hours(3)),))
+    assert parse("ALTER TABLE t USING TTL 3 H") == AlterTableStatement(
+        "t", (SetTtl(TimeToLive.hours(3)),)
+    )
 
 
 def test_create_index_paths() -> None:  # ddl §1 create_index, ixfield
@@ -168,7 +174,7 @@ def test_create_index_paths() -> None:  # ddl §1 create_index, ixfield
         "CREATE INDEX i ON a.b (r.x, m.keys(), m.values().z, j.a[].b AS STRING) "
         "WITH NO NULLS WITH UNIQUE KEYS PER ROW COMMENT 'c'"
     )
-    assert statement == CreateIndex(
+    assert statement == CreateIndexStatement(
         name="i",
         table="a.b",
         fields=(
@@ -184,8 +190,8 @@ def test_create_index_paths() -> None:  # ddl §1 create_index, ixfield
 
 
 def test_show_and_describe() -> None:  # ddl §1 show/describe
-    assert parse("show as json tables") == ShowTables(as_json=True)
-    assert parse("DESC TABLE a.b (x, r.y)") == DescribeTable("a.b", ("x", "r.y"))
+    assert parse("show as json tables") == ShowTablesStatement(as_json=True)
+    assert parse("DESC TABLE a.b (x, r.y)") == DescribeTableStatement("a.b", ("x", "r.y"))
 
 
 STATEMENTS = "{ALTER, CREATE, DESC, DESCRIBE, DROP, SHOW}"
@@ -315,7 +321,7 @@ def test_what_is_left_out_is_refused_by_name(statement: str, what: str) -> None:
 
 def test_a_column_may_be_called_regions() -> None:
     statement = parse("alter table t (add regions integer)")
-    assert statement == AlterTable("t", (AddField(ColumnDefinition("regions", INTEGER)),))
+    assert statement == AlterTableStatement("t", (AddField(ColumnDefinition("regions", INTEGER)),))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "examples" / "kv"
 class Shell:
     """One shell. `run` returns what it printed and the exit code of the script."""
 
-    def __init__(self, store: nosql.Store) -> None:
+    def __init__(self, store: nosql.TypedStore) -> None:
         self.said: list[str] = []
         self.session = Session(
             store=store,

@@ -9,7 +9,7 @@ from bench.partitions import Look, document, judged
 from bench.rows import source
 
 from widerow.engine.engine import Engine
-from widerow.engine.partitions.document import describe
+from widerow.engine.partitions.document import partitions_document
 from widerow.engine.partitions.rules import Reason, Thresholds
 from widerow.keys.encode import encode_key_value
 from widerow.model.values import KeyType
@@ -44,7 +44,7 @@ def load(
             key = encode_key_value(next(keys))
             engine.partitions.note_load(table.id, key, 0, 1, int(new), 100 * new)
         rest(engine, clock)
-    found = describe(engine.partitions, engine.describe_table("bench", "t"))
+    found = partitions_document(engine.partitions, engine.describe_table("bench", "t"))
     reports = ", ".join(sorted({each["reason"] for each in found["reports"]}))
     return judged(found["partitions"], Look("", 0, 1000, 0, 0, 0, reports))
 

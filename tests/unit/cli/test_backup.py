@@ -20,7 +20,7 @@ from widerow.storage.opener import open_store
 from widerow.testing.buffers import cell, row_buffer
 from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY, create_table, get_row
+from widerow.testing.requests import ANY, create_table_request, get_row_request
 from widerow.wire.tablestore import messages as m
 
 WIDEROW: Final = str(Path(sys.executable).with_name("widerow"))
@@ -50,14 +50,14 @@ def put(number: int) -> bytes:
 
 
 def get(number: int) -> bytes:
-    message = get_row(TABLE)
+    message = get_row_request(TABLE)
     message.primary_key = row_buffer((("k", f"{number:07}"), ("n", number)))
     return SENDER.request("GetRow", message.SerializeToString())
 
 
 def fill(endpoint: str, count: int) -> None:
     with Wire(endpoint) as wire:
-        create = create_table(TABLE).SerializeToString()
+        create = create_table_request(TABLE).SerializeToString()
         assert wire.ask(SENDER.request("CreateTable", create)).status == 200
         for number in range(count):
             assert wire.ask(put(number)).status == 200

@@ -19,7 +19,7 @@ from widerow.engine.check import Finding
 from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import create_table
+from widerow.testing.requests import create_table_request
 
 WIDEROW = (sys.executable, "-c", "from widerow.cli.main import main; main()")
 
@@ -317,7 +317,7 @@ def test_a_doctor_who_finds_damage_leaves_a_note_and_serving_takes_a_word(
     process = Process(tmp_path, "--path", "data")
     processes.append(process)
     with Wire(process.endpoint) as wire:
-        wire.ask(Sender().request("CreateTable", create_table("t").SerializeToString()))
+        wire.ask(Sender().request("CreateTable", create_table_request("t").SerializeToString()))
     process.end()
     stray = b"\x7estray"
     with open_store(str(tmp_path / "data")) as store:

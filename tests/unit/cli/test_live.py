@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from widerow.cli import advise, simulate
 from widerow.cli.main import app
 from widerow.engine.engine import Engine
-from widerow.engine.partitions.document import describe
+from widerow.engine.partitions.document import partitions_document
 from widerow.errors import WiderowError
 from widerow.keydesign.sketch import mixed
 from widerow.keys.encode import encode_key_value
@@ -38,7 +38,7 @@ def recorded(kind: KeyType, key: Callable[[int], KeyValue]) -> dict[str, Any]:
             clock.advance(1)
             while (plan := engine.partitions.step()) is not None:
                 engine.run(plan)
-        return describe(engine.partitions, engine.describe_table("i", "t"), history=True)
+        return partitions_document(engine.partitions, engine.describe_table("i", "t"), history=True)
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from widerow.model.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Reader
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, get, primary_key, put, scan
+from widerow.testing.changes import create, get, primary_key, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 Ask = Callable[[Engine, Budget | None], object]
@@ -94,7 +94,7 @@ def asks(draw: st.DrawFn) -> Ask:
         ]
     backward = draw(st.booleans())
     ends = (LAST, FIRST) if backward else (FIRST, LAST)
-    whole = scan("t", *ends, backward=backward)
+    whole = scan_all("t", *ends, backward=backward)
     start, end, direction, _ = whole.range
     limit = draw(st.none() | st.integers(1, ROWS))
     asked = GetRange("t", type(whole.range)(start, end, direction, limit), selection)

@@ -15,7 +15,7 @@ from widerow.engine.engine import Engine
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionKey
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import TABLE_MODELS
-from widerow.engine.typed.engine import Step
+from widerow.engine.typed.engine import AskedOperation
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_build import begin_index, build_step, drop_index, finish_index
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
@@ -171,7 +171,7 @@ def test_a_sequence_of_generated_rows_ends_with_blocks_of_one(engine: Engine) ->
     builder.primary_key("g", "id").shard_key("g")
     engine.run(engine.typed.create_table(builder.build()))
     form = engine.typed.tables.find_qualified("s")
-    steps = [Step(form, WriteChoice(PUT, {"g": 1})) for _ in range(5)]
+    steps = [AskedOperation(form, WriteChoice(PUT, {"g": 1})) for _ in range(5)]
     results = engine.run(engine.typed.execute(steps))
     assert [result.generated for result in results] == [1, 2, 3, 4, 5]
 

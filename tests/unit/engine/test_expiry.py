@@ -7,8 +7,8 @@ from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyMarker, KeyType
-from widerow.testing.answers import Row, decode_row, decode_rows
-from widerow.testing.changes import create, get, increment, put, put_cells, scan, update
+from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row
+from widerow.testing.changes import create, get, increment, put, put_cells, scan_all, update
 from widerow.testing.clock import FakeClock
 
 JULY_20 = 1_468_944_000_000  # 2016-07-20 00:00:00 UTC
@@ -21,10 +21,10 @@ def write(engine: Engine, versions: list[tuple[int, int]]) -> None:
     engine.run(engine.write_row("i", put("t", {"k": 1}, cells)))
 
 
-def read(engine: Engine) -> Row | None:
+def read(engine: Engine) -> AnsweredRow | None:
     row = decode_row(engine.get_row("i", get("t", {"k": 1})).row)
-    page = engine.get_range("i", scan("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}))
-    assert decode_rows(page.rows) == ([] if row is None else [row])
+    page = engine.get_range("i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}))
+    assert decode_answer_rows(page.rows) == ([] if row is None else [row])
     return row
 
 

@@ -22,7 +22,7 @@ from widerow.model.row import CellChange, RowChange
 from widerow.model.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_row, decode_rows
+from widerow.testing.answers import decode_answer_rows, decode_row
 from widerow.testing.changes import (
     create,
     delete,
@@ -32,7 +32,7 @@ from widerow.testing.changes import (
     increment,
     put,
     put_cells,
-    scan,
+    scan_all,
     update,
 )
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -202,14 +202,14 @@ class EngineAgainstModel(RuleBasedStateMachine):
             return
         start: dict[str, KeyInput] = dict(zip("kn", low, strict=True))
         end: dict[str, KeyInput] = dict(zip("kn", high, strict=True))
-        request = scan("t", start, end, limit=limit, selection=Selection(names, newest))
+        request = scan_all("t", start, end, limit=limit, selection=Selection(names, newest))
         page = self.engine.get_range("i", request)
         expected = []
         for key, columns in self.model.scan(self.clock.now_us() // 1000):
             shown = {n: c[:newest] for n, c in columns.items() if not names or n in names}
             if low <= key < high and (shown or not (names or columns)):
                 expected.append((key, shown))
-        found = [(tuple(key.values()), columns) for key, columns in decode_rows(page.rows)]
+        found = [(tuple(key.values()), columns) for key, columns in decode_answer_rows(page.rows)]
         assert found == expected[:limit]
 
     @rule(seconds=st.sampled_from([-2, 0.001, 1, 3]))
@@ -242,8 +242,8 @@ class EngineAgainstModel(RuleBasedStateMachine):
         low = {"k": KeyMarker.INF_MIN, "n": KeyMarker.INF_MIN}
         high = {"k": KeyMarker.INF_MAX, "n": KeyMarker.INF_MAX}
         expected = self.model.scan(now_ms)
-        page = self.engine.get_range("i", scan("t", low, high))
-        found = [(tuple(key.values()), columns) for key, columns in decode_rows(page.rows)]
+        page = self.engine.get_range("i", scan_all("t", low, high))
+        found = [(tuple(key.values()), columns) for key, columns in decode_answer_rows(page.rows)]
         assert found == expected
         for key in self.model.rows:
             request = get("t", dict(zip("kn", key, strict=True)))

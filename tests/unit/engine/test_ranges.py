@@ -13,8 +13,8 @@ from widerow.model.row import PrimaryKey
 from widerow.model.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.answers import Row, decode_rows
-from widerow.testing.changes import create, put, scan
+from widerow.testing.answers import AnsweredRow, decode_answer_rows
+from widerow.testing.changes import create, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX
@@ -38,23 +38,27 @@ def pages(engine: Engine, request: GetRange) -> list[RangePage]:
         if page.next_key is None:
             return found
         encoded, crc = page.next_key
-        row = decode_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
+        row = decode_answer_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
         start = PrimaryKey(tuple(row.items()))  # type: ignore[arg-type]  # key columns hold key values
         request = request._replace(range=request.range._replace(start=start))
 
 
 def keys(page: RangePage) -> list[object]:
-    return [row[0]["k"] for row in decode_rows(page.rows)]
+    return [row[0]["k"] for row in decode_answer_rows(page.rows)]
 
 
 def test_both_directions_with_exclusive_ends(engine: Engine) -> None:
     fill(engine, 10)
-    assert keys(engine.get_range("i", scan("t", {"k": 2}, {"k": 5}))) == [2, 3, 4]
-    assert keys(engine.get_range("i", scan("t", {"k": 5}, {"k": 2}, backward=True))) == [5, 4, 3]
-    everything = engine.get_range("i", scan("t", {"k": MIN}, {"k": MAX}))
+    assert keys(engine.get_range("i", scan_all("t", {"k": 2}, {"k": 5}))) == [2, 3, 4]
+    assert keys(engine.get_range("i", scan_all("t", {"k": 5}, {"k": 2}, backward=True))) == [
+        5,
+        4,
+        3,
+    ]
+    everything = engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}))
     assert keys(everything) == list(range(10))
     assert everything.next_key is None
-    backward = engine.get_range("i", scan("t", {"k": MAX}, {"k": MIN}, backward=True))
+    backward = engine.get_range("i", scan_all("t", {"k": MAX}, {"k": MIN}, backward=True))
     assert keys(backward) == list(range(9, -1, -1))
 
 
@@ -65,25 +69,25 @@ def test_wrong_order_and_equal_bounds(engine: Engine, *, backward: bool) -> None
     low, high = ({"k": MAX}, {"k": MIN}) if not backward else ({"k": MIN}, {"k": MAX})
     for start, end in ((low, high), ({"k": 3}, {"k": 3})):
         with pytest.raises(InvalidRequest) as refused:
-            engine.get_range("i", scan("t", start, end, backward=backward))
+            engine.get_range("i", scan_all("t", start, end, backward=backward))
         assert refused.value.rule is rule
 
 
 def test_limit_and_next_key(engine: Engine) -> None:
     fill(engine, 10)
-    request = scan("t", {"k": MIN}, {"k": MAX}, limit=4)
+    request = scan_all("t", {"k": MIN}, {"k": MAX}, limit=4)
     assert [keys(page) for page in pages(engine, request)] == [
         [0, 1, 2, 3],
         [4, 5, 6, 7],
         [8, 9],
     ]
-    exact = pages(engine, scan("t", {"k": MIN}, {"k": MAX}, limit=5))
+    exact = pages(engine, scan_all("t", {"k": MIN}, {"k": MAX}, limit=5))
     assert [len(keys(page)) for page in exact] == [5, 5]  # the last row carries no next key
-    down = pages(engine, scan("t", {"k": MAX}, {"k": 1}, backward=True, limit=4))
+    down = pages(engine, scan_all("t", {"k": MAX}, {"k": 1}, backward=True, limit=4))
     assert [keys(page) for page in down] == [[9, 8, 7, 6], [5, 4, 3, 2]]
     for limit in (0, -1):
         with pytest.raises(InvalidRequest) as refused:
-            engine.get_range("i", scan("t", {"k": MIN}, {"k": MAX}, limit=limit))
+            engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}, limit=limit))
         assert refused.value.rule is Rule.RANGE_LIMIT
 
 
@@ -94,7 +98,7 @@ def test_ten_thousand_filtered_rows_are_two_pages(engine: Engine, *, backward: b
     start, end = ({"k": MAX}, {"k": MIN}) if backward else ({"k": MIN}, {"k": MAX})
     for kept in (0, 1, 4999, 5000, 5001, 9999, 10_000):
         smaller = Comparison("n", Comparator.LESS_THAN, kept)
-        request = scan("t", start, end, backward=backward, selection=Selection(filter=smaller))
+        request = scan_all("t", start, end, backward=backward, selection=Selection(filter=smaller))
         found = pages(engine, request)
         assert len(found) == 2
         assert sum(len(keys(page)) for page in found) == kept
@@ -102,7 +106,7 @@ def test_ten_thousand_filtered_rows_are_two_pages(engine: Engine, *, backward: b
 
 def test_a_page_holds_at_most_four_megabytes(engine: Engine) -> None:
     fill(engine, 10, value="v" * 1_000_000)
-    found = pages(engine, scan("t", {"k": MIN}, {"k": MAX}))
+    found = pages(engine, scan_all("t", {"k": MIN}, {"k": MAX}))
     assert [len(keys(page)) for page in found] == [4, 4, 2]
 
 
@@ -111,17 +115,18 @@ def test_rows_without_a_selected_column_are_left_out(engine: Engine) -> None:
     fill(engine, 3)
     bounds: tuple[dict[str, KeyInput], dict[str, KeyInput]] = ({"k": MIN}, {"k": MAX})
     assert (
-        keys(engine.get_range("i", scan("t", *bounds, selection=Selection(frozenset("x"))))) == []
+        keys(engine.get_range("i", scan_all("t", *bounds, selection=Selection(frozenset("x")))))
+        == []
     )
     with_key = Selection(frozenset({"x", "k"}))
-    assert keys(engine.get_range("i", scan("t", *bounds, selection=with_key))) == [0, 1, 2]
+    assert keys(engine.get_range("i", scan_all("t", *bounds, selection=with_key))) == [0, 1, 2]
 
 
 def test_capacity_units_are_summed_before_rounding(engine: Engine) -> None:
     # semantics §9: an empty range costs 1
     fill(engine, 100)
-    assert engine.get_range("i", scan("t", {"k": MIN}, {"k": MAX})).read_units == 1
-    assert engine.get_range("i", scan("t", {"k": 1000}, {"k": MAX})).read_units == 1
+    assert engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX})).read_units == 1
+    assert engine.get_range("i", scan_all("t", {"k": 1000}, {"k": MAX})).read_units == 1
 
 
 part = st.one_of(st.integers(-3, 3), st.just(MIN), st.just(MAX))
@@ -156,7 +161,7 @@ def test_ranges_agree_with_a_sorted_list(
             return
         expected = sorted(row for row in rows if rank(low) <= rank(row) < rank(high))
         names = ("k", "n")
-        up = scan(
+        up = scan_all(
             "t",
             dict(zip(names, low, strict=True)),
             dict(zip(names, high, strict=True)),
@@ -164,7 +169,7 @@ def test_ranges_agree_with_a_sorted_list(
         )
         assert _walk(engine, up) == expected
         expected = sorted((r for r in rows if rank(low) < rank(r) <= rank(high)), reverse=True)
-        down = scan(
+        down = scan_all(
             "t",
             dict(zip(names, high, strict=True)),
             dict(zip(names, low, strict=True)),
@@ -175,7 +180,7 @@ def test_ranges_agree_with_a_sorted_list(
 
 
 def _walk(engine: Engine, request: GetRange) -> list[tuple[object, ...]]:
-    found: list[Row] = []
+    found: list[AnsweredRow] = []
     for page in pages(engine, request):
-        found += decode_rows(page.rows)
+        found += decode_answer_rows(page.rows)
     return [tuple(row[0].values()) for row in found]

@@ -10,7 +10,7 @@ from widerow.model.requests import BatchGet, GetRow, TableGet
 from widerow.model.row import ReturnContent, ReturnType, RowChange
 from widerow.model.selection import Selection, TimeRange
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
-from widerow.testing.answers import Row, decode_row, plain
+from widerow.testing.answers import AnsweredRow, decode_row, plain
 from widerow.testing.changes import (
     Columns,
     create,
@@ -22,7 +22,7 @@ from widerow.testing.changes import (
     primary_key,
     put,
     put_cells,
-    scan,
+    scan_all,
     update,
 )
 from widerow.testing.clock import FakeClock
@@ -41,7 +41,7 @@ def write(engine: Engine, change: RowChange) -> None:
     engine.run(engine.write_row("i", change))
 
 
-def read(engine: Engine, request: GetRow | None = None) -> Row | None:
+def read(engine: Engine, request: GetRow | None = None) -> AnsweredRow | None:
     return decode_row(engine.get_row("i", request or get("t", {"k": "a"})).row)
 
 
@@ -299,7 +299,7 @@ def test_rows_of_which_no_column_is_selected(
     batch = BatchGet((TableGet("t", (key,), selection),))
     (outcomes,) = engine.batch_get_row("i", batch)
     assert outcomes[0].read is not None
-    every = scan("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}, selection=selection)
+    every = scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}, selection=selection)
     found = [
         read(engine, get("t", {"k": "a"}, selection)),
         decode_row(outcomes[0].read.row),

@@ -9,7 +9,7 @@ import pytest
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
-from widerow.engine.typed.engine import MultiRow, Step, TypedEngine
+from widerow.engine.typed.engine import AskedOperation, MultiRow, TypedEngine
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
 from widerow.keys.layout import (
@@ -219,7 +219,9 @@ def test_an_observer_hears_of_every_change_in_its_transaction(
     engine.run(typed.change_table(form, with_index))
     form = typed.tables.current(form)
     engine.run(typed.write(form, WriteChoice(PUT, {**row, "name": "y"})))
-    engine.run(typed.execute([Step(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))]))
+    engine.run(
+        typed.execute([AskedOperation(form, WriteChoice(PUT, {**row, "id": 2, "name": "z"}))])
+    )
     engine.run(typed.multi_delete(form, MultiRow({"g": "a"})))
     assert recorder.heard == [("x", "y"), (None, "z"), ("y", None), ("z", None)]
     recorder.refuse = ValueError("no")
@@ -239,7 +241,7 @@ def test_what_was_planned_before_an_index_came_is_planned_again(
     choice = WriteChoice(PUT, {"g": "a", "id": 1, "name": "y"})
     plans: dict[str, Callable[[], Plan[Any]]] = {
         "one row": lambda: typed.write(form, choice),
-        "a sequence": lambda: typed.execute([Step(form, choice)]),
+        "a sequence": lambda: typed.execute([AskedOperation(form, choice)]),
         "many rows": lambda: typed.multi_delete(form, MultiRow({"g": "a"})),
     }
     plan = plans[kind]()

@@ -26,7 +26,7 @@ from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.record import RecordKind, header_of
 from widerow.storage.interface import Reader, Store
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_row, decode_rows, plain
+from widerow.testing.answers import decode_answer_rows, decode_row, plain
 from widerow.testing.changes import (
     create,
     delete,
@@ -36,7 +36,7 @@ from widerow.testing.changes import (
     primary_key,
     put,
     put_cells,
-    scan,
+    scan_all,
     update,
 )
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -201,12 +201,12 @@ def test_ranges_pass_wide_rows_in_both_directions(engine: Engine) -> None:
         size = 700 if key == "m" else 1
         write(engine, put("t", {"k": key}, {f"c{n:04}": n for n in range(size)}))
     ends = ({"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
-    up = engine.get_range("i", scan("t", ends[0], ends[1]))
-    down = engine.get_range("i", scan("t", ends[1], ends[0], backward=True))
-    rows = decode_rows(up.rows)
+    up = engine.get_range("i", scan_all("t", ends[0], ends[1]))
+    down = engine.get_range("i", scan_all("t", ends[1], ends[0], backward=True))
+    rows = decode_answer_rows(up.rows)
     assert [row[0]["k"] for row in rows] == ["a", "m", "z"]
     assert len(rows[1][1]) == 700
-    assert decode_rows(down.rows) == rows[::-1]
+    assert decode_answer_rows(down.rows) == rows[::-1]
 
 
 @settings(max_examples=25, deadline=None)
@@ -294,17 +294,17 @@ def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:
     for key, count in (("a", 1), ("m", 10), ("z", 1)):
         for n in range(count):
             write(engine, update("t", {"k": key}, put_cells({f"c{n}": "v" * 2_000_000})))
-    request = scan("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
+    request = scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
     found: list[tuple[object, int]] = []
     pages = 0
     while True:
         page = engine.get_range("i", request)
         pages += 1
-        found += [(row[0]["k"], len(row[1])) for row in decode_rows(page.rows)]
+        found += [(row[0]["k"], len(row[1])) for row in decode_answer_rows(page.rows)]
         if page.next_key is None:
             break
         encoded, crc = page.next_key
-        row = decode_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
+        row = decode_answer_rows(encoded + b"\x09" + bytes((crc,)))[0][0]
         start = primary_key(row)  # type: ignore[arg-type]  # key columns hold key values
         request = request._replace(range=request.range._replace(start=start), resume=page.resume)
     assert found == [("a", 1), ("m", 8), ("m", 2), ("z", 1)]

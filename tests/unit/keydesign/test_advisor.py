@@ -14,7 +14,7 @@ from widerow.keydesign.advisor import (
     GIGABYTE,
     RULES,
     Advice,
-    Finding,
+    KeyAssessment,
     Question,
     Verdict,
     advise,
@@ -62,7 +62,7 @@ def campus(cards: FileSource) -> Advice:
     return advise(cards, Question(COLUMNS, "Time"))
 
 
-def by_name(advice: Advice) -> dict[str, Finding]:
+def by_name(advice: Advice) -> dict[str, KeyAssessment]:
     return {finding.candidate.name: finding for finding in advice.findings}
 
 

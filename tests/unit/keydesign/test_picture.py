@@ -22,7 +22,7 @@ from widerow.keydesign.picture import (
     svg,
     write_picture,
 )
-from widerow.keydesign.replay import STEPS, Replay, Step
+from widerow.keydesign.replay import STEPS, Replay, ReplayStep
 
 SMALL = Picture(
     40,
@@ -41,7 +41,7 @@ def run(nodes: int = 4, pieces: int = 4) -> Replay:
     """Load that wanders from the lowest to the highest keys."""
     cuts = tuple(bytes([number + 1]) for number in range(pieces - 1))
     steps = tuple(
-        Step(
+        ReplayStep(
             start=number * 60.0,
             seconds=60.0,
             bounds=cuts[: number * pieces // STEPS],

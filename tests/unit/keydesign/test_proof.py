@@ -11,10 +11,10 @@ from widerow.keydesign import (
     HashPrefix,
     KeyDesign,
     KeyDesignInvalid,
+    KeyPart,
     KeyRefused,
-    Part,
     PartKind,
-    check_order,
+    compare_orders,
     prove,
 )
 from widerow.keydesign.key import PartValue
@@ -34,7 +34,7 @@ def designs(draw: st.DrawFn) -> tuple[KeyDesign, dict[str, Alphabet]]:
         letters = draw(st.sets(st.sampled_from(LETTERS), min_size=1))
         alphabets[name] = Alphabet.observed(letters)
         width = draw(st.integers(1, 3)) if kind == "p" else None
-        parts.append(Part(name, PartKind.TEXT if kind == "t" else INTEGER, width))
+        parts.append(KeyPart(name, PartKind.TEXT if kind == "t" else INTEGER, width))
     connector = draw(st.sampled_from("!,:~"))
     prefix = draw(st.sampled_from([None, HashPrefix(digits=1), HashPrefix("sha1", 3, 1)]))
     return KeyDesign(tuple(parts), connector, prefix), alphabets
@@ -43,7 +43,7 @@ def designs(draw: st.DrawFn) -> tuple[KeyDesign, dict[str, Alphabet]]:
 def rows(design: KeyDesign, alphabets: dict[str, Alphabet]) -> st.SearchStrategy[Row]:
     """Rows over the alphabets, alike enough to be near each other."""
 
-    def one(part: Part) -> st.SearchStrategy[PartValue]:
+    def one(part: KeyPart) -> st.SearchStrategy[PartValue]:
         if part.kind is INTEGER:
             return st.integers(0, 999 if part.width is None else 10**part.width - 1)
         letters = [each for each in LETTERS if each in alphabets[part.column]]
@@ -69,7 +69,7 @@ def test_a_column_whose_order_is_proved_has_no_counterexample(
     proofs = prove(design, alphabets)
     some = data.draw(st.lists(rows(design, alphabets), min_size=2, max_size=40))
     some = [row for row in some if buildable(design, row)]
-    for found in check_order(design, some).inversions:
+    for found in compare_orders(design, some).inversions:
         assert not proofs[found.column].kept, found
 
 
@@ -107,7 +107,7 @@ def test_the_check_of_rows_is_the_definition(
     some = data.draw(st.lists(rows(design, alphabets), max_size=12))
     some = [row for row in some if buildable(design, row)]
     different = sorted(set(some))
-    checked = check_order(design, some)
+    checked = compare_orders(design, some)
     assert checked.rows == len(different)
     by_key = sorted(different, key=lambda row: design.build(row).encode())
     assert checked.kept is (by_key == different)
@@ -116,8 +116,8 @@ def test_the_check_of_rows_is_the_definition(
 
 
 def test_a_key_that_begins_with_the_next_one_is_an_inversion() -> None:
-    design = KeyDesign((Part("n", INTEGER),))
-    checked = check_order(design, [(-10,), (-1,), (-1,)])
+    design = KeyDesign((KeyPart("n", INTEGER),))
+    checked = compare_orders(design, [(-10,), (-1,), (-1,)])
     assert (checked.rows, checked.inverted) == (2, 1)
     assert breaks(design, 0, checked.inversions[0])
 
@@ -133,35 +133,35 @@ def verdicts(design: KeyDesign, alphabets: dict[str, Alphabet] | None = None) ->
     ("connector", "kept"), [(",", True), ("!", True), ("/", True), (":", False), ("~", False)]
 )
 def test_a_connector_has_to_be_below_what_may_follow(connector: str, *, kept: bool) -> None:
-    design = KeyDesign((Part("s"), Part("t")), connector)
+    design = KeyDesign((KeyPart("s"), KeyPart("t")), connector)
     assert verdicts(design) == [kept, True]
 
 
 def test_a_narrow_alphabet_allows_a_higher_connector() -> None:
-    design = KeyDesign((Part("s"), Part("t")), ":")
+    design = KeyDesign((KeyPart("s"), KeyPart("t")), ":")
     assert verdicts(design, {"s": Alphabet.parsed("a-z")}) == [True, True]
     assert verdicts(design, {"s": Alphabet.parsed("a-z0")}) == [False, True]
 
 
 def test_the_connector_does_not_count_as_a_character_of_what_it_joins() -> None:
-    design = KeyDesign((Part("s"), Part("t")), ",")
+    design = KeyDesign((KeyPart("s"), KeyPart("t")), ",")
     assert verdicts(design, {"s": Alphabet.parsed(",a-z")}) == [True, True]
 
 
 def test_integers_need_zeros_in_front_even_at_the_end() -> None:
-    assert verdicts(KeyDesign((Part("n", INTEGER),))) == [False]
-    assert verdicts(KeyDesign((Part("n", INTEGER, 6),))) == [True]
+    assert verdicts(KeyDesign((KeyPart("n", INTEGER),))) == [False]
+    assert verdicts(KeyDesign((KeyPart("n", INTEGER, 6),))) == [True]
 
 
 def test_a_hash_takes_the_order_of_what_it_is_computed_of_and_no_more() -> None:
-    parts = (Part("a", INTEGER, 4), Part("b", INTEGER, 4))
+    parts = (KeyPart("a", INTEGER, 4), KeyPart("b", INTEGER, 4))
     assert verdicts(KeyDesign(parts, prefix=HashPrefix())) == [False, False]
     assert verdicts(KeyDesign(parts, prefix=HashPrefix(columns=1))) == [False, True]
 
 
 @pytest.mark.parametrize("value", [0, 9, 10**18, 2**63 - 1, -5])
 def test_counterexamples_are_made_of_the_row_that_is_given(value: int) -> None:
-    design = KeyDesign((Part("a"), Part("n", INTEGER)), ",")
+    design = KeyDesign((KeyPart("a"), KeyPart("n", INTEGER)), ",")
     found = prove(design, example=("x", value))[1].counterexample
     assert found is not None
     assert found.lower[0] == "x"
@@ -169,7 +169,7 @@ def test_counterexamples_are_made_of_the_row_that_is_given(value: int) -> None:
 
 
 def test_a_row_without_room_for_more_is_not_used() -> None:
-    design = KeyDesign((Part("a"), Part("b")), "~")
+    design = KeyDesign((KeyPart("a"), KeyPart("b")), "~")
     found = prove(design, example=("x" * 1020, "y"))[0].counterexample
     assert found is not None
     assert breaks(design, 0, found)
@@ -177,8 +177,8 @@ def test_a_row_without_room_for_more_is_not_used() -> None:
 
 def test_a_proof_says_why() -> None:
     reasons: list[ColumnProof] = [
-        *prove(KeyDesign((Part("a"), Part("n", INTEGER, 3)), ":")),
-        *prove(KeyDesign((Part("a"), Part("n", INTEGER)), "+", HashPrefix())),
+        *prove(KeyDesign((KeyPart("a"), KeyPart("n", INTEGER, 3)), ":")),
+        *prove(KeyDesign((KeyPart("a"), KeyPart("n", INTEGER)), "+", HashPrefix())),
     ]
     words = ["':' is above '0'", "n has 3 digits", "md5 prefix scatters the values of a", "md5"]
     for proof, expected in zip(reasons, words, strict=True):

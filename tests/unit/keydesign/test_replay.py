@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keydesign.placement import IMBALANCE, Placement
-from widerow.keydesign.replay import STEPS, Decision, Load, Replay, Script, replay
+from widerow.keydesign.replay import STEPS, KeyLoad, Replay, ReplayDecision, ReplayScript, replay
 from widerow.keydesign.server_rules import ServerRules
 from widerow.keydesign.sketch import mixed
 
@@ -24,28 +24,28 @@ class Timetable:
         self.noted = 0
         self._changes = changes
 
-    def note(self, load: Load) -> None:
+    def note(self, load: KeyLoad) -> None:
         self.noted += load.read_units + load.write_units
 
-    def decide(self, second: float) -> Sequence[Decision]:
+    def decide(self, second: float) -> Sequence[ReplayDecision]:
         at = self._changes.get(round(second))
         if at is None:
             return ()
         if at in self.bounds:
             self.bounds.remove(at)
-            return [Decision("merge", "because")]
+            return [ReplayDecision("merge", "because")]
         self.bounds = sorted([*self.bounds, at])
-        return [Decision("split", "because"), Decision("report", "always the same")]
+        return [ReplayDecision("split", "because"), ReplayDecision("report", "always the same")]
 
 
 def key(number: int) -> bytes:
     return number.to_bytes(2, "big")
 
 
-def even(seconds: int, each: int = 40) -> list[Load]:
+def even(seconds: int, each: int = 40) -> list[KeyLoad]:
     """Load on 16 keys, evenly."""
     return [
-        Load(second + at / each, key(mixed(second * each + at) % 16), 1, 2)
+        KeyLoad(second + at / each, key(mixed(second * each + at) % 16), 1, 2)
         for second in range(seconds)
         for at in range(each)
     ]
@@ -117,7 +117,7 @@ def test_all_load_is_noted_and_shown_where_it_was() -> None:
     loads = even(120)
     rules = Timetable({10: key(8), 60: key(4), 90: key(8)})
     told: list[int] = []
-    run = replay(Script(loads, 120, (key(4), key(8))), rules, 3, told=told.append)
+    run = replay(ReplayScript(loads, 120, (key(4), key(8))), rules, 3, told=told.append)
     assert rules.noted == sum(load.read_units + load.write_units for load in loads)
     assert told[-1] == len(loads)
     assert len(run.steps) == STEPS
@@ -136,20 +136,20 @@ def test_all_load_is_noted_and_shown_where_it_was() -> None:
 
 
 def test_one_partition_is_on_one_node() -> None:
-    run = replay(Script(even(60), 60), Timetable({}), 4)
+    run = replay(ReplayScript(even(60), 60), Timetable({}), 4)
     assert run.mean_skew == pytest.approx(4)
     assert run.count("moves") == 0
 
 
 def test_nothing_to_replay_is_even() -> None:
-    run = replay(Script([], 60), Timetable({}), 4)
+    run = replay(ReplayScript([], 60), Timetable({}), 4)
     assert run.mean_skew == 1
     assert {step.units for step in run.steps} == {0}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 7])
 def test_a_seed_gives_the_same_replay_again(seed: int) -> None:
-    script = Script(even(90), 90, (key(8),))
+    script = ReplayScript(even(90), 90, (key(8),))
     changes = {10: key(8), 20: key(4), 30: key(12)}
     runs = [replay(script, Timetable(changes), 3, seed) for _ in range(2)]
     assert runs[0] == runs[1]
@@ -163,10 +163,10 @@ def served(keys: Sequence[int], nodes: int = 4, rows: int = 1) -> Replay:
     seconds = 1200
     share = 4000 * seconds // len(keys)
     loads = [
-        Load(number * seconds / len(keys), number_key(each), 0, share, rows, 100)
+        KeyLoad(number * seconds / len(keys), number_key(each), 0, share, rows, 100)
         for number, each in enumerate(keys)
     ]
-    return replay(Script(loads, seconds), ServerRules(Thresholds()), nodes)
+    return replay(ReplayScript(loads, seconds), ServerRules(Thresholds()), nodes)
 
 
 def number_key(number: int) -> bytes:
@@ -196,10 +196,10 @@ def test_one_hot_key_is_reported_and_not_split() -> None:
 
 def test_partitions_merge_when_the_load_is_gone() -> None:
     busy = [
-        Load(number / 40, number_key(mixed(number) % 5000), 0, 100, 1, 100)
+        KeyLoad(number / 40, number_key(mixed(number) % 5000), 0, 100, 1, 100)
         for number in range(24_000)
     ]
-    run = replay(Script(busy, 3600), ServerRules(Thresholds()), 4)
+    run = replay(ReplayScript(busy, 3600), ServerRules(Thresholds()), 4)
     most = max(len(step.bounds) for step in run.steps)
     assert most >= 3
     assert run.count("merges") > 0

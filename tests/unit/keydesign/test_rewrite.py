@@ -8,11 +8,13 @@ from typing import Any, Final
 
 import pytest
 
-from widerow.keydesign import HashPrefix, KeyDesign, KeyDesignInvalid, Part, PartKind
+from widerow.keydesign import HashPrefix, KeyDesign, KeyDesignInvalid, KeyPart, PartKind
 from widerow.keydesign.rewrite import OUTPUTS, parse_column, splice_columns, write_records
 from widerow.keydesign.sample import FileSource, SampleInvalid
 
-DESIGN: Final = KeyDesign((Part("d", PartKind.INTEGER, 6), Part("s")), ",", HashPrefix(columns=1))
+DESIGN: Final = KeyDesign(
+    (KeyPart("d", PartKind.INTEGER, 6), KeyPart("s")), ",", HashPrefix(columns=1)
+)
 ROWS: Final = [{"d": 16, "s": "a100", "x": "one"}, {"d": 54, "s": 'q"', "x": "=1+1"}]
 
 

@@ -13,8 +13,8 @@ from widerow.model.values import KeyInput, Value, value_bytes
 from widerow.rows.cells import Cell, cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.record import (
-    EMPTY,
     HEADER_BYTES,
+    NO_CELLS,
     RecordKind,
     Summary,
     encode_row,
@@ -129,7 +129,7 @@ def test_wide_roots_hold_the_key_section_only() -> None:
 
 def test_headers_have_one_size() -> None:
     section, crc = encode_key_section(KEY)
-    row = encode_row(section, crc, 21, [], EMPTY, 0)
+    row = encode_row(section, crc, 21, [], NO_CELLS, 0)
     assert HEADER_BYTES == 40 == len(row) - len(join_row(section, crc, []))
 
 
@@ -137,7 +137,7 @@ def test_headers_take_the_largest_row() -> None:
     """Four key columns of 255 and 1024 bytes, names and values (semantics §17)."""
     columns = [(letter * 255, b"\xff" * 1024) for letter in "abcd"]
     section, crc = encode_key_section(columns)
-    head = header_of(encode_row(section, crc, 4 * 1279, [], EMPTY, INT64_MAX))
+    head = header_of(encode_row(section, crc, 4 * 1279, [], NO_CELLS, INT64_MAX))
     assert (head.key_length, head.key_size) == (len(section), 4 * 1279)
 
 
@@ -189,7 +189,7 @@ def test_summaries_count_cells_versions_and_bytes(given_items: Items) -> None:
     cells = stored(given_items)
     unique = {(name, version): value for name, value, version in given_items}
     if not unique:
-        assert summarize(cells) == EMPTY == (0, 0, 0, INT64_MAX)
+        assert summarize(cells) == NO_CELLS == (0, 0, 0, INT64_MAX)
         return
     by_name = [name for name, _ in unique]
     size = sum(len(name.encode()) + value_bytes(value) for (name, _), value in unique.items())

@@ -12,7 +12,7 @@ from widerow.auth.keyring import AccessKey
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
 from widerow.server.credentials import CredentialsFile
-from widerow.server.dispatch import Identity
+from widerow.server.dispatch import AccessRules
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.testing.http import Sender, Wire
@@ -45,7 +45,7 @@ class Looking:
     def look(self) -> None:
         asyncio.run(self.file.look(self.replace))
 
-    def replace(self, identity: Identity) -> None:
+    def replace(self, identity: AccessRules) -> None:
         self.identity = identity
         self.replaced += 1
 

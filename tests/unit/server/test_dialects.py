@@ -23,7 +23,7 @@ from widerow.model.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.server import lifecycle
 from widerow.testing.http import Sender, Wire
-from widerow.wire.dialect import Dialect, HeaderNames, Opened, Operation, Refusal
+from widerow.wire.dialect import Dialect, HeaderNames, Opened, Refusal, WireOperation
 from widerow.wire.dialects import DIALECTS
 from widerow.wire.tablestore.messages import ListTableResponse
 
@@ -36,7 +36,7 @@ def _name(body: bytes) -> str:
     return body.partition(b" ")[0].decode("latin-1")
 
 
-def _select(method: str, target: str, body: bytes) -> Operation:
+def _select(method: str, target: str, body: bytes) -> WireOperation:
     assert target == PATH
     if method != "POST":
         raise InvalidRequest(Rule.HTTP_METHOD)
@@ -93,10 +93,10 @@ def _create(engine: Engine, instance: str, name: bytes) -> Any:  # noqa: ANN401 
     return engine.create_table(instance, request)
 
 
-OPERATIONS: Mapping[str, Operation] = {
+OPERATIONS: Mapping[str, WireOperation] = {
     each.name: each
     for each in (
-        Operation(
+        WireOperation(
             "Tables",
             Permission.READ,
             writes=False,
@@ -105,7 +105,7 @@ OPERATIONS: Mapping[str, Operation] = {
             encode=lambda names: ",".join(names).encode(),
             consumed=lambda _: (3, 0),
         ),
-        Operation(
+        WireOperation(
             "Create",
             Permission.MANAGE,
             writes=True,
@@ -113,7 +113,7 @@ OPERATIONS: Mapping[str, Operation] = {
             call=_create,
             encode=lambda _: b"created",
         ),
-        Operation(
+        WireOperation(
             "Long",
             Permission.READ,
             writes=False,

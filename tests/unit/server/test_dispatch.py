@@ -29,7 +29,7 @@ from widerow.limits import (
 )
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
-from widerow.server.dispatch import Dispatcher, Identity, RequestIds, Service
+from widerow.server.dispatch import AccessRules, Dispatcher, RequestIds, Service
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
@@ -41,8 +41,8 @@ from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.http import Answer, Sender, assert_refused
-from widerow.wire.dialect import Operation
-from widerow.wire.tablestore.dialect import TABLESTORE
+from widerow.wire.dialect import WireOperation
+from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.messages import ListTableResponse
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
@@ -114,8 +114,8 @@ class Desk:
         self.metrics = Metrics()
         self.admission = Admission()
         self.engine = Engine(store, self.clock, SystemEntropy())
-        self.identity = Identity(Keyring.default(), InstancePolicy())
-        self.served: dict[str, Operation] = {}
+        self.identity = AccessRules(Keyring.default(), InstancePolicy())
+        self.served: dict[str, WireOperation] = {}
         self.loop = Loop()
         self.dispatcher = self.made(ON_THE_LOOP, cast("asyncio.AbstractEventLoop", self.loop))
         self.replies: list[Response] = []
@@ -123,7 +123,7 @@ class Desk:
     def made(self, rules: Rules, loop: asyncio.AbstractEventLoop) -> Dispatcher:
         """A dispatcher that goes by these rules and serves what the desk does."""
         paths = {f"/{name}".encode(): each for name, each in self.served.items()}
-        dialect = replace(TABLESTORE, paths={**TABLESTORE.paths, **paths})
+        dialect = replace(TABLESTORE_DIALECT, paths={**TABLESTORE_DIALECT.paths, **paths})
         return Dispatcher(
             Service(self.engine, self.committer, self.clock, SystemEntropy(), self.metrics),
             Probes(self.engine, self.committer, self.admission, self.metrics),
@@ -295,7 +295,7 @@ def test_a_wrong_signature_is_refused_without_one(desk: Desk) -> None:
 
 def test_a_missing_permission_is_refused_with_a_signature(desk: Desk, table_body: bytes) -> None:
     key = AccessKey("widerow", "widerow", permissions=frozenset((Permission.READ,)))
-    desk.dispatcher.identity = Identity(Keyring([key]), InstancePolicy())
+    desk.dispatcher.identity = AccessRules(Keyring([key]), InstancePolicy())
     answer = desk.ask(signed("CreateTable", table_body))
     assert answer.status == 403
     assert SENDER.signed("CreateTable", answer)
@@ -304,7 +304,7 @@ def test_a_missing_permission_is_refused_with_a_signature(desk: Desk, table_body
 
 def test_identity_may_be_replaced_while_serving(desk: Desk) -> None:
     keys = Keyring([AccessKey("new", "secret")])
-    desk.dispatcher.identity = Identity(keys, InstancePolicy(frozenset(("shop",))))
+    desk.dispatcher.identity = AccessRules(keys, InstancePolicy(frozenset(("shop",))))
     assert desk.ask(signed("ListTable")).status == 403
     sender = Sender("new", "secret", "shop")
     assert desk.ask(signed("ListTable", sender=sender)).status == 200
@@ -593,7 +593,7 @@ def test_lengthy_requests_take_turns_unless_the_store_may_block(
 
 def test_every_operation_has_a_permission() -> None:
     for name, operation in OPERATIONS.items():
-        assert isinstance(operation, Operation)
+        assert isinstance(operation, WireOperation)
         assert operation.path == f"/{name}"
         assert operation.permission in Permission
 

@@ -19,7 +19,7 @@ from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import create_table, get_row, put_row
+from widerow.testing.requests import create_table_request, get_row_request, put_row_request
 from widerow.wire.tablestore.messages import ListTableResponse
 
 if TYPE_CHECKING:
@@ -135,14 +135,14 @@ def test_damage_that_a_read_finds_ends_writes(
     # reliability: stored bytes that do not match their checksum stop the writes at once
     with open_store(str(tmp_path / "data")) as store:
         running = serve(store)
-        row = put_row("t").SerializeToString()
+        row = put_row_request("t").SerializeToString()
         with Wire(running.endpoint) as wire:
-            wire.ask(SENDER.request("CreateTable", create_table("t").SerializeToString()))
+            wire.ask(SENDER.request("CreateTable", create_table_request("t").SerializeToString()))
             assert wire.ask(SENDER.request("PutRow", row)).status == 200
             (pair,) = store.snapshot().scan(SPACE_ROWS, after_prefix(SPACE_ROWS))
             key, cut = pair[0], pair[1][:20]
             store.transact((key,), lambda inside: inside.put(key, cut))
-            read = get_row("t").SerializeToString()
+            read = get_row_request("t").SerializeToString()
             assert wire.ask(SENDER.request("GetRow", read)).status == 503
             refused = wire.ask(SENDER.request("PutRow", row)).error
             assert refused == (503, "OTSServerUnavailable", "Server is not available.")

@@ -3,7 +3,7 @@
 import re
 
 from widerow.server.admission import Admission
-from widerow.server.metrics import Histogram, Metrics, render_metrics, resident_bytes
+from widerow.server.metrics import DurationHistogram, Metrics, render_metrics, resident_bytes
 
 _LINE = re.compile(r'^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')
 
@@ -53,7 +53,7 @@ def test_every_line_is_a_sample_or_a_comment_with_its_type_first() -> None:
 
 
 def test_buckets_add_up_and_hold_their_upper_bound() -> None:
-    histogram = Histogram()
+    histogram = DurationHistogram()
     for nanoseconds in (0, 100_000, 100_001, 9_000_000_000):
         histogram.observe(nanoseconds)
     assert sum(histogram.buckets) == 4

@@ -16,7 +16,7 @@ from widerow.server.settings import SettingsInvalid
 from widerow.server.tls import TlsFiles
 from widerow.testing.http import Sender, Wire
 from widerow.testing.process import ServeFailed, WiderowProcess
-from widerow.testing.requests import BODIES, put_row
+from widerow.testing.requests import BODIES, put_row_request
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running
@@ -79,7 +79,7 @@ def ask_signed(endpoint: str, pair: Pair) -> None:
     with Secured(endpoint, pair) as wire:
         create = wire.ask(SENDER.request("CreateTable", BODIES["CreateTable"]("T")))
         assert create.status in {200, 409}
-        large = put_row("T", "x" * 1_000_000).SerializeToString()
+        large = put_row_request("T", "x" * 1_000_000).SerializeToString()
         answer = wire.ask(SENDER.request("PutRow", large))
         assert answer.status == 200
         assert SENDER.signed("PutRow", answer)

@@ -20,7 +20,7 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
 from widerow.limits import INT64_MIN
 from widerow.model.requests import BatchWrite, TableWrite
-from widerow.model.selection import Direction, Selection
+from widerow.model.selection import RangeDirection, Selection
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store
@@ -97,7 +97,7 @@ def test_a_page_of_rows() -> None:
         rows = _rows(engine, store)
         table = engine.describe_table("i", "t")
         prefix = row_prefix(table.id)
-        bounds = RangeBounds(prefix, after_prefix(prefix), Direction.FORWARD)
+        bounds = RangeBounds(prefix, after_prefix(prefix), RangeDirection.FORWARD)
         rule = ReadRule(table, Selection(max_versions=1), INT64_MIN)
         assert gives_way(
             lambda seen: read_range((Rows(rows, seen), None), table, bounds, rule, None)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from widerow.testing.histories import ABSENT, Kind, Operation, State, generate, spoiled, step
+from widerow.testing.histories import NO_ROW, CallKind, ClientCall, State, generate, spoiled, step
 from widerow.testing.linearizability import check, judge
 from widerow.testing.recording import Recorder, Recording
 
@@ -31,7 +31,7 @@ def test_histories_with_one_wrong_answer_are_refused(seed: int, clients: int) ->
     assert check(wrong) is not None
 
 
-def explained(history: list[Operation]) -> bool:
+def explained(history: list[ClientCall]) -> bool:
     """The definition, word by word: some order of all that is known and some that is not."""
     known = [each for each in history if each.known]
     unknown = [each for each in history if not each.known]
@@ -42,7 +42,7 @@ def explained(history: list[Operation]) -> bool:
     return False
 
 
-def in_time(order: tuple[Operation, ...]) -> bool:
+def in_time(order: tuple[ClientCall, ...]) -> bool:
     return all(
         second.returned is None or second.returned >= first.called
         for index, first in enumerate(order)
@@ -50,8 +50,8 @@ def in_time(order: tuple[Operation, ...]) -> bool:
     )
 
 
-def answered(order: tuple[Operation, ...]) -> bool:
-    state: State = ABSENT
+def answered(order: tuple[ClientCall, ...]) -> bool:
+    state: State = NO_ROW
     for operation in order:
         fits, state = step(state, operation)
         if not fits:
@@ -62,10 +62,10 @@ def answered(order: tuple[Operation, ...]) -> bool:
 times = st.integers(0, 12)
 answers = st.one_of(st.none(), st.booleans(), st.integers(0, 3))
 operations = st.builds(
-    lambda kind, called, lasts, value, expected, answer: Operation(
+    lambda kind, called, lasts, value, expected, answer: ClientCall(
         kind, called, None if lasts > 5 else called + lasts, value, expected, answer
     ),
-    st.sampled_from(Kind),
+    st.sampled_from(CallKind),
     times,
     st.integers(0, 6),
     st.integers(1, 2),
@@ -76,16 +76,16 @@ operations = st.builds(
 
 @given(history=st.lists(operations, max_size=5))
 @settings(max_examples=600, deadline=None)
-def test_the_search_finds_what_the_definition_says(history: list[Operation]) -> None:
+def test_the_search_finds_what_the_definition_says(history: list[ClientCall]) -> None:
     assert (check(history) is None) == explained(history)
 
 
-def put(called: int, returned: int | None, value: int) -> Operation:
-    return Operation(Kind.PUT, called, returned, value)
+def put(called: int, returned: int | None, value: int) -> ClientCall:
+    return ClientCall(CallKind.PUT, called, returned, value)
 
 
-def read(called: int, returned: int, answer: State) -> Operation:
-    return Operation(Kind.GET, called, returned, answer=answer)
+def read(called: int, returned: int, answer: State) -> ClientCall:
+    return ClientCall(CallKind.GET, called, returned, answer=answer)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def read(called: int, returned: int, answer: State) -> Operation:
         ([put(0, 5, 1), read(5, 6, None)], True),
     ],
 )
-def test_the_rules_one_by_one(history: list[Operation], *, holds: bool) -> None:
+def test_the_rules_one_by_one(history: list[ClientCall], *, holds: bool) -> None:
     assert (check(history) is None) is holds
 
 
@@ -137,7 +137,7 @@ def test_crowds_are_not_recorded() -> None:
 def test_generated_histories_overlap_and_hold_every_kind() -> None:
     histories = [generate(seed) for seed in range(20)]
     kinds = {each.kind for history in histories for each in history}
-    assert kinds == set(Kind)
+    assert kinds == set(CallKind)
     assert any(not each.known for history in histories for each in history)
     for history in histories:
         pairs = pairwise(each for each in history if each.known)

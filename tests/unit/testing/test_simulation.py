@@ -15,7 +15,7 @@ from widerow.errors import Conflict
 from widerow.storage.interface import Outcome, Write
 from widerow.testing import simulation
 from widerow.testing.lossy import LossyDisk, LossyStore
-from widerow.testing.simulation import SOMETIMES, main, missing, simulate
+from widerow.testing.simulation import SOMETIMES, main, missing_events, simulate
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 SEEDS_EACH = 100
@@ -26,7 +26,7 @@ CONTROL_SEEDS = 30  # a planted defect is seen by then
 def test_every_seed_holds_and_everything_that_should_happen_does(first: int) -> None:
     lives = [simulate(seed) for seed in range(first, first + SEEDS_EACH)]
     assert [(life.seed, life.violation) for life in lives if life.violation] == []
-    assert missing(lives) == []
+    assert missing_events(lives) == []
     assert sum(life.operations for life in lives) >= 200 * SEEDS_EACH
     assert sum(life.crashes for life in lives) >= 10 * SEEDS_EACH
 

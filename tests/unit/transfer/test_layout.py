@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from widerow.model.values import KeyType
-from widerow.transfer.layout import Reading, read_record
+from widerow.transfer.layout import Reading, row_of_record
 from widerow.transfer.rows import Row, VersionedValue
-from widerow.transfer.table import KeyColumn
+from widerow.transfer.table import TransferKeyColumn
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "formats" / "export.md"
-KEY = (KeyColumn("CardID", KeyType.STRING), KeyColumn("OrderNumber", KeyType.INTEGER))
+KEY = (
+    TransferKeyColumn("CardID", KeyType.STRING),
+    TransferKeyColumn("OrderNumber", KeyType.INTEGER),
+)
 SHOWN = Row(
     (("CardID", "card 7"), ("OrderNumber", 1)),
     (
@@ -33,9 +36,9 @@ def example(kind: str) -> str:
 
 def test_the_examples_of_the_page_are_the_row_they_say() -> None:
     reading = Reading(KEY, {}, 0)
-    assert repr(read_record(json.loads(example("json")), reading)) == repr(SHOWN)
+    assert repr(row_of_record(json.loads(example("json")), reading)) == repr(SHOWN)
     (record,) = csv.DictReader(example("csv").splitlines())
-    assert repr(read_record(record, reading)) == repr(SHOWN)
+    assert repr(row_of_record(record, reading)) == repr(SHOWN)
 
 
 @pytest.mark.parametrize(
@@ -64,11 +67,11 @@ def test_a_record_that_is_no_row_says_why(
     fields: dict[str, Any], kinds: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        read_record(fields, Reading(KEY, kinds, 0))
+        row_of_record(fields, Reading(KEY, kinds, 0))
 
 
 def test_an_empty_field_is_no_cell_in_csv_alone() -> None:
     fields = {"CardID": "", "OrderNumber": "7", "x": ""}
     kinds = {"x": "string"}
-    assert read_record(fields, Reading(KEY, kinds, 5, texts=True)).cells == ()
-    assert read_record(fields, Reading(KEY, kinds, 5)).cells == (VersionedValue("x", 5, ""),)
+    assert row_of_record(fields, Reading(KEY, kinds, 5, texts=True)).cells == ()
+    assert row_of_record(fields, Reading(KEY, kinds, 5)).cells == (VersionedValue("x", 5, ""),)

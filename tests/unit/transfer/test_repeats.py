@@ -13,9 +13,9 @@ from widerow.model.values import KeyType
 from widerow.transfer import repeats
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.repeats import Repeats, find_repeats, last_rows
-from widerow.transfer.table import KeyColumn
+from widerow.transfer.table import TransferKeyColumn
 
-KEY = (KeyColumn("k", KeyType.INTEGER),)
+KEY = (TransferKeyColumn("k", KeyType.INTEGER),)
 FIRST_LINE = 2  # behind the header
 
 

@@ -15,11 +15,11 @@ from widerow.transfer.layout import (
     json_cells,
     json_value,
     parquet_cell,
-    read_record,
+    row_of_record,
 )
 from widerow.transfer.load import spread
-from widerow.transfer.rows import Row, VersionedValue, decode_rows, encode_row, pieces
-from widerow.transfer.table import KeyColumn
+from widerow.transfer.rows import Row, VersionedValue, decode_rows, encode_put, pieces
+from widerow.transfer.table import TransferKeyColumn
 from widerow.wire.tablestore.plainbuffer import HEADER
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
@@ -39,9 +39,9 @@ KEYS = st.tuples(
 ROWS = st.builds(Row, KEYS, st.lists(CELL, max_size=5).map(tuple))
 READING = Reading(
     (
-        KeyColumn("k", KeyType.STRING),
-        KeyColumn("n", KeyType.INTEGER),
-        KeyColumn("b", KeyType.BINARY),
+        TransferKeyColumn("k", KeyType.STRING),
+        TransferKeyColumn("n", KeyType.INTEGER),
+        TransferKeyColumn("b", KeyType.BINARY),
     ),
     {},
     0,
@@ -55,14 +55,14 @@ def same(first: Row, second: Row) -> bool:
 
 @given(st.lists(ROWS, max_size=4))
 def test_what_is_encoded_is_decoded(rows: list[Row]) -> None:
-    data = b"".join(encode_row(row.key, row.cells)[len(HEADER) :] for row in rows)
+    data = b"".join(encode_put(row.key, row.cells)[len(HEADER) :] for row in rows)
     found = decode_rows(HEADER + data if rows else b"")
     assert repr(found) == repr(rows)
 
 
 @given(ROWS)
 def test_the_server_reads_what_is_encoded(row: Row) -> None:
-    key, cells = decoded_row(encode_row(row.key, row.cells), Modification.PUT)
+    key, cells = decoded_row(encode_put(row.key, row.cells), Modification.PUT)
     assert key.columns == row.key
     found = [(cell.name, cell.version, body_value(cell.body)) for cell in cells]
     assert repr(found) == repr([tuple(cell) for cell in row.cells])
@@ -70,7 +70,7 @@ def test_the_server_reads_what_is_encoded(row: Row) -> None:
 
 @given(ROWS, st.data())
 def test_a_damaged_row_is_not_taken_for_another(row: Row, data: st.DataObject) -> None:
-    encoded = bytearray(encode_row(row.key, row.cells))
+    encoded = bytearray(encode_put(row.key, row.cells))
     encoded[data.draw(st.integers(0, len(encoded) - 1))] ^= data.draw(st.integers(1, 255))
     with pytest.raises(TransferFailed):
         decode_rows(bytes(encoded))
@@ -82,9 +82,9 @@ def test_records_of_every_format_hold_the_row(row: Row) -> None:
     row = Row(row.key, tuple(sorted(row.cells, key=lambda cell: cell.column)))
     key = dict(row.key)
     parquet = {**key, CELLS: [parquet_cell(cell) for cell in row.cells]}
-    assert same(read_record(parquet, READING), row)
+    assert same(row_of_record(parquet, READING), row)
     text = {name: json_value(value) for name, value in row.key}
-    assert same(read_record({**text, CELLS: json_cells(row.cells)}, READING), row)
+    assert same(row_of_record({**text, CELLS: json_cells(row.cells)}, READING), row)
 
 
 def test_a_row_of_many_cells_is_written_in_pieces() -> None:

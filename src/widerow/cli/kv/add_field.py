@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from widerow.cli.kv.build_levels import field_level
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import Session
 from widerow.model.typed.coerce import check_default
@@ -64,11 +64,11 @@ def _kind(given: Arguments) -> Kind:
 def _check(session: Session, given: Arguments) -> None:
     collection = field_level(session).collection
     if not collection and not given.has("-name"):
-        raise missing("-name", "add-field")
+        raise missing_argument("-name", "add-field")
     kind = _kind(given)
     for owner, (flag, required) in _TYPE_FLAGS.items():
         if owner is kind and required and not given.has(flag):
-            raise missing(flag, "add-field")
+            raise missing_argument(flag, "add-field")
         if owner is not kind and given.has(flag):
             raise ArgumentFault(f"{flag} can only be used with {owner.value}")
     if collection:
@@ -136,14 +136,14 @@ ADD_FIELD: Final = Command(
     ),
     run=_add_field,
     flags=(
-        Flag("-type", "type", required=True),
-        Flag("-name", "field-name"),
-        Flag("-not-nullable"),
-        Flag("-default", "value"),
-        Flag("-desc", "description"),
-        Flag("-size", "size"),
-        Flag("-enum-values", "value[,value[,…]]"),
-        Flag("-precision", "digits"),
+        ShellFlag("-type", "type", required=True),
+        ShellFlag("-name", "field-name"),
+        ShellFlag("-not-nullable"),
+        ShellFlag("-default", "value"),
+        ShellFlag("-desc", "description"),
+        ShellFlag("-size", "size"),
+        ShellFlag("-enum-values", "value[,value[,…]]"),
+        ShellFlag("-precision", "digits"),
     ),
     check=_check,
 )

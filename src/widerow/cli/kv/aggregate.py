@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import CommandFault
-from widerow.cli.kv.selection import FIELD_FLAGS, INDEX_FLAGS, check_fields, select
+from widerow.cli.kv.selection import FIELD_FLAGS, INDEX_FLAGS, check_fields, select_by_flags
 from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import NUMERIC_KINDS, counted, table_of
 from widerow.limits import INT64_MAX, INT64_MIN
@@ -24,7 +24,7 @@ _COUNTER_STEP: Final = 1000  # the rows between two updates of the counter on th
 def _check(_: Session, given: Arguments) -> None:
     check_fields("table", given)
     if not any(given.has(flag) for flag in ("-count", "-sum", "-avg")):
-        raise missing("-count | -sum | -avg", "table")
+        raise missing_argument("-count | -sum | -avg", "table")
 
 
 class _Column:
@@ -76,7 +76,7 @@ class _Column:
 
 def _aggregate(session: Session, given: Arguments) -> str:
     table = table_of(session, given.need("-name"))
-    selection = select(session, table, given)
+    selection = select_by_flags(session, table, given)
     sums = _columns(table.definition, given.get("-sum"))
     averages = _columns(table.definition, given.get("-avg"))
     with counting(session, "rows read") as report:
@@ -126,13 +126,13 @@ AGGREGATE_TABLE: Final = Command(
     ),
     run=_aggregate,
     flags=(
-        Flag("-name", "table-name", required=True),
-        Flag("-count"),
-        Flag("-sum", "column[,column…]"),
-        Flag("-avg", "column[,column…]"),
+        ShellFlag("-name", "table-name", required=True),
+        ShellFlag("-count"),
+        ShellFlag("-sum", "column[,column…]"),
+        ShellFlag("-avg", "column[,column…]"),
         *INDEX_FLAGS,
         *FIELD_FLAGS,
-        Flag("-json", "key"),
+        ShellFlag("-json", "key"),
     ),
     check=_check,
 )

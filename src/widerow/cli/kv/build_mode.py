@@ -8,7 +8,7 @@ from typing import Final
 
 from widerow.cli.kv.add_field import ADD_FIELD
 from widerow.cli.kv.build_levels import CollectionLevel, RecordLevel, create_level, field_level
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.session import Mode, Session
@@ -32,7 +32,7 @@ def _add_nested_field(kind: Kind) -> Command:
     def check(session: Session, given: Arguments) -> None:
         collection = field_level(session).collection
         if not collection and not given.has("-name"):
-            raise missing("-name", name)
+            raise missing_argument("-name", name)
         if collection and given.has("-name"):
             raise ArgumentFault(f"-name is not allowed for the type field of {collection}")
 
@@ -52,7 +52,7 @@ def _add_nested_field(kind: Kind) -> Command:
         shortest=5,
         description=f"Begins a field of type {kind.value}; exit adds it, cancel does not.",
         run=begin,
-        flags=(Flag("-name", "field-name"), Flag("-desc", "description")),
+        flags=(ShellFlag("-name", "field-name"), ShellFlag("-desc", "description")),
         check=check,
     )
 
@@ -66,7 +66,7 @@ _REMOVE_FIELD: Final = Command(
     shortest=4,
     description="Removes a field.",
     run=_remove_field,
-    flags=(Flag("-name", "field-name", required=True),),
+    flags=(ShellFlag("-name", "field-name", required=True),),
 )
 
 
@@ -75,7 +75,7 @@ def _primary_key(session: Session, given: Arguments) -> None:
     builder.primary_key(*builder.key, *given.all("-field"))
 
 
-_KEY_FIELDS: Final = Flag("-field", "field-name", required=True, repeated=True)
+_KEY_FIELDS: Final = ShellFlag("-field", "field-name", required=True, repeated=True)
 _PRIMARY_KEY: Final = Command(
     name="primary-key",
     shortest=4,
@@ -111,7 +111,7 @@ _SET_DESCRIPTION: Final = Command(
     shortest=5,
     description="Sets the description of the table.",
     run=_set_description,
-    flags=(Flag("-desc", "description", required=True),),
+    flags=(ShellFlag("-desc", "description", required=True),),
 )
 
 
@@ -124,7 +124,7 @@ _SHOW: Final = Command(
     shortest=2,
     description="Shows the definition so far; with -original the table before its evolution.",
     run=_show,
-    flags=(Flag("-original"),),
+    flags=(ShellFlag("-original"),),
 )
 
 

@@ -6,11 +6,20 @@ from dataclasses import dataclass
 from widerow.cli.kv.faults import ArgumentFault, UsageFault
 from widerow.cli.kv.session import Session
 
-__all__ = ["Arguments", "Command", "Entry", "Flag", "Group", "matching", "missing", "understood"]
+__all__ = [
+    "Arguments",
+    "Command",
+    "CommandEntry",
+    "Group",
+    "ShellFlag",
+    "matching",
+    "missing_argument",
+    "understood",
+]
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class ShellFlag:
     """A flag, which must be typed in full.
 
     If `value` is not empty the flag takes a word, which usages show as `<value>`. A `repeated` flag
@@ -93,7 +102,7 @@ class Command:
     shortest: int
     description: str
     run: Run
-    flags: tuple[Flag, ...] = ()
+    flags: tuple[ShellFlag, ...] = ()
     takes: tuple[int, int] = (0, 0)
     words: str = ""
     check: Callable[[Session, Arguments], None] | None = None
@@ -105,7 +114,7 @@ class Command:
         return " ".join(part for part in (path, self.words, *flags) if part)
 
     @property
-    def own_flags(self) -> Mapping[str, Flag]:
+    def own_flags(self) -> Mapping[str, ShellFlag]:
         """The flags of this command by their names."""
         return {flag.name: flag for flag in self.flags}
 
@@ -133,12 +142,12 @@ class Command:
         given = Arguments(tuple(pairs), tuple(plain))
         for flag in self.flags:
             if flag.required and not given.has(flag.name):
-                raise missing(flag.name, self.name)
+                raise missing_argument(flag.name, self.name)
         if self.check is not None:
             self.check(session, given)
         return given
 
-    def _value(self, flag: Flag, pairs: Sequence[tuple[str, str]], rest: Iterator[str]) -> str:
+    def _value(self, flag: ShellFlag, pairs: Sequence[tuple[str, str]], rest: Iterator[str]) -> str:
         if not flag.repeated and any(name == flag.name for name, _ in pairs):
             raise UsageFault(f"Flag {flag.name} is given twice")
         if not flag.value:
@@ -159,10 +168,10 @@ class Group:
     commands: tuple[Command, ...]
 
 
-Entry = Command | Group
+CommandEntry = Command | Group
 
 
-def matching(typed: str, entries: Sequence[Entry]) -> Entry | None:
+def matching(typed: str, entries: Sequence[CommandEntry]) -> CommandEntry | None:
     """The first entry in alphabetical order that `typed` abbreviates, in any case of letters.
 
     None if there is none.
@@ -175,11 +184,11 @@ def matching(typed: str, entries: Sequence[Entry]) -> Entry | None:
     return None
 
 
-def understood(session: Session) -> list[Entry]:
+def understood(session: Session) -> list[CommandEntry]:
     """The commands and groups of the innermost mode."""
     return [each for each in session.mode.commands if isinstance(each, (Command, Group))]
 
 
-def missing(what: str, command: str) -> UsageFault:
+def missing_argument(what: str, command: str) -> UsageFault:
     """The fault of a required argument that is missing; the next line may bring it."""
     return UsageFault(f"Missing required argument ({what}) for command: {command}", incomplete=True)

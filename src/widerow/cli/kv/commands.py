@@ -7,7 +7,7 @@ have tables of their own: `build_mode` (between `table create` and `exit`) and `
 from typing import Final
 
 from widerow.cli.kv.aggregate import AGGREGATE_TABLE
-from widerow.cli.kv.command import Entry, Group
+from widerow.cli.kv.command import CommandEntry, Group
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.plans import (
     PLAN_ADD_INDEX,
@@ -67,7 +67,7 @@ _TABLE: Final = Group(
     ),
     commands=(TABLE_CLEAR, TABLE_CREATE, TABLE_EVOLVE, TABLE_LIST),
 )
-COMMANDS: Final[tuple[Entry, ...]] = (
+COMMANDS: Final[tuple[CommandEntry, ...]] = (
     Group("aggregate", 3, "Counts and adds up.", (AGGREGATE_TABLE,)),
     CONNECT,
     Group("delete", 3, "Deletes rows.", (DELETE_TABLE,)),

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Entry, Group, matching, understood
+from widerow.cli.kv.command import Arguments, Command, CommandEntry, Group, matching, understood
 from widerow.cli.kv.faults import UsageFault, usage
 from widerow.cli.kv.session import Session
 
@@ -12,13 +12,13 @@ __all__ = ["HELP", "HELP_WORDS", "command_list", "group_usage"]
 HELP_WORDS: Final = frozenset(("-help", "--help", "help", "?"))
 
 
-def command_list(entries: Sequence[Entry]) -> str:
+def command_list(entries: Sequence[CommandEntry]) -> str:
     """The names of all commands, one on each line."""
     names = sorted(entry.name for entry in entries)
     return "\n\t".join(("Commands:", *names))
 
 
-def group_usage(name: str, entries: Sequence[Entry], description: str = "") -> str:
+def group_usage(name: str, entries: Sequence[CommandEntry], description: str = "") -> str:
     """The usage of the group `name` of commands; the commands of a mode have an empty name."""
     names = " |\n\t".join(sorted(entry.name for entry in entries))
     lines = f"Usage: {name} {names}" if name else f"Usage: {names}"

@@ -15,7 +15,7 @@ from widerow.model.typed.index_paths import checked_index
 from widerow.model.typed.names import folded, same_name
 from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
 from widerow.model.typed.rules import TypedRule
-from widerow.nosql import Table
+from widerow.nosql import TableHandle
 
 __all__ = ["ENDED_STATES", "begin", "chosen", "ended", "held_plans", "resume"]
 
@@ -179,7 +179,7 @@ class _Work(NamedTuple):
     run: Callable[[Session, TablePlan], None]
 
 
-def _table(session: Session, plan: TablePlan) -> Table:
+def _table(session: Session, plan: TablePlan) -> TableHandle:
     table = session.store.find_table(plan.table)
     if table is None:
         raise _no_table(plan.table)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.plan_run import ENDED_STATES, begin, chosen, ended, resume
 from widerow.cli.kv.session import Session
@@ -30,21 +30,21 @@ __all__ = [
 # The flags of every command that makes a plan (cli §4). -force changes nothing for plans on
 # tables, neither in the vendor's shell nor here.
 _PLAN_FLAGS: Final = (
-    Flag("-plan-name", "name"),
-    Flag("-wait"),
-    Flag("-noexecute"),
-    Flag("-force"),
+    ShellFlag("-plan-name", "name"),
+    ShellFlag("-wait"),
+    ShellFlag("-noexecute"),
+    ShellFlag("-force"),
 )
 _ON_TABLE: Final = (
-    Flag("-name", "table-name", required=True),
-    Flag("-namespace", "namespace"),
+    ShellFlag("-name", "table-name", required=True),
+    ShellFlag("-namespace", "namespace"),
 )
 _ON_INDEX: Final = (
-    Flag("-name", "index-name", required=True),
-    Flag("-table", "table-name", required=True),
+    ShellFlag("-name", "index-name", required=True),
+    ShellFlag("-table", "table-name", required=True),
 )
 # The flags that name a plan that was made before.
-PLAN_CHOICE: Final = (Flag("-id", "number"), Flag("-last"))
+PLAN_CHOICE: Final = (ShellFlag("-id", "number"), ShellFlag("-last"))
 
 
 def _command(
@@ -52,7 +52,7 @@ def _command(
     shortest: int,
     description: str,
     run: Callable[[Session, Arguments], str],
-    flags: tuple[Flag, ...],
+    flags: tuple[ShellFlag, ...],
     *,
     check: Callable[[Session, Arguments], None] | None = None,
 ) -> Command:
@@ -65,7 +65,7 @@ def _requires_choice(command: str) -> Callable[[Session, Arguments], None]:
 
     def check(_: Session, given: Arguments) -> None:
         if not given.has("-id") and not given.has("-last"):
-            raise missing("-id|-last", command)
+            raise missing_argument("-id|-last", command)
         given.refuse_both("-id", "-last")
 
     return check
@@ -169,7 +169,7 @@ PLAN_REMOVE_TABLE: Final = _command(
     8,
     "Removes a table, its indexes and its rows.",
     _remove_table,
-    (*_ON_TABLE, Flag("-keep-data"), *_PLAN_FLAGS),
+    (*_ON_TABLE, ShellFlag("-keep-data"), *_PLAN_FLAGS),
     check=_check_remove_table,
 )
 PLAN_ADD_INDEX: Final = _command(
@@ -179,9 +179,9 @@ PLAN_ADD_INDEX: Final = _command(
     _add_index,
     (
         *_ON_INDEX,
-        Flag("-field", "path", required=True, repeated=True),
-        Flag("-namespace", "namespace"),
-        Flag("-desc", "description"),
+        ShellFlag("-field", "path", required=True, repeated=True),
+        ShellFlag("-namespace", "namespace"),
+        ShellFlag("-desc", "description"),
         *_PLAN_FLAGS,
     ),
 )
@@ -190,14 +190,14 @@ PLAN_REMOVE_INDEX: Final = _command(
     8,
     "Removes an index from a table.",
     _remove_index,
-    (*_ON_INDEX, Flag("-namespace", "namespace"), *_PLAN_FLAGS),
+    (*_ON_INDEX, ShellFlag("-namespace", "namespace"), *_PLAN_FLAGS),
 )
 PLAN_EXECUTE: Final = _command(
     "execute",
     4,
     "Runs a plan that was not run yet, or was interrupted or failed.",
     _execute,
-    (*PLAN_CHOICE, Flag("-wait")),
+    (*PLAN_CHOICE, ShellFlag("-wait")),
     check=_requires_choice("execute"),
 )
 PLAN_CANCEL: Final = _command(
@@ -216,6 +216,6 @@ PLAN_WAIT: Final = _command(
         "anything left to wait for, however many -seconds are allowed."
     ),
     _wait,
-    (*PLAN_CHOICE, Flag("-seconds", "seconds")),
+    (*PLAN_CHOICE, ShellFlag("-seconds", "seconds")),
     check=_requires_choice("wait"),
 )

@@ -6,14 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag
+from widerow.cli.kv.command import Arguments, Command, ShellFlag
 from widerow.cli.kv.faults import ArgumentFault, CommandFault, PlainFault, UnreadableFault
-from widerow.cli.kv.put_mode import PUT_COMMANDS, NamedLevel, named
+from widerow.cli.kv.put_mode import PUT_COMMANDS, NamedLevel, named_field
 from widerow.cli.kv.session import Mode, Session, counting
 from widerow.cli.kv.values import key_json, table_of
 from widerow.errors import InvalidRequest
 from widerow.model.typed.names import folded
-from widerow.nosql import Operation, ReturnRow, Table, WriteResult
+from widerow.nosql import Operation, ReturnRow, TableHandle, WriteResult
 
 __all__ = ["PUT_TABLE"]
 
@@ -55,17 +55,17 @@ def _put(session: Session, given: Arguments) -> str | None:
     return None
 
 
-def _row_level(table: Table, condition: _Condition) -> NamedLevel:
+def _row_level(table: TableHandle, condition: _Condition) -> NamedLevel:
     """The level of put mode that writes its values as a row."""
     definition = table.definition
 
     def done(_: Session, values: dict[str, Any]) -> str:
         return _put_row(table, values, condition)
 
-    return NamedLevel(lambda name: named(definition.field(name)), done)
+    return NamedLevel(lambda name: named_field(definition.field(name)), done)
 
 
-def _put_row(table: Table, row: Mapping[str, Any], condition: _Condition) -> str:
+def _put_row(table: TableHandle, row: Mapping[str, Any], condition: _Condition) -> str:
     """Write a row; returns the text to print. Raises `PlainFault` if the condition fails."""
     if condition.merged:
         return _merge(table, row)
@@ -77,7 +77,7 @@ def _put_row(table: Table, row: Mapping[str, Any], condition: _Condition) -> str
     return _success(inserted=result.previous_version is None)
 
 
-def _merge(table: Table, row: Mapping[str, Any]) -> str:
+def _merge(table: TableHandle, row: Mapping[str, Any]) -> str:
     """Set the given columns of a row in the store; tries again if another write came between."""
     while True:
         key = _key(table, row)
@@ -89,7 +89,7 @@ def _merge(table: Table, row: Mapping[str, Any]) -> str:
 
 
 def _answer(
-    table: Table, row: Mapping[str, Any], result: WriteResult, condition: _Condition
+    table: TableHandle, row: Mapping[str, Any], result: WriteResult, condition: _Condition
 ) -> str:
     if result.success:
         return _success(inserted=condition.if_absent)
@@ -98,7 +98,7 @@ def _answer(
     raise _refused("No existing record was present", table, row)
 
 
-def _key(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+def _key(table: TableHandle, row: Mapping[str, Any]) -> dict[str, Any]:
     names = {folded(name) for name in table.definition.primary_key}
     return {name: value for name, value in row.items() if folded(name) in names}
 
@@ -107,13 +107,13 @@ def _success(*, inserted: bool) -> str:
     return f"Operation successful, row {'inserted' if inserted else 'updated'}."
 
 
-def _refused(what: str, table: Table, row: Mapping[str, Any]) -> PlainFault:
+def _refused(what: str, table: TableHandle, row: Mapping[str, Any]) -> PlainFault:
     key = key_json(table.definition, row)
     return PlainFault(f"Operation failed, {what} with the given primary key: {key}")
 
 
 def _put_file(
-    session: Session, table: Table, name: str, condition: _Condition, *, exact: bool
+    session: Session, table: TableHandle, name: str, condition: _Condition, *, exact: bool
 ) -> str:
     """Write the rows of a file, one JSON object on each line; returns the text to print.
 
@@ -134,7 +134,7 @@ def _put_file(
 
 def _file_operation(
     condition: _Condition,
-) -> tuple[Callable[[Table, Mapping[str, Any]], Operation], str]:
+) -> tuple[Callable[[TableHandle, Mapping[str, Any]], Operation], str]:
     """The operation for each row of a file, and the verb of the answer."""
     if condition.merged:
         raise CommandFault("-update is for one row and cannot be used with -file")
@@ -145,7 +145,7 @@ def _file_operation(
     return Operation.put, "Loaded"
 
 
-def _rows(table: Table, lines: Iterable[str], *, exact: bool) -> Iterator[dict[str, Any]]:
+def _rows(table: TableHandle, lines: Iterable[str], *, exact: bool) -> Iterator[dict[str, Any]]:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -165,13 +165,13 @@ PUT_TABLE: Final = Command(
     ),
     run=_put,
     flags=(
-        Flag("-name", "table-name", required=True),
-        Flag("-if-absent"),
-        Flag("-if-present"),
-        Flag("-json", "row"),
-        Flag("-file", "path"),
-        Flag("-exact"),
-        Flag("-update"),
+        ShellFlag("-name", "table-name", required=True),
+        ShellFlag("-if-absent"),
+        ShellFlag("-if-present"),
+        ShellFlag("-json", "row"),
+        ShellFlag("-file", "path"),
+        ShellFlag("-exact"),
+        ShellFlag("-update"),
     ),
     check=_check,
 )

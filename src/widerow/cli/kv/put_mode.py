@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault, CommandFault, UnreadableFault
 from widerow.cli.kv.help import HELP
 from widerow.cli.kv.session import Level, Mode, Session
@@ -20,7 +20,7 @@ from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, FieldType, Kind
 
-__all__ = ["PUT_COMMANDS", "ArrayLevel", "NamedLevel", "ValueLevel", "named"]
+__all__ = ["PUT_COMMANDS", "ArrayLevel", "NamedLevel", "ValueLevel", "named_field"]
 
 # From a name that was typed to the declared name and the type; None if there is no such field.
 Find = Callable[[str], tuple[str, FieldType] | None]
@@ -120,7 +120,7 @@ def _value_level(session: Session) -> ValueLevel:
     return level
 
 
-def named(field: Field | None) -> tuple[str, FieldType] | None:
+def named_field(field: Field | None) -> tuple[str, FieldType] | None:
     """The declared name and the type of a field that was looked up; None if there is none."""
     return None if field is None else (field.name, field.type)
 
@@ -135,7 +135,9 @@ def _nested_level(kind: FieldType, name: str, give: Callable[[Any], None]) -> Va
         give(coerce(value, kind, name))  # fills in the fields of a record that were left out
 
     if kind.kind is Kind.RECORD:
-        return NamedLevel(lambda field: named(kind.field(field)), lambda _, values: made(values))
+        return NamedLevel(
+            lambda field: named_field(kind.field(field)), lambda _, values: made(values)
+        )
     element = kind.element
     if element is not None and kind.kind is Kind.MAP:
         return NamedLevel(lambda key: (key, element), lambda _, values: made(values))
@@ -165,7 +167,7 @@ def _add_nested_value(kind: Kind) -> Command:
         shortest=5,
         description=f"Begins a value of type {kind.value}; exit sets it, cancel does not.",
         run=begin,
-        flags=(Flag("-field", "column"),),
+        flags=(ShellFlag("-field", "column"),),
     )
 
 
@@ -175,7 +177,7 @@ _SOURCES: Final = ("-value", "-null-value", "-file")
 def _check_add_value(_: Session, given: Arguments) -> None:
     sources = [flag for flag in _SOURCES if given.has(flag)]
     if not sources:
-        raise missing(" | ".join(_SOURCES), "add-value")
+        raise missing_argument(" | ".join(_SOURCES), "add-value")
     if len(sources) > 1:
         raise ArgumentFault(f"{sources[0]} and {sources[1]} cannot be used together")
 
@@ -207,10 +209,10 @@ _ADD_VALUE: Final = Command(
     description="Sets a field; in an array it appends an element, without -field.",
     run=_add_value,
     flags=(
-        Flag("-field", "column"),
-        Flag("-value", "value"),
-        Flag("-null-value"),
-        Flag("-file", "path"),
+        ShellFlag("-field", "column"),
+        ShellFlag("-value", "value"),
+        ShellFlag("-null-value"),
+        ShellFlag("-file", "path"),
     ),
     check=_check_add_value,
 )

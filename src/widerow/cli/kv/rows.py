@@ -5,9 +5,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault
-from widerow.cli.kv.selection import INDEX_FLAGS, KEY_FLAGS, Selection, check_fields, select
+from widerow.cli.kv.selection import (
+    INDEX_FLAGS,
+    KEY_FLAGS,
+    KeySelection,
+    check_fields,
+    select_by_flags,
+)
 from widerow.cli.kv.session import Session, counting
 from widerow.cli.kv.values import counted, key_json, table_of
 from widerow.nosql import Operation, Row
@@ -24,7 +30,7 @@ def _check_get(_: Session, given: Arguments) -> None:
 
 def _get(session: Session, given: Arguments) -> str:
     table = table_of(session, given.need("-name"))
-    selection = select(session, table, given)
+    selection = select_by_flags(session, table, given)
     if given.has("-report-size"):
         return _sizes(selection.rows())
     rows = _shown(_found(selection), given)
@@ -43,7 +49,7 @@ def _get(session: Session, given: Arguments) -> str:
     return f"{counted(count, 'row')} returned"
 
 
-def _found(selection: Selection) -> Iterator[Row]:
+def _found(selection: KeySelection) -> Iterator[Row]:
     """The rows of a selection; a whole key is looked up without a scan."""
     if not selection.one_row:
         return selection.rows()
@@ -114,13 +120,13 @@ GET_TABLE: Final = Command(
     ),
     run=_get,
     flags=(
-        Flag("-name", "table-name", required=True),
+        ShellFlag("-name", "table-name", required=True),
         *INDEX_FLAGS,
         *KEY_FLAGS,
-        Flag("-file", "path"),
-        Flag("-keyonly"),
-        Flag("-pretty"),
-        Flag("-report-size"),
+        ShellFlag("-file", "path"),
+        ShellFlag("-keyonly"),
+        ShellFlag("-pretty"),
+        ShellFlag("-report-size"),
     ),
     check=_check_get,
 )
@@ -130,14 +136,14 @@ def _check_delete(_: Session, given: Arguments) -> None:
     check_fields("table", given)
     chosen = given.has("-field") or given.has("-json")
     if not chosen and not given.has("-delete-all"):
-        raise missing("-field | -json | -delete-all", "table")
+        raise missing_argument("-field | -json | -delete-all", "table")
     if chosen and given.has("-delete-all"):
         raise ArgumentFault("-delete-all cannot be used with -field or -json")
 
 
 def _delete(session: Session, given: Arguments) -> str:
     table = table_of(session, given.need("-name"))
-    selection = select(session, table, given)
+    selection = select_by_flags(session, table, given)
     if selection.one_row:
         count = 1 if table.delete(selection.key) else 0
     elif selection.one_shard:
@@ -152,7 +158,7 @@ def _delete(session: Session, given: Arguments) -> str:
     return f"{counted(count, 'row')} deleted."
 
 
-def _one_by_one(session: Session, selection: Selection) -> int:
+def _one_by_one(session: Session, selection: KeySelection) -> int:
     """Delete rows of several shards, in batches: one transaction cannot cover them all."""
     rows = selection.rows()
     count = 0
@@ -174,6 +180,6 @@ DELETE_TABLE: Final = Command(
         "Rows of one shard key go in one transaction. Rows of child tables stay unless named."
     ),
     run=_delete,
-    flags=(Flag("-name", "table-name", required=True), *KEY_FLAGS, Flag("-delete-all")),
+    flags=(ShellFlag("-name", "table-name", required=True), *KEY_FLAGS, ShellFlag("-delete-all")),
     check=_check_delete,
 )

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag
+from widerow.cli.kv.command import Arguments, Command, ShellFlag
 from widerow.cli.kv.dispatch import execute, incomplete
 from widerow.cli.kv.faults import EXIT_OK, CommandFault, ScriptFault, UnreadableFault
 from widerow.cli.kv.scanner import Lines
@@ -65,5 +65,5 @@ LOAD: Final = Command(
     shortest=3,
     description="Runs the commands of a file, and stops at the first that fails.",
     run=_load,
-    flags=(Flag("-file", "path", required=True),),
+    flags=(ShellFlag("-file", "path", required=True),),
 )

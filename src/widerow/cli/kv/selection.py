@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from widerow.cli.kv.command import Arguments, Flag, missing
+from widerow.cli.kv.command import Arguments, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import Session
 from widerow.cli.kv.values import read_value
@@ -15,34 +15,41 @@ from widerow.model.typed.index_paths import index_paths
 from widerow.model.typed.names import folded
 from widerow.model.typed.table import TypedTable
 from widerow.model.typed.types import FieldType
-from widerow.nosql import Direction, FieldRange, Row, Table
+from widerow.nosql import Direction, FieldRange, Row, TableHandle
 
-__all__ = ["FIELD_FLAGS", "INDEX_FLAGS", "KEY_FLAGS", "Selection", "check_fields", "select"]
+__all__ = [
+    "FIELD_FLAGS",
+    "INDEX_FLAGS",
+    "KEY_FLAGS",
+    "KeySelection",
+    "check_fields",
+    "select_by_flags",
+]
 
 FIELD_FLAGS: Final = (
-    Flag("-field", "column", repeated=True),
-    Flag("-value", "value", repeated=True),
-    Flag("-start", "value"),
-    Flag("-end", "value"),
+    ShellFlag("-field", "column", repeated=True),
+    ShellFlag("-value", "value", repeated=True),
+    ShellFlag("-start", "value"),
+    ShellFlag("-end", "value"),
 )
-INDEX_FLAGS: Final = (Flag("-index", "index-name"), Flag("-null-value", repeated=True))
+INDEX_FLAGS: Final = (ShellFlag("-index", "index-name"), ShellFlag("-null-value", repeated=True))
 KEY_FLAGS: Final = (
     *FIELD_FLAGS,
-    Flag("-ancestor", "table-name", repeated=True),
-    Flag("-child", "table-name", repeated=True),
-    Flag("-json", "key"),
+    ShellFlag("-ancestor", "table-name", repeated=True),
+    ShellFlag("-child", "table-name", repeated=True),
+    ShellFlag("-json", "key"),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class KeySelection:
     """The rows of a table whose keys begin with the columns of `key`.
 
     `field_range` bounds the column after those. With `index` the key is a key of that index, and
     the rows come in its order. Rows of the tables `ancestors` and `children` are included.
     """
 
-    table: Table
+    table: TableHandle
     definition: TypedTable
     key: Mapping[str, Any]
     field_range: FieldRange | None = None
@@ -118,12 +125,12 @@ def check_fields(command: str, given: Arguments) -> None:
     for each in _fields(command, given):
         given_values = (each.value is not None) + each.null + each.ranged
         if given_values == 0:
-            raise missing("-value | -start | -end", command)
+            raise missing_argument("-value | -start | -end", command)
         if given_values > 1:
             raise ArgumentFault("-value and -start or -end cannot be used for one field")
 
 
-def select(session: Session, table: Table, given: Arguments) -> Selection:
+def select_by_flags(session: Session, table: TableHandle, given: Arguments) -> KeySelection:
     """The rows that the flags name. Raises a fault for a column that is not in the key."""
     definition = table.definition
     columns = _columns(definition, given.get("-index"))
@@ -145,7 +152,7 @@ def select(session: Session, table: Table, given: Arguments) -> Selection:
             field_range = FieldRange(name, start=start, end=end)
         else:
             key[name] = None if each.value is None else read_value(each.value, kind, name)
-    return Selection(
+    return KeySelection(
         table,
         definition,
         key,
@@ -175,6 +182,6 @@ def _fields(command: str, given: Arguments) -> list[_KeyField]:
             found.append(_KeyField(value))
         elif flag in ("-value", "-null-value", "-start", "-end"):
             if not found:
-                raise missing("-field", command)
+                raise missing_argument("-field", command)
             found[-1].take(flag, value)
     return found

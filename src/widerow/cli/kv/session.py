@@ -12,7 +12,7 @@ from widerow.cli.places import require_parent, require_store
 from widerow.clock import Clock
 from widerow.errors import StoreLocked
 from widerow.model.typed.table import TypedTable
-from widerow.nosql import Store
+from widerow.nosql import TypedStore
 from widerow.server.settings import SettingsInvalid
 from widerow.storage.opener import store_directory
 
@@ -105,11 +105,11 @@ class Session:
     command for the `-json` switch; None stands for the printed text.
     """
 
-    store: Store
+    store: TypedStore
     clock: Clock
     write: Callable[[str], None]
     modes: list[Mode]
-    reopen: Callable[[str], Store]
+    reopen: Callable[[str], TypedStore]
     screen: Screen | None = None
     staged: dict[str, Staged] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
@@ -172,7 +172,7 @@ class Session:
         return count
 
 
-def open_target(path: str, *, create: bool = False) -> Store:
+def open_target(path: str, *, create: bool = False) -> TypedStore:
     """Open the store in a directory. With `create` it is made, its parent directory is not.
 
     Raises: `StoreLocked`, without waiting, if another process has the store open;

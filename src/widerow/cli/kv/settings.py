@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import ArgumentFault, CommandFault
 from widerow.cli.kv.session import NO_SERVER, Session
 from widerow.model.typed.names import DEFAULT_NAMESPACE, same_name
@@ -19,7 +19,7 @@ def _check_connect(_: Session, given: Arguments) -> None:
     if given.words and given.words[0].lower() != "store":
         raise ArgumentFault(given.words[0])
     if not given.pairs:
-        raise missing("-path", "connect")
+        raise missing_argument("-path", "connect")
 
 
 def _connect(session: Session, given: Arguments) -> str:
@@ -41,7 +41,7 @@ CONNECT: Final = Command(
         "Stores behind a server (-host, -port, -name) cannot be reached yet; the answer says so."
     ),
     run=_connect,
-    flags=(Flag("-path", "directory"), *(Flag(name, "value") for name in _SERVER_FLAGS)),
+    flags=(ShellFlag("-path", "directory"), *(ShellFlag(name, "value") for name in _SERVER_FLAGS)),
     takes=(0, 1),
     words="[store]",
     check=_check_connect,
@@ -148,7 +148,7 @@ HISTORY: Final = Command(
     shortest=3,
     description="Shows the commands of this shell with their numbers.",
     run=_history,
-    flags=(Flag("-last", "count"), Flag("-from", "number"), Flag("-to", "number")),
+    flags=(ShellFlag("-last", "count"), ShellFlag("-from", "number"), ShellFlag("-to", "number")),
 )
 
 

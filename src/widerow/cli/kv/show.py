@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.plan_run import chosen, held_plans
 from widerow.cli.kv.plans import PLAN_CHOICE
 from widerow.cli.kv.session import Session
@@ -72,17 +72,17 @@ SHOW_TABLES: Final = Command(
     ),
     run=_tables,
     flags=(
-        Flag("-namespace", "namespace"),
-        Flag("-name", "table-name"),
-        Flag("-parent", "table-name"),
-        Flag("-level", "levels"),
+        ShellFlag("-namespace", "namespace"),
+        ShellFlag("-name", "table-name"),
+        ShellFlag("-parent", "table-name"),
+        ShellFlag("-level", "levels"),
     ),
 )
 
 
 def _check_indexes(_: Session, given: Arguments) -> None:
     if given.has("-name") and not given.has("-table"):
-        raise missing("-table", "indexes")
+        raise missing_argument("-table", "indexes")
 
 
 def _indexes(session: Session, given: Arguments) -> str:
@@ -117,9 +117,9 @@ SHOW_INDEXES: Final = Command(
     description="Shows the indexes of all tables, of one, or one index of it.",
     run=_indexes,
     flags=(
-        Flag("-table", "table-name"),
-        Flag("-name", "index-name"),
-        Flag("-namespace", "namespace"),
+        ShellFlag("-table", "table-name"),
+        ShellFlag("-name", "index-name"),
+        ShellFlag("-namespace", "namespace"),
     ),
     check=_check_indexes,
 )

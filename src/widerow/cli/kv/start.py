@@ -13,7 +13,7 @@ from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
 from widerow.cli.kv.script import run_lines
 from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
 from widerow.errors import WiderowError
-from widerow.nosql import Store
+from widerow.nosql import TypedStore
 from widerow.server.system import SystemClock
 
 __all__ = ["new_session", "run_shell"]
@@ -50,7 +50,7 @@ def run_shell(
         session.store.close()
 
 
-def new_session(store: Store) -> Session:
+def new_session(store: TypedStore) -> Session:
     """A shell on an open store that prints its answers on standard output."""
     return Session(
         store=store,
@@ -61,7 +61,7 @@ def new_session(store: Store) -> Session:
     )
 
 
-def _opened(path: str, *, create: bool) -> Store:
+def _opened(path: str, *, create: bool) -> TypedStore:
     new = create and not Path(path).exists()
     store = open_target(path, create=create)
     if new:

@@ -8,7 +8,7 @@ from typing import Final
 
 from widerow.cli.kv.build_levels import CreateLevel, EvolveLevel
 from widerow.cli.kv.build_mode import CREATE_COMMANDS, EVOLVE_COMMANDS
-from widerow.cli.kv.command import Arguments, Command, Flag, missing
+from widerow.cli.kv.command import Arguments, Command, ShellFlag, missing_argument
 from widerow.cli.kv.faults import CommandFault
 from widerow.cli.kv.session import Mode, Session, Staged, counting
 from widerow.cli.kv.values import counted
@@ -22,7 +22,7 @@ __all__ = ["EXECUTE", "TABLE_CLEAR", "TABLE_CREATE", "TABLE_EVOLVE", "TABLE_LIST
 
 def _check_clear(_: Session, given: Arguments) -> None:
     if not given.pairs:
-        raise missing("-name|-all", "clear")
+        raise missing_argument("-name|-all", "clear")
     given.refuse_both("-name", "-all")
 
 
@@ -44,7 +44,7 @@ TABLE_CLEAR: Final = Command(
     shortest=3,
     description="Forgets a table that was built, or all of them. The store is not touched.",
     run=_clear,
-    flags=(Flag("-name", "table-name"), Flag("-all")),
+    flags=(ShellFlag("-name", "table-name"), ShellFlag("-all")),
     check=_check_clear,
 )
 
@@ -71,9 +71,9 @@ TABLE_CREATE: Final = Command(
     ),
     run=_create,
     flags=(
-        Flag("-name", "table-name", required=True),
-        Flag("-namespace", "namespace"),
-        Flag("-desc", "description"),
+        ShellFlag("-name", "table-name", required=True),
+        ShellFlag("-namespace", "namespace"),
+        ShellFlag("-desc", "description"),
     ),
 )
 
@@ -99,7 +99,7 @@ TABLE_EVOLVE: Final = Command(
     shortest=3,
     description="Begins changes of a table; exit keeps them for plan evolve-table.",
     run=_evolve,
-    flags=(Flag("-name", "table-name", required=True), Flag("-namespace", "namespace")),
+    flags=(ShellFlag("-name", "table-name", required=True), ShellFlag("-namespace", "namespace")),
 )
 
 
@@ -142,7 +142,7 @@ TABLE_LIST: Final = Command(
     shortest=3,
     description="Lists the tables that were built and not yet added or evolved by a plan.",
     run=_list,
-    flags=(Flag("-name", "table-name"), Flag("-create"), Flag("-evolve")),
+    flags=(ShellFlag("-name", "table-name"), ShellFlag("-create"), ShellFlag("-evolve")),
 )
 
 

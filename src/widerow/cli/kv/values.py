@@ -12,14 +12,14 @@ from widerow.model.typed.table import TypedTable
 from widerow.model.typed.texts import value_from_text
 from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import TypedValue
-from widerow.nosql import Table
+from widerow.nosql import TableHandle
 
 __all__ = ["NUMERIC_KINDS", "counted", "key_json", "read_value", "table_of"]
 
 NUMERIC_KINDS: Final = frozenset((Kind.INTEGER, Kind.LONG, Kind.FLOAT, Kind.DOUBLE, Kind.NUMBER))
 
 
-def table_of(session: Session, name: str, namespace: str | None = None) -> Table:
+def table_of(session: Session, name: str, namespace: str | None = None) -> TableHandle:
     """The table called `name` in the store. Raises `CommandFault` if there is none."""
     table = session.store.find_table(session.qualified(name, namespace))
     if table is None:

@@ -8,7 +8,7 @@ from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
 from widerow.engine.partitions.tables import KeyText, Partitioned, PartitionKey
 
-__all__ = ["describe", "key_hash", "key_text"]
+__all__ = ["key_hash", "key_text", "partitions_document"]
 
 Json = dict[str, Any]
 
@@ -23,7 +23,9 @@ def key_text(key: bytes | None, kind: PartitionKey) -> KeyText | None:
     return kind.text(key) if key else None
 
 
-def describe(partitions: Partitions, table: Partitioned, *, history: bool = False) -> Json:
+def partitions_document(
+    partitions: Partitions, table: Partitioned, *, history: bool = False
+) -> Json:
     """Everything about one table (docs/operating/partitions.md names the fields).
 
     `history`: with the load of the last hours. Raises `NotFound`, `StoreDamaged`.

@@ -10,13 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["BINS", "Histogram"]
+__all__ = ["BINS", "KeyHistogram"]
 
 BINS: Final = 32  # after putting bins together; up to twice as many in between
 _NOTHING: Final = 0.01  # units that are left of a load long gone
 
 
-class Histogram:
+class KeyHistogram:
     """Units of load by key. Not for several threads at once."""
 
     __slots__ = ("keys", "total", "units")
@@ -41,7 +41,7 @@ class Histogram:
         if len(keys) > 2 * BINS:
             self._put_together()
 
-    def absorb(self, other: "Histogram", factor: float = 1.0) -> None:
+    def absorb(self, other: "KeyHistogram", factor: float = 1.0) -> None:
         """Multiply what is here by `factor` and count the load of `other` on top."""
         if factor < 1.0:
             self.units = [units * factor for units in self.units]
@@ -55,11 +55,11 @@ class Histogram:
         """Key and units of every bin, ascending."""
         return tuple(zip(self.keys, self.units, strict=True))
 
-    def cut(self, at: bytes) -> tuple["Histogram", "Histogram"]:
+    def cut(self, at: bytes) -> tuple["KeyHistogram", "KeyHistogram"]:
         """The load below a key, and from it on."""
         index = bisect_left(self.keys, at)
         bins = self.bins()
-        return Histogram(bins[:index]), Histogram(bins[index:])
+        return KeyHistogram(bins[:index]), KeyHistogram(bins[index:])
 
     def _put_together(self) -> None:
         """Join neighbours while their sum stays below a bin's share."""

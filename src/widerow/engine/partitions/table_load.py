@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from widerow.engine.partitions.histogram import Histogram
+from widerow.engine.partitions.histogram import KeyHistogram
 from widerow.engine.partitions.history import Interval
 from widerow.engine.partitions.hot_keys import HotKeys
 from widerow.engine.partitions.rules import (
@@ -41,8 +41,8 @@ class _Part:
 
     start: bytes
     made: float
-    load: Histogram = field(default_factory=Histogram)
-    fresh: Histogram = field(default_factory=Histogram)
+    load: KeyHistogram = field(default_factory=KeyHistogram)
+    fresh: KeyHistogram = field(default_factory=KeyHistogram)
     hot: HotKeys = field(default_factory=HotKeys)
     reads: int = 0
     writes: int = 0
@@ -80,7 +80,7 @@ class _Part:
         if self.load.total or self.fresh.total:
             self.load.absorb(self.fresh, factor)
             self.hot.decay(factor)
-            self.fresh = Histogram()
+            self.fresh = KeyHistogram()
         self.inserted *= factor
         self.appended *= factor
         self.mark = self.highest or None
@@ -103,7 +103,7 @@ class _Part:
             highest=self.highest,
             mark=self.mark,
         )
-        self.hot, self.fresh, self.made = hot, Histogram(), now
+        self.hot, self.fresh, self.made = hot, KeyHistogram(), now
         self.read_rate *= 1 - share
         self.write_rate *= 1 - share
         self.cold_since, self.highest, self.mark = None, b"", None
@@ -161,7 +161,7 @@ class TableLoad:
         self._pinned = frozenset(bounds)
         self._now = self._interval_start = now
         self._origin = origin
-        self._spread = Histogram()
+        self._spread = KeyHistogram()
         self._followed: Sequence[bytes] = ()
         self._saved = 0  # intervals that were handed out to be kept
         self._ended = 0  # intervals there ever were
@@ -252,7 +252,7 @@ class TableLoad:
 
     def _end_interval(self, now: float) -> None:
         start, self._interval_start = self._interval_start, now
-        spread, self._spread = self._spread, Histogram()
+        spread, self._spread = self._spread, KeyHistogram()
         busy = tuple((p.start, p.past[0], p.past[1]) for p in self._parts if any(p.past))
         for part in self._parts:
             part.past = [0, 0]

@@ -8,7 +8,7 @@ from widerow.engine.catalog.model import Numbered
 from widerow.engine.sweep.record import SweepRecord
 from widerow.storage.interface import Reader, Transaction, Write
 
-__all__ = ["NOTHING_FREED", "STAYS", "Freed", "Seen", "SweptModel"]
+__all__ = ["NOTHING_FREED", "STAYS", "Freed", "SweptModel", "SweptRecord"]
 
 T = TypeVar("T", bound=Numbered)
 
@@ -28,7 +28,7 @@ class Freed(NamedTuple):
     first: int | None = None
 
 
-class Seen(NamedTuple):
+class SweptRecord(NamedTuple):
     """What a pass found in one record.
 
     `first`: as in `SweepRecord`, of the record as it stands. `shards`, `reads` and `body`: the
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     reads: tuple[bytes, ...] = ()
 
 
-STAYS = Seen()
+STAYS = SweptRecord()
 NOTHING_FREED = Freed()
 
 
@@ -65,7 +65,7 @@ class SweptModel(ABC, Generic[T]):
         """When the next pass is due, in microseconds since 1970. `last` None: there was none."""
 
     @abstractmethod
-    def examine(self, table: T, key: bytes, record: bytes, reader: Reader) -> Seen:
+    def examine(self, table: T, key: bytes, record: bytes, reader: Reader) -> SweptRecord:
         """What is to be done about one record of the ranges. Raises `StoreDamaged`."""
 
     @abstractmethod

@@ -23,7 +23,7 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.state import Leftover
 from widerow.engine.observer import LoadRecorder
 from widerow.engine.plan import Plan, failing
-from widerow.engine.sweep.model import Freed, Seen, SweptModel
+from widerow.engine.sweep.model import Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep, first_of
 from widerow.errors import Replan, StorageFailure
 from widerow.keys.encode import after_prefix
@@ -257,10 +257,10 @@ class Sweep:
         table: Any,  # noqa: ANN401  # of any model
         start: bytes,
         stop: bytes,
-    ) -> tuple[list[Seen], bytes]:
+    ) -> tuple[list[SweptRecord], bytes]:
         """What the model says of the next records, and the key behind them (`stop`: no more)."""
         reader = self._store.snapshot()
-        found: list[Seen] = []
+        found: list[SweptRecord] = []
         size = 0
         while start < stop:
             at, start = start, stop

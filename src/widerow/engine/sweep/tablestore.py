@@ -36,7 +36,7 @@ from widerow.engine.stored import (
     segments_of,
     wide_root,
 )
-from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, Seen, SweptModel
+from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord
 from widerow.errors import NotFound, Replan
 from widerow.keys.decode import key_value_end
@@ -58,7 +58,7 @@ from widerow.limits import (
 )
 from widerow.model.schema import Table
 from widerow.rows.cells import Cell
-from widerow.rows.record import EMPTY, Header, RecordKind, Summary, header_of, summarize
+from widerow.rows.record import NO_CELLS, Header, RecordKind, Summary, header_of, summarize
 from widerow.storage.interface import Reader, Transaction, Write
 
 __all__ = ["TablestoreSweep", "trim_row"]
@@ -100,7 +100,7 @@ class TablestoreSweep(SweptModel[Table]):
         expires = oldest + options.time_to_live * _SECOND_US
         return max(expires, last.ended_us + pause * _SECOND_US)
 
-    def examine(self, table: Table, key: bytes, record: bytes, reader: Reader) -> Seen:
+    def examine(self, table: Table, key: bytes, record: bytes, reader: Reader) -> SweptRecord:
         """A row by its header, which bounds what it holds; of a wide row no segment is read."""
         if key.startswith(SPACE_SEQUENCES):
             return self._examine_sequence(key, record, reader)
@@ -112,14 +112,16 @@ class TablestoreSweep(SweptModel[Table]):
         first = None if header.oldest == INT64_MAX else header.oldest
         following = segment_range(key)[1] if header.kind == RecordKind.WIDE else None
         if header.oldest >= alive and header.versions_max <= options.max_versions:
-            return Seen(first, following=following)
+            return SweptRecord(first, following=following)
         end = key_value_end(key, ROW_PREFIX_BYTES, table.key_columns[0].type)
         shards: tuple[bytes, ...] = (key[:end],)
         reads: tuple[bytes, ...] = ()
         if self._context.observers is not None:
             watch = self._context.observers.of(table)
             shards, reads = shards + watch.beside(key[:end]), watch.reads
-        return Seen(first, shards, partial(self._trim, table, key, key[:end]), following, reads)
+        return SweptRecord(
+            first, shards, partial(self._trim, table, key, key[:end]), following, reads
+        )
 
     def ended(self, table: Table) -> Write[Any] | None:
         """The table is trimmed, unless its options changed since the pass began."""
@@ -159,11 +161,11 @@ class TablestoreSweep(SweptModel[Table]):
 
     # --- sequence records --------------------------------------------------------------------
 
-    def _examine_sequence(self, key: bytes, record: bytes, reader: Reader) -> Seen:
+    def _examine_sequence(self, key: bytes, record: bytes, reader: Reader) -> SweptRecord:
         rows = SPACE_ROWS + key[len(SPACE_SEQUENCES) :]
         if not self._is_spent(record) or _any_row(reader, rows):
             return STAYS
-        return Seen(None, (rows, key), partial(self._remove_sequence, key, rows))
+        return SweptRecord(None, (rows, key), partial(self._remove_sequence, key, rows))
 
     def _is_spent(self, record: bytes) -> bool:
         behind_us = self._context.clock.now_us() - int.from_bytes(record, "big")
@@ -213,7 +215,7 @@ def _trim_wide(
 ) -> Freed:
     alive, versions = rule
     header = header_of(record)
-    total, gone, freed = EMPTY, 0, 0
+    total, gone, freed = NO_CELLS, 0, 0
     changed: list[tuple[bytes, list[Cell]]] = []
     for segment, cells in segments_of(txn, key):
         kept = live_cells(cells, versions, alive)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from widerow.engine.catalog.catalog import Catalog
-from widerow.engine.check_part import Part
+from widerow.engine.check_part import CheckPart
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.index_form import IndexForm
 from widerow.engine.typed.stored import StoredRow
@@ -25,7 +25,7 @@ from widerow.storage.interface import Snapshot
 __all__ = ["typed_parts"]
 
 
-def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[Part]:
+def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
     """What a walk visits: rows by hierarchies, then each table's indexes and its sequence."""
     tables = TypedTables(catalog)
     forms = tables.all()
@@ -37,12 +37,12 @@ def typed_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[Part]:
         name = form.table.qualified
         if form.table.parent is None:
             rows = row_prefix(form.id)
-            yield Part(name, rows, after_prefix(rows), partial(walk.visit, form))
+            yield CheckPart(name, rows, after_prefix(rows), partial(walk.visit, form))
         for index in indexes[form.id]:
             visit = partial(_check_entry, snapshot, form, index)
-            yield Part(name, index.prefix, after_prefix(index.prefix), visit)
+            yield CheckPart(name, index.prefix, after_prefix(index.prefix), visit)
         sequence = sequence_prefix(form.id)
-        yield Part(name, sequence, after_prefix(sequence), partial(_check_sequence, form))
+        yield CheckPart(name, sequence, after_prefix(sequence), partial(_check_sequence, form))
 
 
 class _HierarchyWalk:

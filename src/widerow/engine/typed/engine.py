@@ -15,16 +15,16 @@ from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.observer import LoadRecorder, Observers, RowObserver
 from widerow.engine.plan import Plan, PlanAgain, failing, single
-from widerow.engine.typed.execute import SequenceStep, check_sequence, run_sequence
+from widerow.engine.typed.execute import SequenceStep, check_steps, run_sequence
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.identity import BlockNeeded, Generator, MadeValues
-from widerow.engine.typed.multi_delete import Deleted, delete_selected
+from widerow.engine.typed.multi_delete import DeletedRows, delete_selected
 from widerow.engine.typed.prepare import prepare
-from widerow.engine.typed.scan import Selection, scan_rows, select
+from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
 from widerow.engine.typed.tables import TypedTables
-from widerow.engine.typed.write import HOUR_US, Moment, RowWrite, WriteResult, write_row
+from widerow.engine.typed.write import HOUR_US, Moment, TypedRowWrite, WriteResult, write_typed_row
 from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported
 from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES, sequence_prefix
 from widerow.model.typed.json_rows import dumps, value_to_json
@@ -34,7 +34,7 @@ from widerow.model.typed.table import TypedTable
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Outcome, Store, Transaction, Write
 
-__all__ = ["PAGE_ROWS_DEFAULT", "MultiRow", "Step", "TypedEngine"]
+__all__ = ["PAGE_ROWS_DEFAULT", "AskedOperation", "MultiRow", "TypedEngine"]
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class MultiRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class AskedOperation:
     """One operation of a sequence, as it is asked for."""
 
     form: TableForm
@@ -225,14 +225,14 @@ class TypedEngine:
             write.reads += self.observers.of(form).reads
         return write
 
-    def _row_write(self, write: RowWrite, planned: int) -> Write[WriteResult]:
+    def _row_write(self, write: TypedRowWrite, planned: int) -> Write[WriteResult]:
         shards = self._shards(write.shard, write.form)
         body = partial(self._write_body, write, planned)
         return self._reading(Write(shards, body, settled=self._settled(write)), write.form)
 
-    def _write_body(self, write: RowWrite, planned: int, txn: Transaction) -> WriteResult:
+    def _write_body(self, write: TypedRowWrite, planned: int, txn: Transaction) -> WriteResult:
         form = self._current(write.form, txn, planned)
-        return write_row(txn, write, form, self._moment(), self.observers.of(form))
+        return write_typed_row(txn, write, form, self._moment(), self.observers.of(form))
 
     def _current(self, form: TableForm, txn: Transaction, planned: int) -> TableForm:
         """The table as it is now, for a body.
@@ -256,12 +256,12 @@ class TypedEngine:
             raise Unsupported(TypedRule.ACROSS_SHARDS, table=form.table.qualified)
         return (shard, *watch.beside(shard)) if watch else (shard,)
 
-    def _settled(self, write: RowWrite) -> Callable[[WriteResult], None] | None:
+    def _settled(self, write: TypedRowWrite) -> Callable[[WriteResult], None] | None:
         if self._note_load is None and self._note_expiry is None:
             return None
         return partial(self._note_write, write)
 
-    def _note_write(self, write: RowWrite, result: WriteResult) -> None:
+    def _note_write(self, write: TypedRowWrite, result: WriteResult) -> None:
         if result.expires_ms and self._note_expiry is not None:
             self._note_expiry(write.form.table.top, result.expires_ms // HOUR_MS)
         if self._note_load is None:
@@ -314,7 +314,7 @@ class TypedEngine:
         return self._pages(selection, batch_rows or PAGE_ROWS_DEFAULT, reverse=reverse)
 
     def _pages(
-        self, selection: Selection, batch_rows: int, *, reverse: bool
+        self, selection: MultiRowSelection, batch_rows: int, *, reverse: bool
     ) -> Iterator[StoredRow]:
         told = [b""] * len(selection.ancestors)
         more = True
@@ -370,7 +370,7 @@ class TypedEngine:
 
         planned = self.tables.catalog.planned()
 
-        def body(txn: Transaction) -> Deleted:
+        def body(txn: Transaction) -> DeletedRows:
             for shown in selection.shown.values():
                 self._current(shown, txn, planned)
             return delete_selected(txn, shard, selection, self.now_hour(), self.observers)
@@ -388,13 +388,13 @@ class TypedEngine:
         )
         return Plan((write,), _rows_deleted, again=again)
 
-    def _note_deleted(self, form: TableForm, shard: bytes, gone: Deleted) -> None:
+    def _note_deleted(self, form: TableForm, shard: bytes, gone: DeletedRows) -> None:
         if self._note_load is not None:
             key = shard[ROW_PREFIX_BYTES:]
             reads = units(gone.size)
             self._note_load(form.table.top, key, reads, gone.rows, -gone.rows, -gone.size)
 
-    def execute(self, operations: Sequence[Step]) -> Plan[list[WriteResult]]:
+    def execute(self, operations: Sequence[AskedOperation]) -> Plan[list[WriteResult]]:
         """Run operations of one shard key in order, all or none (model §7).
 
         Raises: `InvalidRequest`; its plan `OperationFailed`.
@@ -402,7 +402,7 @@ class TypedEngine:
         return self._plan_sequence(operations, MadeValues(self._generator))
 
     def _plan_sequence(
-        self, operations: Sequence[Step], values: MadeValues
+        self, operations: Sequence[AskedOperation], values: MadeValues
     ) -> Plan[list[WriteResult]]:
         def again(_: Sequence[Outcome[Any]]) -> Plan[list[WriteResult]]:
             newest = [replace(each, form=self.tables.current(each.form)) for each in operations]
@@ -420,7 +420,7 @@ class TypedEngine:
             ]
         except BlockNeeded as needed:
             return self._plan_block(needed, again)
-        check_sequence(steps)
+        check_steps(steps)
         shard = steps[0].write.shard
         shards: tuple[bytes, ...] = (shard,)
         forms = {step.write.form.table.id: step.write.form for step in steps}
@@ -456,8 +456,8 @@ class TypedEngine:
                     break
         return found
 
-    def _select(self, form: TableForm, rows: MultiRow) -> Selection:
-        return select(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)
+    def _select(self, form: TableForm, rows: MultiRow) -> MultiRowSelection:
+        return select_rows(form, _key_of(rows.key), rows.field_range, rows.ancestors, rows.children)
 
     def now_hour(self) -> int:
         """The hour since 1970 that it is: rows that expire by it are not there."""
@@ -467,7 +467,7 @@ class TypedEngine:
         return 0 < typed_table_and_expiry(record)[1] <= self.now_hour()
 
 
-def _rows_deleted(outcomes: Sequence[Outcome[Deleted]]) -> int:
+def _rows_deleted(outcomes: Sequence[Outcome[DeletedRows]]) -> int:
     return single(outcomes).rows
 
 
@@ -479,11 +479,11 @@ def _key_of(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given.key if isinstance(given, StoredRow) else given
 
 
-def _written_units(write: RowWrite) -> int:
+def _written_units(write: TypedRowWrite) -> int:
     return units(len(write.key) + len(write.values or b""))
 
 
-def _weight(write: RowWrite) -> int:
+def _weight(write: TypedRowWrite) -> int:
     return len(write.key) + len(write.values or b"") + 100
 
 

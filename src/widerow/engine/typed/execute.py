@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from widerow.engine.observer import Observers
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import Key
-from widerow.engine.typed.write import Moment, RowWrite, WriteResult, write_row
+from widerow.engine.typed.write import Moment, TypedRowWrite, WriteResult, write_typed_row
 from widerow.errors import Conflict, InvalidRequest
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.requests import OperationKind
 from widerow.model.typed.rules import TypedRule
 from widerow.storage.interface import Transaction
 
-__all__ = ["OperationFailed", "SequenceStep", "check_sequence", "run_sequence"]
+__all__ = ["OperationFailed", "SequenceStep", "check_steps", "run_sequence"]
 
 
 class OperationFailed(Conflict):
@@ -34,11 +34,11 @@ class OperationFailed(Conflict):
 class SequenceStep:
     """One checked operation of a sequence."""
 
-    write: RowWrite
+    write: TypedRowWrite
     abort_if_unsuccessful: bool
 
 
-def check_sequence(steps: Sequence[SequenceStep]) -> None:
+def check_steps(steps: Sequence[SequenceStep]) -> None:
     """Whether the operations may be one sequence. Raises `InvalidRequest`."""
     if not steps:
         raise InvalidRequest(TypedRule.EXECUTE_EMPTY)
@@ -72,14 +72,14 @@ def run_sequence(
     """Run the operations in order, each with its table as it is now. Raises `OperationFailed`."""
     results: list[WriteResult] = []
     for index, ((step, form), moment) in enumerate(zip(steps, moments, strict=True)):
-        result = write_row(txn, step.write, form, moment, observers.of(form))
+        result = write_typed_row(txn, step.write, form, moment, observers.of(form))
         if step.abort_if_unsuccessful and not result.success:
             raise OperationFailed(index, step.write.kind, result)
         results.append(result)
     return results
 
 
-def _shard_text(write: RowWrite) -> str:
+def _shard_text(write: TypedRowWrite) -> str:
     """A row's shard key as the message quotes it."""
     form = write.form
     values = Key(form, write.key).values_in_order()[: form.key.shard_length]

@@ -26,7 +26,7 @@ from widerow.model.typed.types import FieldType, Kind
 from widerow.model.typed.values import JSON_NULL, JsonNull, TypedValue
 from widerow.rows.typed import typed_table_and_expiry
 
-__all__ = ["Entry", "IndexForm", "expiry_value"]
+__all__ = ["IndexEntry", "IndexForm", "expiry_value"]
 
 _VALUE: Final = b"\x10"
 _EMPTY: Final = b"\x20"
@@ -36,7 +36,7 @@ _SPECIAL: Final[Mapping[bytes, TypedValue]] = {_EMPTY: EMPTY, _JSON_NULL: JSON_N
 _EXPIRY: Final = struct.Struct(">I")
 
 
-class Entry(NamedTuple):
+class IndexEntry(NamedTuple):
     """An entry as it stands in the store: what is indexed, and the row's key."""
 
     values: tuple[TypedValue, ...]
@@ -130,7 +130,7 @@ class IndexForm:
         path = self.paths[position]
         return coerce(given, path.type, path.text)
 
-    def decode(self, key: bytes) -> Entry:
+    def decode(self, key: bytes) -> IndexEntry:
         """What an entry's key says. Raises `StoreDamaged` where it is no entry of this index."""
         at = len(self.prefix)
         values: list[TypedValue] = []
@@ -144,7 +144,7 @@ class IndexForm:
                 values.append(_SPECIAL[mark])
             else:
                 raise StoreDamaged(f"an index entry with an unknown mark: {key.hex()}")
-        return Entry(tuple(values), SPACE_ROWS + key[at:])
+        return IndexEntry(tuple(values), SPACE_ROWS + key[at:])
 
 
 def _marked(encode: Any, value: TypedValue) -> bytes:  # noqa: ANN401  # an encoder

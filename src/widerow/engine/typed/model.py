@@ -29,7 +29,7 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.model.values import KeyType
 
-__all__ = ["TYPED", "TypedModel", "shard_end"]
+__all__ = ["TYPED_MODEL", "TypedModel", "shard_end"]
 
 
 class TypedModel(TableModel[TableForm]):
@@ -121,4 +121,4 @@ def _key_text(form: TableForm, key: bytes) -> KeyText:
     return shown if len(shown) > 1 else next(iter(shown.values()))
 
 
-TYPED = TypedModel()
+TYPED_MODEL = TypedModel()

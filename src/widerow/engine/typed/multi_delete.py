@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 from widerow.engine.observer import Observers, RowEvent
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.scan import Selection, scan_rows
+from widerow.engine.typed.scan import MultiRowSelection, scan_rows
 from widerow.storage.interface import Transaction
 
-__all__ = ["Deleted", "delete_selected"]
+__all__ = ["DeletedRows", "delete_selected"]
 
 
-class Deleted(NamedTuple):
+class DeletedRows(NamedTuple):
     """How many rows went, and what they took in the store: keys and records."""
 
     rows: int
@@ -20,10 +20,10 @@ class Deleted(NamedTuple):
 def delete_selected(
     txn: Transaction,
     shard: bytes,
-    selection: Selection,
+    selection: MultiRowSelection,
     now_hour: int,
     observers: Observers[TableForm],
-) -> Deleted:
+) -> DeletedRows:
     """Delete what `scan_rows` shows, all of it in one shard.
 
     Rows of child tables go only where they are included, rows of parents likewise. Cost: one read
@@ -36,4 +36,4 @@ def delete_selected(
         if watch:
             watch.changed(txn, RowEvent(row.encoded_key, shard, row, None))
         txn.delete(row.encoded_key)
-    return Deleted(len(rows), sum(len(row.encoded_key) + len(row.record) for row in rows))
+    return DeletedRows(len(rows), sum(len(row.encoded_key) + len(row.record) for row in rows))

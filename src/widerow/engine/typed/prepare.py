@@ -5,7 +5,7 @@ from typing import Any
 
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.stored import StoredRow
-from widerow.engine.typed.write import RowWrite
+from widerow.engine.typed.write import TypedRowWrite
 from widerow.errors import InvalidRequest
 from widerow.limits import TYPED_ROW_BYTES_MAX, VALUE_DEPTH_MAX
 from widerow.model.typed.requests import OperationKind, WriteChoice
@@ -18,7 +18,7 @@ __all__ = ["Generate", "prepare"]
 Generate = Callable[[TableForm, Field], TypedValue]
 
 
-def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> RowWrite:
+def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> TypedRowWrite:
     """Check everything that needs no stored row, and pack it. Raises `InvalidRequest`.
 
     `generate` makes the value of an identity or UUID column that the row leaves to the store.
@@ -42,7 +42,7 @@ def prepare(form: TableForm, choice: WriteChoice, generate: Generate) -> RowWrit
             raise InvalidRequest(TypedRule.ROW_LENGTH, size=len(packed), limit=TYPED_ROW_BYTES_MAX)
     shard, key = form.row_key(key_values)
     version = None if choice.version is None else choice.version.unique
-    return RowWrite(
+    return TypedRowWrite(
         kind,
         form,
         shard,

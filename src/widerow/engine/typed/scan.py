@@ -14,11 +14,11 @@ from widerow.model.typed.rules import TypedRule
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Reader
 
-__all__ = ["Selection", "bounds_of", "check_included", "scan_rows", "select"]
+__all__ = ["MultiRowSelection", "bounds_of", "check_included", "scan_rows", "select_rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class MultiRowSelection:
     """Which rows a multi-row operation is about.
 
     `leading`: how many key columns are given. `shown`: the target table and the child tables
@@ -32,27 +32,27 @@ class Selection:
     shown: dict[int, TableForm]
     ancestors: tuple[TableForm, ...] = ()
 
-    def since(self, key: bytes, *, reverse: bool) -> "Selection":
+    def since(self, key: bytes, *, reverse: bool) -> "MultiRowSelection":
         """What is left of the selection behind a row."""
         if reverse:
             return replace(self, stop=key)
         return replace(self, start=key + b"\x00")
 
 
-def select(
+def select_rows(
     target: TableForm,
     given: Mapping[str, Any],
     field_range: FieldRange | None,
     ancestors: Sequence[TableForm],
     children: Sequence[TableForm],
-) -> Selection:
+) -> MultiRowSelection:
     """The rows of a partial key and a range. Raises `InvalidRequest`."""
     check_included(target, ancestors, children)
     values = target.leading(given)
     start, stop = bounds_of(target, values, field_range)
     shown = {form.table.id: form for form in (target, *children)}
     parents = tuple(sorted(ancestors, key=lambda form: len(form.table.path)))
-    return Selection(target, start, stop, len(values), shown, parents)
+    return MultiRowSelection(target, start, stop, len(values), shown, parents)
 
 
 def check_included(
@@ -123,7 +123,7 @@ def _edges(
 
 def scan_rows(
     reader: Reader,
-    selection: Selection,
+    selection: MultiRowSelection,
     now_hour: int,
     *,
     reverse: bool = False,
@@ -150,7 +150,7 @@ def scan_rows(
 
 
 def _parents(
-    reader: Reader, selection: Selection, key: bytes, last: list[bytes], now_hour: int
+    reader: Reader, selection: MultiRowSelection, key: bytes, last: list[bytes], now_hour: int
 ) -> Iterator[StoredRow]:
     """The included ancestors of a row that were not returned for the row before it."""
     for index, form in enumerate(selection.ancestors):

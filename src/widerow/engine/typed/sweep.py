@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from widerow.clock import Clock
 from widerow.engine.observer import Observers, RowEvent
-from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, Seen, SweptModel
+from widerow.engine.sweep.model import NOTHING_FREED, STAYS, Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.model import shard_end
@@ -72,19 +72,19 @@ class TypedSweep(SweptModel[TableForm]):
         pause = min(max(1, hours // SWEEP_PAUSE_SHARE), SWEEP_RENEWAL_HOURS)
         return min(renewal, max(last.first * _HOUR_US, last.ended_us + pause * _HOUR_US))
 
-    def examine(self, table: TableForm, key: bytes, record: bytes, reader: Reader) -> Seen:  # noqa: ARG002  # the record says all
+    def examine(self, table: TableForm, key: bytes, record: bytes, reader: Reader) -> SweptRecord:  # noqa: ARG002  # the record says all
         """A row by the hour in its header."""
         table_id, hour = typed_table_and_expiry(record)
         if hour == 0:
             return STAYS
         if hour > self._clock.now_us() // _HOUR_US:
-            return Seen(hour)
+            return SweptRecord(hour)
         owner = self._tables.by_id(table_id)
         if owner is None:
             return STAYS  # of a dropped table: it goes with its drop note
         watch = self._observers.of(owner)
         body = partial(self._remove, table, owner, key)
-        return Seen(hour, (key, *watch.beside(key)), body, reads=watch.reads)
+        return SweptRecord(hour, (key, *watch.beside(key)), body, reads=watch.reads)
 
     def ended(self, table: TableForm) -> Write[Any] | None:  # noqa: ARG002  # the same for all
         """Nothing."""

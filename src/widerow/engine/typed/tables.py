@@ -7,7 +7,7 @@ from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.typed.form import TableForm
-from widerow.engine.typed.model import TYPED
+from widerow.engine.typed.model import TYPED_MODEL
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.keys.layout import namespace_key, sequence_prefix
 from widerow.model.typed.names import check_namespace, folded, split_name
@@ -23,7 +23,7 @@ class TypedTables(Tables[TableForm]):
 
     def __init__(self, catalog: Catalog) -> None:
         """Those of a catalogue."""
-        super().__init__(catalog, TYPED)
+        super().__init__(catalog, TYPED_MODEL)
 
     # --- looking up --------------------------------------------------------------------------
 
@@ -46,7 +46,7 @@ class TypedTables(Tables[TableForm]):
     def namespaces(self) -> list[str]:
         """Names of all namespaces but the default one, sorted."""
         shown = self.catalog.seen().namespaces
-        return sorted(name for (space, _), name in shown.items() if space == TYPED.space)
+        return sorted(name for (space, _), name in shown.items() if space == TYPED_MODEL.space)
 
     # --- changing ----------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class TypedTables(Tables[TableForm]):
         sequence = sequence_prefix(form.table.id)
 
         def body(draft: Draft) -> TableForm:
-            before = draft.current(TYPED, form).table
+            before = draft.current(TYPED_MODEL, form).table
             # A split may have come since what `make` knows of the table.
             after = replace(make(before), revision=before.revision + 1, splits=before.splits)
             numbered = (
@@ -86,7 +86,7 @@ class TypedTables(Tables[TableForm]):
             after = replace(after, indexes=tuple(numbered))
             if restart_sequence:
                 draft.txn.delete(sequence)
-            return draft.put(TYPED, TableForm(after))
+            return draft.put(TYPED_MODEL, TableForm(after))
 
         shards = (sequence,) if restart_sequence else ()
         return self.catalog.change(body, due_us=due_us, shards=shards)
@@ -98,18 +98,18 @@ class TypedTables(Tables[TableForm]):
         """
 
         def body(draft: Draft) -> None:
-            current = draft.current(TYPED, form)
+            current = draft.current(TYPED_MODEL, form)
             forms = [each for each in draft.state.by_id.values() if isinstance(each, TableForm)]
             if _children(forms, form.table.id):
                 raise InvalidRequest(TypedRule.PARENT_HAS_CHILDREN, table=form.table.name)
-            draft.drop(TYPED, current)
+            draft.drop(TYPED_MODEL, current)
 
         return self.catalog.change(body, due_us=due_us)
 
     def create_namespace(self, name: str) -> Write[None]:
         """The write that creates a namespace. Its body raises `Conflict`."""
         check_namespace(name)
-        key = TYPED.space, folded(name)
+        key = TYPED_MODEL.space, folded(name)
 
         def body(draft: Draft) -> None:
             if key in draft.state.namespaces:
@@ -121,7 +121,7 @@ class TypedTables(Tables[TableForm]):
 
     def drop_namespace(self, name: str) -> Write[None]:
         """The write that removes an empty namespace. Its body raises `NotFound` or `Conflict`."""
-        key = TYPED.space, folded(name)
+        key = TYPED_MODEL.space, folded(name)
 
         def body(draft: Draft) -> None:
             if key not in draft.state.namespaces:
@@ -141,13 +141,15 @@ def _children(forms: list[TableForm], table_id: int) -> list[TableForm]:
 def _ancestors(state: CatalogState, table: TypedTable) -> tuple[int, ...]:
     """The numbers of a new table's ancestors. Raises `Conflict` or `NotFound`."""
     namespace = folded(table.namespace)
-    if (TYPED.space, namespace, folded(table.name)) in state.by_name:
+    if (TYPED_MODEL.space, namespace, folded(table.name)) in state.by_name:
         raise Conflict(TypedRule.TABLE_EXISTS, table=table.name)
-    if table.namespace and (TYPED.space, namespace) not in state.namespaces:
+    if table.namespace and (TYPED_MODEL.space, namespace) not in state.namespaces:
         raise NotFound(TypedRule.NAMESPACE_MISSING, namespace=table.namespace)
     if table.parent is None:
         return ()
-    parent: TableForm | None = state.by_name.get((TYPED.space, namespace, folded(table.parent)))
+    parent: TableForm | None = state.by_name.get(
+        (TYPED_MODEL.space, namespace, folded(table.parent))
+    )
     if parent is None:
         raise NotFound(TypedRule.PARENT_MISSING, parent=table.parent, table=table.name)
     if parent.table.primary_key != table.primary_key[: table.parent_key_length]:

@@ -13,7 +13,7 @@ from widerow.rows.typed import TYPED_HEADER_BYTES, TYPED_ROW, TypedHeader, encod
 from widerow.rows.typed import typed_table_and_expiry as table_and_expiry
 from widerow.storage.interface import Transaction
 
-__all__ = ["HOUR_US", "Moment", "RowWrite", "WriteResult", "write_row"]
+__all__ = ["HOUR_US", "Moment", "TypedRowWrite", "WriteResult", "write_typed_row"]
 
 HOUR_US = 3_600_000_000
 _VERSION = slice(TYPED_HEADER_BYTES - 16, TYPED_HEADER_BYTES)
@@ -26,7 +26,7 @@ class Moment(NamedTuple):
     version: bytes
 
 
-class RowWrite(NamedTuple):
+class TypedRowWrite(NamedTuple):
     """A checked write of one row. A tuple, because one is made for every row.
 
     `form`: the table as it was when `values` were packed in its schema; None are the values of a
@@ -81,9 +81,9 @@ _ALLOWED: dict[OperationKind, Callable[[bytes | None, bytes | None], bool]] = {
 }
 
 
-def write_row(
+def write_typed_row(
     txn: Transaction,
-    write: RowWrite,
+    write: TypedRowWrite,
     form: TableForm,
     moment: Moment,
     watch: Watch,
@@ -138,7 +138,7 @@ def write_row(
     )
 
 
-def _record(write: RowWrite, expiry_hour: int, moment: Moment) -> bytes:
+def _record(write: TypedRowWrite, expiry_hour: int, moment: Moment) -> bytes:
     assert write.values is not None
     table = write.form.table
     header = TypedHeader(
@@ -147,7 +147,7 @@ def _record(write: RowWrite, expiry_hour: int, moment: Moment) -> bytes:
     return encode_typed_row(header, write.values)
 
 
-def _previous(write: RowWrite, row: StoredRow) -> tuple[StoredRow | None, Version | None]:
+def _previous(write: TypedRowWrite, row: StoredRow) -> tuple[StoredRow | None, Version | None]:
     """The former row, as far as it is asked for."""
     wants = write.returning
     return (

@@ -20,8 +20,8 @@ from widerow.errors import InvalidRequest
 from widerow.model.typed.coerce import check_default
 from widerow.model.typed.names import (
     check_field_name,
+    check_name_component,
     check_namespace,
-    check_table_name,
     folded,
     same_name,
     split_name,
@@ -56,7 +56,7 @@ class TableBuilder:
         break a rule (model §1).
         """
         qualifier, short = split_name(name)
-        check_table_name(short)
+        check_name_component(short)
         self.namespace = parent.namespace if parent is not None else namespace or qualifier
         if self.namespace:
             check_namespace(self.namespace)

@@ -19,7 +19,14 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.model.typed.values import JsonNull, Timestamp, TypedValue, plain_number
 
-__all__ = ["COERCE", "canonical_uuid", "check_default", "coerce", "coerce_field", "single"]
+__all__ = [
+    "COERCE",
+    "canonical_uuid",
+    "check_default",
+    "coerce",
+    "coerce_field",
+    "single_precision",
+]
 
 _SINGLE: Final = struct.Struct("<f")
 _UUID: Final = re.compile(
@@ -73,7 +80,7 @@ def canonical_uuid(text: str) -> str:
     return text.lower()
 
 
-def single(value: float) -> float:
+def single_precision(value: float) -> float:
     """A float rounded to single precision; beyond its range, infinity."""
     try:
         rounded: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
@@ -129,7 +136,7 @@ def _double(value: Any, kind: FieldType, field: str, _: int) -> float:  # noqa: 
 
 
 def _float(value: Any, kind: FieldType, field: str, depth: int) -> float:  # noqa: ANN401  # same
-    return single(_double(value, kind, field, depth))
+    return single_precision(_double(value, kind, field, depth))
 
 
 def _number(value: Any, kind: FieldType, field: str, _: int) -> Decimal:  # noqa: ANN401  # same

@@ -20,8 +20,8 @@ __all__ = [
     "check_enum_symbol",
     "check_field_name",
     "check_index_name",
+    "check_name_component",
     "check_namespace",
-    "check_table_name",
     "folded",
     "same_name",
     "split_name",
@@ -44,7 +44,7 @@ def same_name(left: str, right: str) -> bool:
     return left == right or left.lower() == right.lower()
 
 
-def check_table_name(name: str) -> None:
+def check_name_component(name: str) -> None:
     """One component of a table's name. Raises `InvalidRequest`."""
     if name.lower().startswith(_SYSTEM_PREFIX):
         raise InvalidRequest(TypedRule.NAME_SYSTEM, name=name)

@@ -34,29 +34,29 @@ from widerow.nosql.ddl.literals import value_of
 from widerow.nosql.ddl.statements import (
     AddField,
     Alteration,
-    AlterTable,
+    AlterTableStatement,
     ColumnDefinition,
-    CreateIndex,
-    CreateNamespace,
-    CreateTable,
-    DescribeIndex,
-    DescribeTable,
+    CreateIndexStatement,
+    CreateNamespaceStatement,
+    CreateTableStatement,
+    DescribeIndexStatement,
+    DescribeTableStatement,
     DropField,
     DropIdentity,
-    DropIndex,
-    DropNamespace,
-    DropTable,
-    KeyColumn,
+    DropIndexStatement,
+    DropNamespaceStatement,
+    DropTableStatement,
+    KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
     Position,
-    PrimaryKey,
+    PrimaryKeyClause,
     SetTtl,
-    ShowIndexes,
-    ShowNamespaces,
-    ShowTable,
-    ShowTables,
+    ShowIndexesStatement,
+    ShowNamespacesStatement,
+    ShowTablesStatement,
+    ShowTableStatement,
 )
 
 __all__ = ["StatementBuilder"]
@@ -82,7 +82,7 @@ class _Modifier(NamedTuple):
     uuid_generated: bool = False
 
 
-class _Shard(tuple[KeyColumn, ...]):
+class _Shard(tuple[KeyColumnClause, ...]):
     """The columns in SHARD(…)."""
 
     __slots__ = ()
@@ -358,21 +358,21 @@ class StatementBuilder(Transformer[Token, Any]):
 
     # --- tables ------------------------------------------------------------------------------
 
-    def key_column(self, parts: Parts) -> KeyColumn:
+    def key_column(self, parts: Parts) -> KeyColumnClause:
         """A column of the primary key."""
-        return KeyColumn(parts[0].text, parts[1])
+        return KeyColumnClause(parts[0].text, parts[1])
 
     def shard(self, parts: Parts) -> _Shard:
         """SHARD(…)."""
         return _Shard(parts[1:])
 
-    def primary_key(self, parts: Parts) -> PrimaryKey:
+    def primary_key(self, parts: Parts) -> PrimaryKeyClause:
         """PRIMARY KEY(…)."""
         position = _position(parts[0])
         _bounded(parts, position)
-        columns = [part for part in parts[2:] if isinstance(part, KeyColumn)]
+        columns = [part for part in parts[2:] if isinstance(part, KeyColumnClause)]
         shard = parts[2] if isinstance(parts[2], _Shard) else None
-        return PrimaryKey(
+        return PrimaryKeyClause(
             columns=(*(shard or ()), *columns),
             shard=None if shard is None else tuple(shard),
             position=position,
@@ -387,28 +387,28 @@ class StatementBuilder(Transformer[Token, Any]):
             raise failed_at(_position(parts[0]), told)
         return _at(_position(parts[0]), lambda: TimeToLive.parse(text))
 
-    def create_table(self, parts: Parts) -> CreateTable:
+    def create_table(self, parts: Parts) -> CreateTableStatement:
         """CREATE TABLE."""
         _, _, if_not_exists, name, comment, *items, ttl = parts
         _bounded(items, name.position)
-        return CreateTable(
+        return CreateTableStatement(
             name=name.text,
             columns=tuple(each for each in items if isinstance(each, ColumnDefinition)),
-            keys=tuple(each for each in items if isinstance(each, PrimaryKey)),
+            keys=tuple(each for each in items if isinstance(each, PrimaryKeyClause)),
             if_not_exists=if_not_exists is not None,
             comment=None if comment is None else comment.text,
             ttl=ttl,
         )
 
-    def drop_table(self, parts: Parts) -> DropTable:
+    def drop_table(self, parts: Parts) -> DropTableStatement:
         """DROP TABLE."""
-        return DropTable(parts[3].text, if_exists=parts[2] is not None)
+        return DropTableStatement(parts[3].text, if_exists=parts[2] is not None)
 
-    def alter_table(self, parts: Parts) -> AlterTable:
+    def alter_table(self, parts: Parts) -> AlterTableStatement:
         """ALTER TABLE."""
         _, _, name, *changes = parts
         _bounded(changes, name.position)
-        return AlterTable(name.text, tuple(cast("Sequence[Alteration]", changes)))
+        return AlterTableStatement(name.text, tuple(cast("Sequence[Alteration]", changes)))
 
     def set_ttl(self, parts: Parts) -> SetTtl:
         """USING TTL by itself."""
@@ -466,11 +466,11 @@ class StatementBuilder(Transformer[Token, Any]):
         """A function of a path."""
         raise _unsupported(f"an index on the function {parts[0].text[:100]}", parts[0].position)
 
-    def create_index(self, parts: Parts) -> CreateIndex:
+    def create_index(self, parts: Parts) -> CreateIndexStatement:
         """CREATE INDEX."""
         _, _, if_not_exists, name, _, table, *fields, nulls, unique, comment = parts
         _bounded(fields, name.position)
-        return CreateIndex(
+        return CreateIndexStatement(
             name=name.text,
             table=table.text,
             fields=tuple(fields),
@@ -480,50 +480,50 @@ class StatementBuilder(Transformer[Token, Any]):
             comment=None if comment is None else comment.text,
         )
 
-    def drop_index(self, parts: Parts) -> DropIndex:
+    def drop_index(self, parts: Parts) -> DropIndexStatement:
         """DROP INDEX."""
         _, _, if_exists, name, _, table = parts
-        return DropIndex(name.text, table.text, if_exists=if_exists is not None)
+        return DropIndexStatement(name.text, table.text, if_exists=if_exists is not None)
 
-    def create_namespace(self, parts: Parts) -> CreateNamespace:
+    def create_namespace(self, parts: Parts) -> CreateNamespaceStatement:
         """CREATE NAMESPACE."""
-        return CreateNamespace(parts[3].text, if_not_exists=parts[2] is not None)
+        return CreateNamespaceStatement(parts[3].text, if_not_exists=parts[2] is not None)
 
-    def drop_namespace(self, parts: Parts) -> DropNamespace:
+    def drop_namespace(self, parts: Parts) -> DropNamespaceStatement:
         """DROP NAMESPACE."""
         _, _, if_exists, name, cascade = parts
-        return DropNamespace(
+        return DropNamespaceStatement(
             name.text, if_exists=if_exists is not None, cascade=cascade is not None
         )
 
     # --- showing -----------------------------------------------------------------------------
 
-    def show_tables(self, parts: Parts) -> ShowTables:
+    def show_tables(self, parts: Parts) -> ShowTablesStatement:
         """SHOW TABLES."""
-        return ShowTables(as_json=parts[1] is not None)
+        return ShowTablesStatement(as_json=parts[1] is not None)
 
-    def show_table(self, parts: Parts) -> ShowTable:
+    def show_table(self, parts: Parts) -> ShowTableStatement:
         """SHOW TABLE."""
-        return ShowTable(parts[3].text, as_json=parts[1] is not None)
+        return ShowTableStatement(parts[3].text, as_json=parts[1] is not None)
 
-    def show_indexes(self, parts: Parts) -> ShowIndexes:
+    def show_indexes(self, parts: Parts) -> ShowIndexesStatement:
         """SHOW INDEXES ON."""
-        return ShowIndexes(parts[4].text, as_json=parts[1] is not None)
+        return ShowIndexesStatement(parts[4].text, as_json=parts[1] is not None)
 
-    def show_namespaces(self, parts: Parts) -> ShowNamespaces:
+    def show_namespaces(self, parts: Parts) -> ShowNamespacesStatement:
         """SHOW NAMESPACES."""
-        return ShowNamespaces(as_json=parts[1] is not None)
+        return ShowNamespacesStatement(as_json=parts[1] is not None)
 
-    def describe_table(self, parts: Parts) -> DescribeTable:
+    def describe_table(self, parts: Parts) -> DescribeTableStatement:
         """DESCRIBE TABLE."""
         _, as_json, _, name, *fields = parts
         shown = tuple(each.text for each in fields if each is not None)
-        return DescribeTable(name.text, shown, as_json=as_json is not None)
+        return DescribeTableStatement(name.text, shown, as_json=as_json is not None)
 
-    def describe_index(self, parts: Parts) -> DescribeIndex:
+    def describe_index(self, parts: Parts) -> DescribeIndexStatement:
         """DESCRIBE INDEX."""
         _, as_json, _, name, _, table = parts
-        return DescribeIndex(name.text, table.text, as_json=as_json is not None)
+        return DescribeIndexStatement(name.text, table.text, as_json=as_json is not None)
 
 
 def _position(token: Token) -> Position:

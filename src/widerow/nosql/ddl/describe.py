@@ -12,12 +12,12 @@ from widerow.model.typed.table import Index, TypedTable
 from widerow.model.typed.types import Field, FieldType, Kind
 from widerow.nosql.ddl.faults import failed_at
 from widerow.nosql.ddl.result import Context, StatementResult
-from widerow.nosql.ddl.statements import DescribeIndex, DescribeTable, Position
+from widerow.nosql.ddl.statements import DescribeIndexStatement, DescribeTableStatement, Position
 
-__all__ = ["describe_index", "describe_table"]
+__all__ = ["run_describe_index", "run_describe_table"]
 
 
-def describe_table(context: Context, statement: DescribeTable) -> StatementResult:
+def run_describe_table(context: Context, statement: DescribeTableStatement) -> StatementResult:
     """A table, or the fields of it that are named. Raises `NotFound`, `InvalidRequest`."""
     table = context.table(statement.name).definition
     if statement.fields:
@@ -37,7 +37,7 @@ def describe_table(context: Context, statement: DescribeTable) -> StatementResul
     return StatementResult(f"{information}\n\n{_fields_text(table, table.fields)}")
 
 
-def describe_index(context: Context, statement: DescribeIndex) -> StatementResult:
+def run_describe_index(context: Context, statement: DescribeIndexStatement) -> StatementResult:
     """An index of a table. Raises `NotFound`."""
     table = context.table(statement.table).definition
     index = table.index(statement.name)

@@ -5,12 +5,12 @@ from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import Index
 from widerow.nosql.ddl.faults import failed
 from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
-from widerow.nosql.ddl.statements import CreateIndex, DropIndex
+from widerow.nosql.ddl.statements import CreateIndexStatement, DropIndexStatement
 
-__all__ = ["create_index", "drop_index"]
+__all__ = ["run_create_index", "run_drop_index"]
 
 
-def create_index(context: Context, statement: CreateIndex) -> StatementResult:
+def run_create_index(context: Context, statement: CreateIndexStatement) -> StatementResult:
     """CREATE INDEX; done when every row is in it.
 
     Raises: `InvalidRequest`, `NotFound`, `Conflict`, `Unsupported`.
@@ -34,7 +34,7 @@ def create_index(context: Context, statement: CreateIndex) -> StatementResult:
     return DONE if created else NOT_REQUIRED
 
 
-def drop_index(context: Context, statement: DropIndex) -> StatementResult:
+def run_drop_index(context: Context, statement: DropIndexStatement) -> StatementResult:
     """DROP INDEX. Raises `NotFound`."""
     if statement.if_exists:
         found = context.store.find_table(context.qualified(statement.table))

@@ -3,12 +3,12 @@
 from widerow.errors import Conflict, InvalidRequest, NotFound
 from widerow.nosql.ddl.faults import failed
 from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResult
-from widerow.nosql.ddl.statements import CreateNamespace, DropNamespace
+from widerow.nosql.ddl.statements import CreateNamespaceStatement, DropNamespaceStatement
 
-__all__ = ["create_namespace", "drop_namespace"]
+__all__ = ["run_create_namespace", "run_drop_namespace"]
 
 
-def create_namespace(context: Context, statement: CreateNamespace) -> StatementResult:
+def run_create_namespace(context: Context, statement: CreateNamespaceStatement) -> StatementResult:
     """CREATE NAMESPACE. Raises `Conflict`, `InvalidRequest` for a name that is none."""
     name = statement.name
     try:
@@ -18,7 +18,7 @@ def create_namespace(context: Context, statement: CreateNamespace) -> StatementR
     return DONE if created else NOT_REQUIRED
 
 
-def drop_namespace(context: Context, statement: DropNamespace) -> StatementResult:
+def run_drop_namespace(context: Context, statement: DropNamespaceStatement) -> StatementResult:
     """DROP NAMESPACE. Raises `NotFound`, and `Conflict` while it has tables."""
     try:
         dropped = context.store.drop_namespace(

@@ -9,8 +9,8 @@ from widerow.model.typed.names import split_name
 from widerow.model.typed.rules import TypedRule
 from widerow.nosql.ddl.faults import failed_at
 from widerow.nosql.ddl.statements import Position
-from widerow.nosql.store import Store
-from widerow.nosql.table import Table
+from widerow.nosql.store import TypedStore
+from widerow.nosql.table import TableHandle
 
 __all__ = ["DONE", "NOT_REQUIRED", "Context", "StatementResult"]
 
@@ -33,7 +33,7 @@ NOT_REQUIRED: Final = StatementResult("Statement did not require execution", exe
 class Context(NamedTuple):
     """Where a statement runs. `namespace`: of names without one. `progress`: rows indexed."""
 
-    store: Store
+    store: TypedStore
     namespace: str = ""
     progress: Callable[[int], None] = lambda _: None
 
@@ -41,7 +41,7 @@ class Context(NamedTuple):
         """A table's name with its namespace."""
         return f"{self.namespace}:{name}" if self.namespace and ":" not in name else name
 
-    def table(self, name: str, rule: TypedRule = TypedRule.TABLE_MISSING) -> Table:
+    def table(self, name: str, rule: TypedRule = TypedRule.TABLE_MISSING) -> TableHandle:
         """The table of that name. Raises `NotFound` with the text of `rule`."""
         found = self.store.find_table(self.qualified(name))
         if found is None:

@@ -3,36 +3,41 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from widerow.nosql.ddl.describe import describe_index, describe_table
-from widerow.nosql.ddl.indexes import create_index, drop_index
-from widerow.nosql.ddl.namespaces import create_namespace, drop_namespace
+from widerow.nosql.ddl.describe import run_describe_index, run_describe_table
+from widerow.nosql.ddl.indexes import run_create_index, run_drop_index
+from widerow.nosql.ddl.namespaces import run_create_namespace, run_drop_namespace
 from widerow.nosql.ddl.parse import parse
 from widerow.nosql.ddl.result import Context, StatementResult
-from widerow.nosql.ddl.show import show_indexes, show_namespaces, show_table, show_tables
+from widerow.nosql.ddl.show import (
+    run_show_indexes,
+    run_show_namespaces,
+    run_show_table,
+    run_show_tables,
+)
 from widerow.nosql.ddl.statements import (
-    AlterTable,
-    CreateIndex,
-    CreateNamespace,
-    CreateTable,
-    DescribeIndex,
-    DescribeTable,
-    DropIndex,
-    DropNamespace,
-    DropTable,
-    ShowIndexes,
-    ShowNamespaces,
-    ShowTable,
-    ShowTables,
+    AlterTableStatement,
+    CreateIndexStatement,
+    CreateNamespaceStatement,
+    CreateTableStatement,
+    DescribeIndexStatement,
+    DescribeTableStatement,
+    DropIndexStatement,
+    DropNamespaceStatement,
+    DropTableStatement,
+    ShowIndexesStatement,
+    ShowNamespacesStatement,
+    ShowTablesStatement,
+    ShowTableStatement,
     Statement,
 )
-from widerow.nosql.ddl.tables import alter_table, create_table, drop_table
-from widerow.nosql.store import Store
+from widerow.nosql.ddl.tables import run_alter_table, run_create_table, run_drop_table
+from widerow.nosql.store import TypedStore
 
 __all__ = ["run"]
 
 
 def run(
-    store: Store,
+    store: TypedStore,
     statement: str,
     *,
     namespace: str = "",
@@ -50,17 +55,17 @@ def run(
 
 
 _RUN: Final[Mapping[type[Statement], Callable[[Context, Any], StatementResult]]] = {
-    CreateTable: create_table,
-    AlterTable: alter_table,
-    DropTable: drop_table,
-    CreateIndex: create_index,
-    DropIndex: drop_index,
-    CreateNamespace: create_namespace,
-    DropNamespace: drop_namespace,
-    ShowTables: show_tables,
-    ShowTable: show_table,
-    ShowIndexes: show_indexes,
-    ShowNamespaces: show_namespaces,
-    DescribeTable: describe_table,
-    DescribeIndex: describe_index,
+    CreateTableStatement: run_create_table,
+    AlterTableStatement: run_alter_table,
+    DropTableStatement: run_drop_table,
+    CreateIndexStatement: run_create_index,
+    DropIndexStatement: run_drop_index,
+    CreateNamespaceStatement: run_create_namespace,
+    DropNamespaceStatement: run_drop_namespace,
+    ShowTablesStatement: run_show_tables,
+    ShowTableStatement: run_show_table,
+    ShowIndexesStatement: run_show_indexes,
+    ShowNamespacesStatement: run_show_namespaces,
+    DescribeTableStatement: run_describe_table,
+    DescribeIndexStatement: run_describe_index,
 }

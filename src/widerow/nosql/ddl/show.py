@@ -5,18 +5,23 @@ from collections.abc import Sequence
 
 from widerow.model.typed.names import DEFAULT_NAMESPACE
 from widerow.nosql.ddl.result import Context, StatementResult
-from widerow.nosql.ddl.statements import ShowIndexes, ShowNamespaces, ShowTable, ShowTables
+from widerow.nosql.ddl.statements import (
+    ShowIndexesStatement,
+    ShowNamespacesStatement,
+    ShowTablesStatement,
+    ShowTableStatement,
+)
 
-__all__ = ["show_indexes", "show_namespaces", "show_table", "show_tables"]
+__all__ = ["run_show_indexes", "run_show_namespaces", "run_show_table", "run_show_tables"]
 
 
-def show_tables(context: Context, statement: ShowTables) -> StatementResult:
+def run_show_tables(context: Context, statement: ShowTablesStatement) -> StatementResult:
     """Every table, with its namespace where it is not the default one."""
     names = [table.name for table in context.store.tables()]
     return _listed("tables", names, as_json=statement.as_json)
 
 
-def show_table(context: Context, statement: ShowTable) -> StatementResult:
+def run_show_table(context: Context, statement: ShowTableStatement) -> StatementResult:
     """The table's ancestors, itself and all tables below it. Raises `NotFound`."""
     wanted = context.table(statement.name).definition
     names = [
@@ -27,14 +32,14 @@ def show_table(context: Context, statement: ShowTable) -> StatementResult:
     return _listed("tableHierarchy", names, as_json=statement.as_json)
 
 
-def show_indexes(context: Context, statement: ShowIndexes) -> StatementResult:
+def run_show_indexes(context: Context, statement: ShowIndexesStatement) -> StatementResult:
     """The table's indexes by name, those still being built too. Raises `NotFound`."""
     indexes = context.table(statement.table).definition.indexes
     names = sorted(index.name for index in indexes)
     return _listed("indexes", names, as_json=statement.as_json)
 
 
-def show_namespaces(context: Context, statement: ShowNamespaces) -> StatementResult:
+def run_show_namespaces(context: Context, statement: ShowNamespacesStatement) -> StatementResult:
     """Every namespace, the default one first."""
     names = [DEFAULT_NAMESPACE, *context.store.namespaces()]
     return _listed("namespaces", names, as_json=statement.as_json)

@@ -13,30 +13,30 @@ from widerow.model.typed.types import FieldType, Identity
 
 __all__ = [
     "AddField",
-    "AlterTable",
+    "AlterTableStatement",
     "Alteration",
     "ColumnDefinition",
-    "CreateIndex",
-    "CreateNamespace",
-    "CreateTable",
-    "DescribeIndex",
-    "DescribeTable",
+    "CreateIndexStatement",
+    "CreateNamespaceStatement",
+    "CreateTableStatement",
+    "DescribeIndexStatement",
+    "DescribeTableStatement",
     "DropField",
     "DropIdentity",
-    "DropIndex",
-    "DropNamespace",
-    "DropTable",
-    "KeyColumn",
+    "DropIndexStatement",
+    "DropNamespaceStatement",
+    "DropTableStatement",
+    "KeyColumnClause",
     "Literal",
     "LiteralKind",
     "ModifyField",
     "Position",
-    "PrimaryKey",
+    "PrimaryKeyClause",
     "SetTtl",
-    "ShowIndexes",
-    "ShowNamespaces",
-    "ShowTable",
-    "ShowTables",
+    "ShowIndexesStatement",
+    "ShowNamespacesStatement",
+    "ShowTableStatement",
+    "ShowTablesStatement",
     "Statement",
 ]
 
@@ -78,7 +78,7 @@ class ColumnDefinition:
     position: Position = field(default=Position(), compare=False)
 
 
-class KeyColumn(NamedTuple):
+class KeyColumnClause(NamedTuple):
     """A column of the primary key; `size` in bytes where it is constrained."""
 
     name: str
@@ -86,21 +86,21 @@ class KeyColumn(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PrimaryKey:
+class PrimaryKeyClause:
     """The PRIMARY KEY clause; `shard` columns come first, None where SHARD was not written."""
 
-    columns: tuple[KeyColumn, ...]
-    shard: tuple[KeyColumn, ...] | None = None
+    columns: tuple[KeyColumnClause, ...]
+    shard: tuple[KeyColumnClause, ...] | None = None
     position: Position = field(default=Position(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
-class CreateTable:
+class CreateTableStatement:
     """CREATE TABLE. `keys`: every PRIMARY KEY clause that was written."""
 
     name: str
     columns: tuple[ColumnDefinition, ...]
-    keys: tuple[PrimaryKey, ...]
+    keys: tuple[PrimaryKeyClause, ...]
     if_not_exists: bool = False
     comment: str | None = None
     ttl: TimeToLive | None = None
@@ -151,7 +151,7 @@ Alteration = AddField | DropField | ModifyField | DropIdentity | SetTtl
 
 
 @dataclass(frozen=True, slots=True)
-class AlterTable:
+class AlterTableStatement:
     """ALTER TABLE; the changes happen together or not at all."""
 
     name: str
@@ -159,7 +159,7 @@ class AlterTable:
 
 
 @dataclass(frozen=True, slots=True)
-class DropTable:
+class DropTableStatement:
     """DROP TABLE."""
 
     name: str
@@ -167,7 +167,7 @@ class DropTable:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateIndex:
+class CreateIndexStatement:
     """CREATE INDEX. Paths are as written; whether they exist is asked of the table."""
 
     name: str
@@ -180,7 +180,7 @@ class CreateIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class DropIndex:
+class DropIndexStatement:
     """DROP INDEX."""
 
     name: str
@@ -189,7 +189,7 @@ class DropIndex:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateNamespace:
+class CreateNamespaceStatement:
     """CREATE NAMESPACE."""
 
     name: str
@@ -197,7 +197,7 @@ class CreateNamespace:
 
 
 @dataclass(frozen=True, slots=True)
-class DropNamespace:
+class DropNamespaceStatement:
     """DROP NAMESPACE; `cascade`: with its tables."""
 
     name: str
@@ -206,14 +206,14 @@ class DropNamespace:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowTables:
+class ShowTablesStatement:
     """SHOW TABLES."""
 
     as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class ShowTable:
+class ShowTableStatement:
     """SHOW TABLE: a table, its ancestors and its children."""
 
     name: str
@@ -221,7 +221,7 @@ class ShowTable:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowIndexes:
+class ShowIndexesStatement:
     """SHOW INDEXES ON."""
 
     table: str
@@ -229,14 +229,14 @@ class ShowIndexes:
 
 
 @dataclass(frozen=True, slots=True)
-class ShowNamespaces:
+class ShowNamespacesStatement:
     """SHOW NAMESPACES."""
 
     as_json: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeTable:
+class DescribeTableStatement:
     """DESCRIBE TABLE; `fields`: only those, all when empty."""
 
     name: str
@@ -245,7 +245,7 @@ class DescribeTable:
 
 
 @dataclass(frozen=True, slots=True)
-class DescribeIndex:
+class DescribeIndexStatement:
     """DESCRIBE INDEX."""
 
     name: str
@@ -254,17 +254,17 @@ class DescribeIndex:
 
 
 Statement = (
-    CreateTable
-    | AlterTable
-    | DropTable
-    | CreateIndex
-    | DropIndex
-    | CreateNamespace
-    | DropNamespace
-    | ShowTables
-    | ShowTable
-    | ShowIndexes
-    | ShowNamespaces
-    | DescribeTable
-    | DescribeIndex
+    CreateTableStatement
+    | AlterTableStatement
+    | DropTableStatement
+    | CreateIndexStatement
+    | DropIndexStatement
+    | CreateNamespaceStatement
+    | DropNamespaceStatement
+    | ShowTablesStatement
+    | ShowTableStatement
+    | ShowIndexesStatement
+    | ShowNamespacesStatement
+    | DescribeTableStatement
+    | DescribeIndexStatement
 )

@@ -15,27 +15,27 @@ from widerow.nosql.ddl.result import DONE, NOT_REQUIRED, Context, StatementResul
 from widerow.nosql.ddl.statements import (
     AddField,
     Alteration,
-    AlterTable,
+    AlterTableStatement,
     ColumnDefinition,
-    CreateTable,
+    CreateTableStatement,
     DropField,
     DropIdentity,
-    DropTable,
+    DropTableStatement,
     ModifyField,
     Position,
-    PrimaryKey,
+    PrimaryKeyClause,
     SetTtl,
 )
 from widerow.nosql.ddl.text import type_text
 
-__all__ = ["alter_table", "create_table", "drop_table"]
+__all__ = ["run_alter_table", "run_create_table", "run_drop_table"]
 
 T = TypeVar("T")
 
 _ATTEMPTS: Final = 8  # of an ALTER TABLE that others come before
 
 
-def create_table(context: Context, statement: CreateTable) -> StatementResult:
+def run_create_table(context: Context, statement: CreateTableStatement) -> StatementResult:
     """CREATE TABLE. Raises `InvalidRequest`, `NotFound` without parent, `Conflict`."""
     name = context.qualified(statement.name)
     namespace, path = split_name(name)
@@ -60,7 +60,7 @@ def create_table(context: Context, statement: CreateTable) -> StatementResult:
 
 
 def _definition(
-    statement: CreateTable, namespace: str, short: str, parent: TypedTable | None
+    statement: CreateTableStatement, namespace: str, short: str, parent: TypedTable | None
 ) -> TypedTable:
     builder = _located(Position(), lambda: TableBuilder(short, namespace=namespace, parent=parent))
     for column in statement.columns:
@@ -97,7 +97,7 @@ def _add_column(builder: TableBuilder, column: ColumnDefinition) -> None:
         raise
 
 
-def _add_key(builder: TableBuilder, key: PrimaryKey) -> None:
+def _add_key(builder: TableBuilder, key: PrimaryKeyClause) -> None:
     builder.primary_key(
         *(column.name for column in key.columns), sizes=[column.size for column in key.columns]
     )
@@ -105,7 +105,7 @@ def _add_key(builder: TableBuilder, key: PrimaryKey) -> None:
         builder.shard_key(*(column.name for column in key.shard))
 
 
-def alter_table(context: Context, statement: AlterTable) -> StatementResult:
+def run_alter_table(context: Context, statement: AlterTableStatement) -> StatementResult:
     """ALTER TABLE: all its changes or none. Raises `InvalidRequest`, `NotFound`."""
     for attempt in range(1, _ATTEMPTS + 1):
         table = context.table(statement.name)
@@ -160,7 +160,7 @@ def _modify(evolver: TableEvolver, change: ModifyField) -> None:
     )
 
 
-def drop_table(context: Context, statement: DropTable) -> StatementResult:
+def run_drop_table(context: Context, statement: DropTableStatement) -> StatementResult:
     """DROP TABLE. Raises `NotFound`, and `InvalidRequest` while it has children."""
     name = context.qualified(statement.name)
     try:

@@ -15,28 +15,28 @@ from widerow.nosql.ddl.lexis import quoted
 from widerow.nosql.ddl.statements import (
     AddField,
     Alteration,
-    AlterTable,
+    AlterTableStatement,
     ColumnDefinition,
-    CreateIndex,
-    CreateNamespace,
-    CreateTable,
-    DescribeIndex,
-    DescribeTable,
+    CreateIndexStatement,
+    CreateNamespaceStatement,
+    CreateTableStatement,
+    DescribeIndexStatement,
+    DescribeTableStatement,
     DropField,
     DropIdentity,
-    DropIndex,
-    DropNamespace,
-    DropTable,
-    KeyColumn,
+    DropIndexStatement,
+    DropNamespaceStatement,
+    DropTableStatement,
+    KeyColumnClause,
     Literal,
     LiteralKind,
     ModifyField,
-    PrimaryKey,
+    PrimaryKeyClause,
     SetTtl,
-    ShowIndexes,
-    ShowNamespaces,
-    ShowTable,
-    ShowTables,
+    ShowIndexesStatement,
+    ShowNamespacesStatement,
+    ShowTablesStatement,
+    ShowTableStatement,
     Statement,
 )
 
@@ -56,13 +56,15 @@ def definition_text(table: TypedTable) -> str:
     own = table.fields[table.parent_key_length :]
     own_key = table.primary_key[table.parent_key_length :]
     sizes = table.key_sizes[table.parent_key_length :] or (0,) * len(own_key)
-    key = tuple(KeyColumn(name, size or None) for name, size in zip(own_key, sizes, strict=True))
+    key = tuple(
+        KeyColumnClause(name, size or None) for name, size in zip(own_key, sizes, strict=True)
+    )
     shard = None if table.parent else key[: len(table.shard_key)]
     return statement_text(
-        CreateTable(
+        CreateTableStatement(
             name=table.qualified,
             columns=tuple(_column_of(field, own_key) for field in own),
-            keys=(PrimaryKey(key, shard),),
+            keys=(PrimaryKeyClause(key, shard),),
             if_not_exists=True,
             comment=table.comment,
             ttl=table.ttl,
@@ -189,21 +191,21 @@ def _identity(identity: Identity) -> str:
     return f"{identity.mode.value} AS IDENTITY{written}"
 
 
-def _key(key: PrimaryKey) -> str:
+def _key(key: PrimaryKeyClause) -> str:
     shard = key.shard or ()
     parts = [] if key.shard is None else [f"SHARD({', '.join(map(_key_column, shard))})"]
     parts += map(_key_column, key.columns[len(shard) :])
     return f"PRIMARY KEY({', '.join(parts)})"
 
 
-def _key_column(column: KeyColumn) -> str:
+def _key_column(column: KeyColumnClause) -> str:
     return column.name if column.size is None else f"{column.name}({column.size})"
 
 
 # --- statements ----------------------------------------------------------------------------------
 
 
-def _create_table(statement: CreateTable) -> str:
+def _create_table(statement: CreateTableStatement) -> str:
     items = [*map(_column, statement.columns), *map(_key, statement.keys)]
     parts = ["CREATE TABLE", *_flag("IF NOT EXISTS", statement.if_not_exists), statement.name]
     parts += [*_comment(statement.comment), f"({', '.join(items)})"]
@@ -212,7 +214,7 @@ def _create_table(statement: CreateTable) -> str:
     return " ".join(parts)
 
 
-def _alter_table(statement: AlterTable) -> str:
+def _alter_table(statement: AlterTableStatement) -> str:
     changes = ", ".join(_CHANGES[type(change)](change) for change in statement.changes)
     if isinstance(statement.changes[0], SetTtl):
         return f"ALTER TABLE {statement.name} {changes}"
@@ -241,7 +243,7 @@ _CHANGES: Final[Mapping[type[Alteration], Callable[[Any], str]]] = {
 }
 
 
-def _create_index(statement: CreateIndex) -> str:
+def _create_index(statement: CreateIndexStatement) -> str:
     paths = ", ".join(map(_index_field, statement.fields))
     parts = ["CREATE INDEX", *_flag("IF NOT EXISTS", statement.if_not_exists), statement.name]
     parts += ["ON", statement.table, f"({paths})"]
@@ -263,33 +265,35 @@ def _words(*parts: str | list[str]) -> str:
     return " ".join(word for words in flat for word in words)
 
 
-def _describe_table(statement: DescribeTable) -> str:
+def _describe_table(statement: DescribeTableStatement) -> str:
     fields = f" ({', '.join(statement.fields)})" if statement.fields else ""
     as_json = _flag("AS JSON", statement.as_json)
     return _words("DESCRIBE", as_json, "TABLE", statement.name + fields)
 
 
 _WRITE: Final[Mapping[type[Statement], Callable[[Any], str]]] = {
-    CreateTable: _create_table,
-    AlterTable: _alter_table,
-    DropTable: lambda it: _words("DROP TABLE", _flag("IF EXISTS", it.if_exists), it.name),
-    CreateIndex: _create_index,
-    DropIndex: lambda it: _words(
+    CreateTableStatement: _create_table,
+    AlterTableStatement: _alter_table,
+    DropTableStatement: lambda it: _words("DROP TABLE", _flag("IF EXISTS", it.if_exists), it.name),
+    CreateIndexStatement: _create_index,
+    DropIndexStatement: lambda it: _words(
         "DROP INDEX", _flag("IF EXISTS", it.if_exists), it.name, "ON", it.table
     ),
-    CreateNamespace: lambda it: _words(
+    CreateNamespaceStatement: lambda it: _words(
         "CREATE NAMESPACE", _flag("IF NOT EXISTS", it.if_not_exists), it.name
     ),
-    DropNamespace: lambda it: _words(
+    DropNamespaceStatement: lambda it: _words(
         *("DROP NAMESPACE", _flag("IF EXISTS", it.if_exists), it.name),
         _flag("CASCADE", it.cascade),
     ),
-    ShowTables: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "TABLES"),
-    ShowTable: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "TABLE", it.name),
-    ShowIndexes: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "INDEXES ON", it.table),
-    ShowNamespaces: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "NAMESPACES"),
-    DescribeTable: _describe_table,
-    DescribeIndex: lambda it: _words(
+    ShowTablesStatement: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "TABLES"),
+    ShowTableStatement: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "TABLE", it.name),
+    ShowIndexesStatement: lambda it: _words(
+        "SHOW", _flag("AS JSON", it.as_json), "INDEXES ON", it.table
+    ),
+    ShowNamespacesStatement: lambda it: _words("SHOW", _flag("AS JSON", it.as_json), "NAMESPACES"),
+    DescribeTableStatement: _describe_table,
+    DescribeIndexStatement: lambda it: _words(
         "DESCRIBE", _flag("AS JSON", it.as_json), "INDEX", it.name, "ON", it.table
     ),
 }

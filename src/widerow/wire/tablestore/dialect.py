@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import Final
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.wire.dialect import Dialect, HeaderNames, Operation, Refusal
+from widerow.wire.dialect import Dialect, HeaderNames, Refusal, WireOperation
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED, operation
 
-__all__ = ["TABLESTORE"]
+__all__ = ["TABLESTORE_DIALECT"]
 
 _METHOD_NOT_ALLOWED: Final = 405
 
@@ -23,7 +23,7 @@ def _claims(target: str) -> bool:
     return action in OPERATIONS or action in OWN or action in UNSUPPORTED
 
 
-def _select(method: str, target: str, body: bytes) -> Operation:
+def _select(method: str, target: str, body: bytes) -> WireOperation:
     del body  # the target says it all
     if method != "POST":
         raise InvalidRequest(Rule.HTTP_METHOD)
@@ -47,7 +47,7 @@ def _refuse(error: Exception, name: str) -> Refusal:
     return Refusal(status, code, encode_error(code, message), lines)
 
 
-TABLESTORE: Final = Dialect(
+TABLESTORE_DIALECT: Final = Dialect(
     name="Tablestore",
     label="",
     operations=OPERATIONS,

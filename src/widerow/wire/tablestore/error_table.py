@@ -39,7 +39,7 @@ from widerow.limits import (
     VALUE_BYTES_MAX,
 )
 
-__all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "Failure", "Foreign"]
+__all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
 
 
 class Foreign(NamedTuple):
@@ -57,7 +57,7 @@ class Foreign(NamedTuple):
     published: bool = True
 
 
-class Failure(NamedTuple):
+class FailureAnswer(NamedTuple):
     """What a failure of ours looks like, and its hint."""
 
     foreign: Foreign
@@ -700,36 +700,36 @@ FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(_ROWS)
 _UNAVAILABLE: Final = "Server is not available."
 _BUSY: Final = "Server is busy."
 
-FAILURES: Final[Mapping[type[StorageFailure], Failure]] = MappingProxyType(
+FAILURES: Final[Mapping[type[StorageFailure], FailureAnswer]] = MappingProxyType(
     {
-        StorePoisoned: Failure(
+        StorePoisoned: FailureAnswer(
             Foreign("OTSServerUnavailable", 503, _UNAVAILABLE, "a sync or commit failed"),
             "A write to the disk failed, so no more are taken. Look at the disk and the server's "
             "log, then start the server again.",
         ),
-        OutcomeUnknown: Failure(
+        OutcomeUnknown: FailureAnswer(
             Foreign("OTSServerUnavailable", 503, _UNAVAILABLE, "it is not known what a commit did"),
             "It is not known whether the write happened: read the rows before writing them again.",
         ),
-        StoreFull: Failure(
+        StoreFull: FailureAnswer(
             Foreign("OTSServerBusy", 503, _BUSY, "the disk is full"),
             "The disk is full: make room. Reads go on, and writes do within seconds of it.",
         ),
-        StoreBusy: Failure(
+        StoreBusy: FailureAnswer(
             Foreign("OTSServerBusy", 503, _BUSY, "the store asks for a pause"),
             "The store is catching up with its writes; try again in a moment.",
         ),
-        StoreLocked: Failure(
+        StoreLocked: FailureAnswer(
             Foreign("OTSServerUnavailable", 503, _UNAVAILABLE, "another process holds the store"),
             "Another process holds the store's directory; stop it.",
         ),
-        StoreDamaged: Failure(
+        StoreDamaged: FailureAnswer(
             Foreign(
                 "OTSServerUnavailable", 503, _UNAVAILABLE, "stored bytes contradict themselves"
             ),
             "Stored bytes are damaged: run widerow doctor, and restore a backup if it says so.",
         ),
-        StorageFailure: Failure(
+        StorageFailure: FailureAnswer(
             Foreign("OTSServerUnavailable", 503, _UNAVAILABLE, "the store failed in another way"),
             "The store failed; the server's log says how.",
         ),
@@ -737,7 +737,7 @@ FAILURES: Final[Mapping[type[StorageFailure], Failure]] = MappingProxyType(
 )
 """Failures of the store. A kind that is not listed counts as the nearest above it that is."""
 
-UNEXPECTED: Final = Failure(
+UNEXPECTED: Final = FailureAnswer(
     Foreign("OTSInternalServerError", 500, "Internal server error.", "a defect of widerow"),
     "This is a defect of widerow; please report what the server's log says under the request id.",
 )

@@ -18,7 +18,7 @@ from widerow.errors import (
     Unsupported,
 )
 from widerow.limits import ERROR_MESSAGE_CHARACTERS_MAX, HINT_BYTES_MAX
-from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Failure
+from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, FailureAnswer
 from widerow.wire.tablestore.messages import Error
 
 __all__ = ["encode_error", "foreign", "hint"]
@@ -92,7 +92,7 @@ def foreign(error: Exception) -> tuple[int, str, str]:
     return status, code, message
 
 
-def _failure(error: Exception) -> Failure:
+def _failure(error: Exception) -> FailureAnswer:
     return next((FAILURES[kind] for kind in type(error).__mro__ if kind in FAILURES), UNEXPECTED)
 
 

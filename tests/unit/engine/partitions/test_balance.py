@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.balance import FLUSH_SECONDS
-from widerow.engine.partitions.document import describe
+from widerow.engine.partitions.document import partitions_document
 from widerow.engine.partitions.rules import Reason, Report, Thresholds
 from widerow.engine.partitions.table_load import HALF_LIFE_SECONDS, TableLoad
 from widerow.keys.encode import encode_key_value
@@ -21,7 +21,7 @@ from widerow.keys.layout import SPACE_STATISTICS, statistics_prefix
 from widerow.model.requests import GetRange
 from widerow.model.row import PrimaryKey
 from widerow.model.schema import KeyColumn, Table
-from widerow.model.selection import Direction, RowRange, Selection
+from widerow.model.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
@@ -267,8 +267,8 @@ def test_reads_are_counted_where_they_begin(engine: Engine, clock: FakeClock) ->
     engine.run(engine.write_row("i", put("t", {"k": 5}, {"v": 1})))
     engine.get_row("i", get("t", {"k": 5}))
     for direction, first, last in (
-        (Direction.FORWARD, KeyMarker.INF_MIN, KeyMarker.INF_MAX),
-        (Direction.BACKWARD, KeyMarker.INF_MAX, KeyMarker.INF_MIN),
+        (RangeDirection.FORWARD, KeyMarker.INF_MIN, KeyMarker.INF_MAX),
+        (RangeDirection.BACKWARD, KeyMarker.INF_MAX, KeyMarker.INF_MIN),
     ):
         bounds = RowRange(PrimaryKey((("k", first),)), PrimaryKey((("k", last),)), direction, None)
         engine.get_range("i", GetRange("t", bounds, Selection()))
@@ -378,7 +378,7 @@ def test_the_history_ends_after_six_hours(engine: Engine, clock: FakeClock, stor
 
 def test_the_document_tells_it_all(engine: Engine, clock: FakeClock) -> None:
     load(engine, clock, evenly(), seconds=20)
-    told = describe(engine.partitions, table(engine), history=True)
+    told = partitions_document(engine.partitions, table(engine), history=True)
     assert told["key"] == {"name": "k", "type": "INTEGER"}
     assert told["partitions"][0]["start"] is None
     assert sum(each["share"] for each in told["partitions"]) == pytest.approx(1, abs=0.01)

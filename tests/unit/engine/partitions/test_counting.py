@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.engine.partitions.histogram import BINS, Histogram
+from widerow.engine.partitions.histogram import BINS, KeyHistogram
 from widerow.engine.partitions.hot_keys import KEYS, HotKeys
 from widerow.engine.partitions.sizes import PIECE_BYTES_MIN, Piece, SizeMap
 
@@ -13,8 +13,8 @@ keys = st.integers(0, 400).map(lambda number: number.to_bytes(2, "big"))
 loads = st.lists(st.tuples(keys, st.integers(1, 50)), max_size=600)
 
 
-def filled(load: list[tuple[bytes, int]]) -> Histogram:
-    histogram = Histogram()
+def filled(load: list[tuple[bytes, int]]) -> KeyHistogram:
+    histogram = KeyHistogram()
     for key, units in load:
         histogram.add(key, units)
     return histogram
@@ -51,7 +51,7 @@ def test_old_load_fades_away() -> None:
     histogram = filled([(b"a", 8), (b"b", 8)])
     histogram.absorb(filled([(b"c", 4)]), 0.5)
     assert histogram.bins() == ((b"a", 4.0), (b"b", 4.0), (b"c", 4))
-    histogram.absorb(Histogram(), 0.0001)
+    histogram.absorb(KeyHistogram(), 0.0001)
     assert histogram.bins() == ()
 
 

@@ -16,7 +16,7 @@ import gen_messages
 from widerow.model.condition import RowExpectation
 from widerow.model.filter import Comparator, LogicalOperator
 from widerow.model.row import Modification, ReturnType
-from widerow.model.selection import Direction
+from widerow.model.selection import RangeDirection
 from widerow.wire.tablestore import messages
 
 PACKAGE = Path(messages.__file__).parent
@@ -111,7 +111,7 @@ def test_fields_have_the_numbers_types_and_labels_of_the_client(name: str) -> No
     [
         ("RowExistenceExpectation", {e.name: e.value for e in RowExpectation}),
         ("OperationType", {m.name: m.value for m in Modification}),
-        ("Direction", {d.name: d.value for d in Direction}),
+        ("Direction", {d.name: d.value for d in RangeDirection}),
         ("LogicalOperator", {f"LO_{o.name}": o.value for o in LogicalOperator}),
         ("ComparatorType", {f"CT_{c.name}": c.value for c in Comparator}),
         ("ReturnType", {"RT_NONE": 0, "RT_PK": 1, "RT_AFTER_MODIFY": 2}),

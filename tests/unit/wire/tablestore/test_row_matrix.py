@@ -12,7 +12,7 @@ from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import KeyMarker, KeyType, Value
 from widerow.rows.checksum import crc8
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_rows
+from widerow.testing.answers import decode_answer_rows
 from widerow.testing.buffers import key_buffer
 from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -160,7 +160,7 @@ def test_a_matrix_says_what_rows_say(
     assert matrix.consumed == plain.consumed
     said = [
         (key, {name: cells[0][1] for name, cells in found.items()})
-        for key, found in decode_rows(plain.rows[4:])
+        for key, found in decode_answer_rows(plain.rows[4:])
     ]
     if not said:
         assert matrix == plain  # no row, so no matrix
@@ -196,7 +196,7 @@ def test_a_page_that_ends_inside_a_wide_row_is_no_matrix(engine: Engine) -> None
     answer = asked(engine, columns_to_get=list(columns))
     assert answer.data_block_type == 0
     assert decode_token(answer.next_token) is not None
-    ((_, found),) = decode_rows(answer.rows[4:])
+    ((_, found),) = decode_answer_rows(answer.rows[4:])
     assert 1 <= len(found) < 10
 
 

@@ -11,7 +11,7 @@ from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.model.answers import RangePage
 from widerow.model.requests import GetRange
-from widerow.model.selection import Direction, RowRange, Selection
+from widerow.model.selection import RangeDirection, RowRange, Selection
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text
@@ -22,7 +22,7 @@ from widerow.wire.tablestore.row_matrix import encode_matrix
 
 __all__ = ["MatrixPage", "MatrixRange", "call", "call_within", "decode", "encode", "is_lengthy"]
 
-_DIRECTIONS = {direction.value: direction for direction in Direction}
+_DIRECTIONS = {direction.value: direction for direction in RangeDirection}
 _ROW_MATRIX: Final = 1  # of DataBlockType
 _IS_MATRIX: Final = b"\x28\x01"  # data_block_type = 1
 

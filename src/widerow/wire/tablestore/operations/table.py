@@ -12,7 +12,7 @@ from widerow.auth.keyring import Permission
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.errors import Rule, Unsupported
-from widerow.wire.dialect import Operation
+from widerow.wire.dialect import WireOperation
 from widerow.wire.tablestore.operations import (
     add_defined_column,
     batch_get_row,
@@ -64,9 +64,9 @@ def _served(
     consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
     call_within: Callable[[Engine, str, Any, Budget], Any] | None = None,
-) -> Operation:
+) -> WireOperation:
     decode, call, encode = action.decode, action.call, action.encode
-    return Operation(
+    return WireOperation(
         name,
         permission,
         writes,
@@ -126,10 +126,12 @@ _ALL: Final = (
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
 
-OPERATIONS: Final[Mapping[str, Operation]] = MappingProxyType({entry.name: entry for entry in _ALL})
+OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
+    {entry.name: entry for entry in _ALL}
+)
 """Every action that is served."""
 
-OWN: Final[Mapping[str, Operation]] = MappingProxyType(
+OWN: Final[Mapping[str, WireOperation]] = MappingProxyType(
     {entry.name: entry for entry in (_served("WiderowPartitions", _READ, widerow_partitions),)}
 )
 """Actions beside the protocol, for our own commands."""
@@ -177,7 +179,7 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
 """Every other action of the protocol, and the feature it belongs to."""
 
 
-def operation(name: str) -> Operation:
+def operation(name: str) -> WireOperation:
     """The action of that name.
 
     Raises `Unsupported`: FEATURE_UNSUPPORTED for the protocol's other actions, ACTION_UNKNOWN for

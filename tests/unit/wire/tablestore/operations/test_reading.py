@@ -13,7 +13,7 @@ from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
 from widerow.model.requests import GetRange, GetRow
 from widerow.model.row import PrimaryKey
-from widerow.model.selection import Direction, Resume, Selection, TimeRange
+from widerow.model.selection import RangeDirection, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import encode_key_section
 from widerow.storage.opener import open_store
@@ -115,7 +115,7 @@ def test_get_range_of_the_vector() -> None:
     assert request.table == "T"
     assert request.range.start.columns == (("pk", KeyMarker.INF_MIN),)
     assert request.range.end.columns == (("pk", KeyMarker.INF_MAX),)
-    assert request.range.direction is Direction.FORWARD
+    assert request.range.direction is RangeDirection.FORWARD
     assert request.range.limit == 10
     assert request.selection == Selection(max_versions=1)
 
@@ -136,7 +136,7 @@ def test_batch_get_row_keeps_tables_and_keys_in_order() -> None:
 
 def test_get_range_backward_without_a_limit() -> None:
     request = ranged(page(direction=1))
-    assert request.range.direction is Direction.BACKWARD
+    assert request.range.direction is RangeDirection.BACKWARD
     assert request.range.limit is None
 
 
