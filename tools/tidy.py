@@ -443,9 +443,11 @@ def public_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
     for node in tree.body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             defined[node.name] = node.lineno
-        targets = node.targets if isinstance(node, ast.Assign) else ()
-        if isinstance(node, ast.AnnAssign):
-            targets = (node.target,)
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
         for target in targets:
             if ast.unparse(target) == "__all__" and isinstance(node, ast.Assign):
                 shown.update(ast.literal_eval(node.value))

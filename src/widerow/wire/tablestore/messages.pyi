@@ -98,13 +98,26 @@ class ReservedThroughput(Message):
         capacity_unit: CapacityUnit | None = ...,
     ) -> None: ...
 
+class CapacityDataSize(Message):
+    read_size: int
+    write_size: int
+    def __init__(
+        self,
+        *,
+        read_size: int | None = ...,
+        write_size: int | None = ...,
+    ) -> None: ...
+
 class ConsumedCapacity(Message):
     @property
     def capacity_unit(self) -> CapacityUnit: ...
+    @property
+    def capacity_data_size(self) -> CapacityDataSize: ...
     def __init__(
         self,
         *,
         capacity_unit: CapacityUnit | None = ...,
+        capacity_data_size: CapacityDataSize | None = ...,
     ) -> None: ...
 
 class ReservedThroughputDetails(Message):
@@ -840,6 +853,302 @@ class GetRangeResponse(Message):
         next_token: bytes | None = ...,
         data_block_type: int | None = ...,
         compress_type: int | None = ...,
+    ) -> None: ...
+
+class CreateIndexRequest(Message):
+    main_table_name: str | bytes
+    @property
+    def index_meta(self) -> IndexMeta: ...
+    include_base_data: bool
+    def __init__(
+        self,
+        *,
+        main_table_name: str | None = ...,
+        index_meta: IndexMeta | None = ...,
+        include_base_data: bool | None = ...,
+    ) -> None: ...
+
+class CreateIndexResponse(Message):
+    def __init__(self) -> None: ...
+
+class DropIndexRequest(Message):
+    main_table_name: str | bytes
+    index_name: str | bytes
+    def __init__(
+        self,
+        *,
+        main_table_name: str | None = ...,
+        index_name: str | None = ...,
+    ) -> None: ...
+
+class DropIndexResponse(Message):
+    def __init__(self) -> None: ...
+
+class StartLocalTransactionRequest(Message):
+    table_name: str | bytes
+    key: bytes
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        key: bytes | None = ...,
+    ) -> None: ...
+
+class StartLocalTransactionResponse(Message):
+    transaction_id: str | bytes
+    def __init__(
+        self,
+        *,
+        transaction_id: str | None = ...,
+    ) -> None: ...
+
+class CommitTransactionRequest(Message):
+    transaction_id: str | bytes
+    def __init__(
+        self,
+        *,
+        transaction_id: str | None = ...,
+    ) -> None: ...
+
+class CommitTransactionResponse(Message):
+    def __init__(self) -> None: ...
+
+class AbortTransactionRequest(Message):
+    transaction_id: str | bytes
+    def __init__(
+        self,
+        *,
+        transaction_id: str | None = ...,
+    ) -> None: ...
+
+class AbortTransactionResponse(Message):
+    transaction_id: str | bytes
+    def __init__(
+        self,
+        *,
+        transaction_id: str | None = ...,
+    ) -> None: ...
+
+class ListStreamRequest(Message):
+    table_name: str | bytes
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+    ) -> None: ...
+
+class Stream(Message):
+    stream_id: str | bytes
+    table_name: str | bytes
+    creation_time: int
+    def __init__(
+        self,
+        *,
+        stream_id: str | None = ...,
+        table_name: str | None = ...,
+        creation_time: int | None = ...,
+    ) -> None: ...
+
+class ListStreamResponse(Message):
+    @property
+    def streams(self) -> RepeatedCompositeFieldContainer[Stream]: ...
+    def __init__(
+        self,
+        *,
+        streams: Iterable[Stream] | None = ...,
+    ) -> None: ...
+
+class StreamShard(Message):
+    shard_id: str | bytes
+    parent_id: str | bytes
+    parent_sibling_id: str | bytes
+    def __init__(
+        self,
+        *,
+        shard_id: str | None = ...,
+        parent_id: str | None = ...,
+        parent_sibling_id: str | None = ...,
+    ) -> None: ...
+
+class DescribeStreamRequest(Message):
+    stream_id: str | bytes
+    inclusive_start_shard_id: str | bytes
+    shard_limit: int
+    support_timeseries_data_table: bool
+    def __init__(
+        self,
+        *,
+        stream_id: str | None = ...,
+        inclusive_start_shard_id: str | None = ...,
+        shard_limit: int | None = ...,
+        support_timeseries_data_table: bool | None = ...,
+    ) -> None: ...
+
+class DescribeStreamResponse(Message):
+    stream_id: str | bytes
+    expiration_time: int
+    table_name: str | bytes
+    creation_time: int
+    stream_status: int
+    @property
+    def shards(self) -> RepeatedCompositeFieldContainer[StreamShard]: ...
+    next_shard_id: str | bytes
+    is_timeseries_data_table: bool
+    def __init__(
+        self,
+        *,
+        stream_id: str | None = ...,
+        expiration_time: int | None = ...,
+        table_name: str | None = ...,
+        creation_time: int | None = ...,
+        stream_status: int | None = ...,
+        shards: Iterable[StreamShard] | None = ...,
+        next_shard_id: str | None = ...,
+        is_timeseries_data_table: bool | None = ...,
+    ) -> None: ...
+
+class GetShardIteratorRequest(Message):
+    stream_id: str | bytes
+    shard_id: str | bytes
+    timestamp: int
+    token: str | bytes
+    def __init__(
+        self,
+        *,
+        stream_id: str | None = ...,
+        shard_id: str | None = ...,
+        timestamp: int | None = ...,
+        token: str | None = ...,
+    ) -> None: ...
+
+class GetShardIteratorResponse(Message):
+    shard_iterator: str | bytes
+    next_token: str | bytes
+    def __init__(
+        self,
+        *,
+        shard_iterator: str | None = ...,
+        next_token: str | None = ...,
+    ) -> None: ...
+
+class GetStreamRecordRequest(Message):
+    shard_iterator: str | bytes
+    limit: int
+    table_name: str | bytes
+    def __init__(
+        self,
+        *,
+        shard_iterator: str | None = ...,
+        limit: int | None = ...,
+        table_name: str | None = ...,
+    ) -> None: ...
+
+class GetStreamRecordResponse(Message):
+    class StreamRecord(Message):
+        action_type: int
+        record: bytes
+        origin_record: bytes
+        def __init__(
+            self,
+            *,
+            action_type: int | None = ...,
+            record: bytes | None = ...,
+            origin_record: bytes | None = ...,
+        ) -> None: ...
+
+    @property
+    def stream_records(self) -> RepeatedCompositeFieldContainer[StreamRecord]: ...
+    next_shard_iterator: str | bytes
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
+    may_more_record: bool
+    def __init__(
+        self,
+        *,
+        stream_records: Iterable[StreamRecord] | None = ...,
+        next_shard_iterator: str | None = ...,
+        consumed: ConsumedCapacity | None = ...,
+        may_more_record: bool | None = ...,
+    ) -> None: ...
+
+class RowInBulkImportRequest(Message):
+    type: int
+    row_change: bytes
+    def __init__(
+        self,
+        *,
+        type: int | None = ...,
+        row_change: bytes | None = ...,
+    ) -> None: ...
+
+class BulkImportRequest(Message):
+    table_name: str | bytes
+    @property
+    def rows(self) -> RepeatedCompositeFieldContainer[RowInBulkImportRequest]: ...
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        rows: Iterable[RowInBulkImportRequest] | None = ...,
+    ) -> None: ...
+
+class RowInBulkImportResponse(Message):
+    is_ok: bool
+    @property
+    def error(self) -> Error: ...
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
+    def __init__(
+        self,
+        *,
+        is_ok: bool | None = ...,
+        error: Error | None = ...,
+        consumed: ConsumedCapacity | None = ...,
+    ) -> None: ...
+
+class BulkImportResponse(Message):
+    table_name: str | bytes
+    @property
+    def rows(self) -> RepeatedCompositeFieldContainer[RowInBulkImportResponse]: ...
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        rows: Iterable[RowInBulkImportResponse] | None = ...,
+    ) -> None: ...
+
+class BulkExportRequest(Message):
+    table_name: str | bytes
+    @property
+    def columns_to_get(self) -> RepeatedScalarFieldContainer[str]: ...
+    inclusive_start_primary_key: bytes
+    exclusive_end_primary_key: bytes
+    filter: bytes
+    data_block_type_hint: int
+    def __init__(
+        self,
+        *,
+        table_name: str | None = ...,
+        columns_to_get: Iterable[str] | None = ...,
+        inclusive_start_primary_key: bytes | None = ...,
+        exclusive_end_primary_key: bytes | None = ...,
+        filter: bytes | None = ...,
+        data_block_type_hint: int | None = ...,
+    ) -> None: ...
+
+class BulkExportResponse(Message):
+    @property
+    def consumed(self) -> ConsumedCapacity: ...
+    rows: bytes
+    next_start_primary_key: bytes
+    data_block_type: int
+    def __init__(
+        self,
+        *,
+        consumed: ConsumedCapacity | None = ...,
+        rows: bytes | None = ...,
+        next_start_primary_key: bytes | None = ...,
+        data_block_type: int | None = ...,
     ) -> None: ...
 
 class IndexInfo(Message):

@@ -74,13 +74,21 @@ UNLIKE_THE_CLIENT = {
     "RowInBatchWriteRowRequest.condition",  # another client leaves it out (protos §9)
 }
 REQUIRED_ELSEWHERE = {
+    "AbortTransactionResponse.transaction_id",  # one client cannot do without (change §0)
     "DescribeTableResponse.table_status",  # two other clients cannot do without (protos §0)
 }
 UNKNOWN_TO_THE_CLIENT = {  # two other clients have them (protos §1)
     "AddDefinedColumnRequest",
     "AddDefinedColumnResponse",
+    "BulkExportRequest",
+    "BulkExportResponse",
+    "BulkImportRequest",
+    "BulkImportResponse",
+    "CapacityDataSize",
     "DeleteDefinedColumnRequest",
     "DeleteDefinedColumnResponse",
+    "RowInBulkImportRequest",
+    "RowInBulkImportResponse",
 }
 RENAMED = {"StreamDetails": {"column_to_get": "columns_to_get"}}
 
