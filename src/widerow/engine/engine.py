@@ -29,7 +29,7 @@ from widerow.engine.catalog.state import CatalogState
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
 from widerow.engine.lease import Lease
-from widerow.engine.locks import Lock, check_unlocked
+from widerow.engine.locks import check_unlocked
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
@@ -589,16 +589,18 @@ class Engine:
         prefix: bytes,
         change: RowChange,
         planned: Planned,
-        own: Lock | None = None,
+        *,
+        inside: bool = False,
     ) -> RowBody:
         """The write of one checked change; `prefix`: of the table's rows.
 
-        Raises `Conflict(KEY_LOCKED)` where a local transaction holds its key, unless by `own`.
+        Raises `Conflict(KEY_LOCKED)` where a local transaction holds its key. `inside` one nobody
+        else holds what the caller may write.
         """
         values = check_key(table, change.key)
         shard = prefix + encode_key_value(concrete(values)[0])
-        if self._context.locks:
-            check_unlocked(self._context.locks, shard, self._clock, own)
+        if self._context.locks and not inside:
+            check_unlocked(self._context.locks, shard, self._clock)
         if self.throttle is not None:
             self._admit_write(table, change, values, self.throttle)
         if table.auto_increment is not None:

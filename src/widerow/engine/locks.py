@@ -50,10 +50,10 @@ Locks = dict[bytes, Lock]
 """The locks that are held, by their shards."""
 
 
-def is_locked(locks: Locks, shard: bytes, clock: Clock, own: Lock | None = None) -> bool:
-    """Whether somebody else than `own` holds a shard. Releases a lock whose time is over."""
+def is_locked(locks: Locks, shard: bytes, clock: Clock) -> bool:
+    """Whether somebody holds a shard. Releases a lock whose time is over."""
     lock = locks.get(shard)
-    if lock is None or lock is own:
+    if lock is None:
         return False
     if clock.monotonic_ns() < lock.until_ns:
         return True
@@ -61,9 +61,9 @@ def is_locked(locks: Locks, shard: bytes, clock: Clock, own: Lock | None = None)
     return False
 
 
-def check_unlocked(locks: Locks, shard: bytes, clock: Clock, own: Lock | None = None) -> None:
-    """Raises `Conflict(KEY_LOCKED)` where somebody else than `own` holds a shard."""
-    if is_locked(locks, shard, clock, own):
+def check_unlocked(locks: Locks, shard: bytes, clock: Clock) -> None:
+    """Raises `Conflict(KEY_LOCKED)` where somebody holds a shard."""
+    if is_locked(locks, shard, clock):
         raise Conflict(Rule.KEY_LOCKED)
 
 

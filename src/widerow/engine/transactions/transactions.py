@@ -68,10 +68,10 @@ class RowOperations(Protocol):
         prefix: bytes,
         change: RowChange,
         planned: Planned,
-        own: Lock | None = None,
-        /,
+        *,
+        inside: bool,
     ) -> RowBody:
-        """The write of one checked change, by who holds `own`."""
+        """The write of one checked change; `inside` a transaction, or of anybody."""
         ...
 
     def get_row(
@@ -300,7 +300,7 @@ class Transactions:
         def make_body() -> RowBody:
             table, planned = self._tables.current(transaction.table), self._context.planned()
             prefix = row_prefix(table.id)
-            return self._rows.row_body(table, prefix, change, planned, transaction.lock)
+            return self._rows.row_body(table, prefix, change, planned, inside=True)
 
         return make_row(transaction, self._store.snapshot(), make_body, self._room)
 

@@ -44,11 +44,6 @@ TRANSACTION_ANSWERS: Final[Mapping[Rule, Answer]] = MappingProxyType(
             "a local transaction holds the partition key value that is written or locked",
             True,
         ),
-        Rule.TRANSACTION_ATOMIC_BATCH: (
-            *_CONFLICT,
-            "an atomic batch inside a transaction; so each of its rows is answered",
-            True,
-        ),
         Rule.TRANSACTION_ENDED: (
             "OTSSessionNotExist",
             404,
@@ -76,6 +71,11 @@ TRANSACTION_ANSWERS: Final[Mapping[Rule, Answer]] = MappingProxyType(
             "The data is out of the range of the transaction.",
             "another table than the transaction's, or a write of another partition key value",
             False,
+        ),
+        Rule.TRANSACTION_ATOMIC_BATCH: (
+            *_CONFLICT,
+            "an atomic batch inside a transaction; so each of its rows is answered",
+            True,
         ),
         Rule.TRANSACTION_COUNT: (
             "OTSServerBusy",

@@ -380,7 +380,9 @@ def test_ids_of_other_instances_and_guesses_name_nothing(engine: Engine) -> None
 
 
 def test_writes_outside_the_key_are_refused_row_by_row(engine: Engine) -> None:
+    """Also where another transaction holds the key that was meant."""
     inside = begin(engine)
+    begin(engine, "b")
     assert (
         refusal(lambda: write(engine, put("t", row("b", 1), {}), inside)) is Rule.TRANSACTION_SCOPE
     )

@@ -128,6 +128,8 @@ def _page(engine: Engine, instance: str, request: AskedRange, budget: Budget | N
     asked = request.request if isinstance(request, MatrixRange) else request
     if isinstance(asked, InTransaction):
         return engine.transactions.get_range(instance, *asked, budget)
+    if budget is None:
+        return engine.get_range(instance, asked)
     return engine.get_range(instance, asked, budget)
 
 
