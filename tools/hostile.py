@@ -130,6 +130,8 @@ STRANGERS: Final = (
 )
 GUESSES: Final = ("", "owner", "widerow", CANARY, _secret("owner").upper(), _secret("owner")[:-1])
 
+WELCOME: Final = {"CommitTransaction": 400, "AbortTransaction": 400}  # the id is what is wrong
+
 
 def attacks() -> Iterator[Attack]:
     """All of them."""
@@ -433,7 +435,8 @@ def run(victim: Victim, table: Sequence[Attack]) -> Report:
     last = ("DeleteTable",)
     for action, name, allowed in sorted(matrix(), key=lambda row: row[0] in last):
         if allowed:
-            report.locked_out += victim.ask(_sender(name).request(action, bodies[action])) != 200
+            status = victim.ask(_sender(name).request(action, bodies[action]))
+            report.locked_out += status != WELCOME.get(action, 200)
     return report
 
 

@@ -205,7 +205,39 @@ class Rule(AnyRule):
     SPLIT_POINT_LIMIT = "Use a limit of one or more, or leave it out."
 
     # Local transactions (semantics §7)
-    TRANSACTION_ID = "Leave the transaction id out: this server begins no transactions."
+    TRANSACTION_ID = "Send the id exactly as StartLocalTransaction answered it."
+    TRANSACTION_KEY = "Begin a transaction with the partition key column and no other."
+    TRANSACTIONS_DISABLED = (
+        "The table was created with enable_local_txn=false, or without it under "
+        "--local-transactions-default false; create it with enable_local_txn=true."
+    )
+    TRANSACTIONS_SHARED = (
+        "Local transactions live in one process, and several share this store; use conditions or "
+        "an atomic BatchWriteRow, or a store of one process."
+    )
+    KEY_LOCKED = (
+        "A local transaction holds this partition key value: write with its id, or try again when "
+        "it has ended, in 60 seconds at the latest."
+    )
+    TRANSACTION_ENDED = (
+        "The transaction was committed or aborted, its 60 seconds are over, its table was deleted "
+        "or the server was started again; begin another one."
+    )
+    TRANSACTION_BUSY = "Wait for the answer to the transaction's last request before the next one."
+    TRANSACTION_SIZE = "Commit, and go on in another transaction: one writes at most 4 MB."
+    TRANSACTION_SCOPE = (
+        "A transaction is on one table and writes one partition key value of it, that of its start."
+    )
+    TRANSACTION_ATOMIC_BATCH = (
+        "Leave is_atomic out: a transaction is atomic as a whole when it is committed."
+    )
+    TRANSACTION_COUNT = (
+        "Commit or abort transactions: an instance has at most 1000 open, for 60 seconds each."
+    )
+    TRANSACTION_MEMORY = (
+        "Commit or abort transactions, or try again when others have ended: what is written in "
+        "all of them takes at most 256 MB."
+    )
 
     # Batches (semantics §4.8, §5.5)
     BATCH_GET_EMPTY = "Name at least one table."

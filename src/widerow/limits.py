@@ -107,6 +107,11 @@ TRANSACTION_SECONDS_MAX: Final = 60  # on a shared store; distributed engines en
 REPLANS_MAX: Final = (
     16  # in a row, of one operation: each time the catalogue changed at that moment
 )
+LOCAL_TRANSACTION_SECONDS: Final = 60  # the service's bound, which clients know (change §B3)
+LOCAL_TRANSACTION_BYTES_MAX: Final = 4 * 1024 * 1024  # the service's bound on what one writes
+LOCAL_TRANSACTION_ROW_BYTES: Final = 1024  # memory of a row write besides its data, about
+LOCAL_TRANSACTIONS_MAX: Final = 1000  # open in one instance; each holds a key against all others
+LOCAL_TRANSACTIONS_BYTES_MAX: Final = 256 * 1024 * 1024  # of memory, over all that are open
 LOOP_GROUP_WRITES_MAX: Final = 128  # committed on the loop: 2 to 4 ms of bodies at most
 LOOP_GROUP_BYTES_MAX: Final = 256 * 1024  # as above, where few rows are large
 LOOP_WAIT_NS_MAX: Final = 2_000_000  # for the disk; slower ones leave the loop to those who read

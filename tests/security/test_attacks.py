@@ -19,7 +19,10 @@ READ: Final = {
     *("ComputeSplitPointsBySize", "WiderowPartitions"),
     *("ListSearchIndex", "ListTimeseriesTable"),
 }
-WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"}
+WRITE: Final = {
+    *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"),
+    *("StartLocalTransaction", "CommitTransaction", "AbortTransaction"),
+}
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
     *("AddDefinedColumn", "DeleteDefinedColumn"),

@@ -234,7 +234,6 @@ CREATE: Final[dict[str, tuple[Change, Error]]] = {
         lambda message: message.index_metas.add(name="i", index_update_mode=0, index_type=0),
         unsupported("secondary indexes"),
     ),
-    "transactions": (put(enable_local_txn=True), unsupported("local transactions")),
     "a table that exists": (
         put_in("table_meta", table_name=TABLE),
         (409, "OTSObjectAlreadyExist", "Requested table already exists."),

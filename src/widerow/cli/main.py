@@ -103,6 +103,7 @@ _METAVARS: Final = {
     "partition_cold_seconds": "SECONDS",
     "partition_key_mb": "MIB",
     "partitions_max": "NUMBER",
+    "local_transactions_default": "BOOLEAN",
 }
 
 _Command = Callable[..., None]

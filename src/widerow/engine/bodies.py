@@ -5,6 +5,7 @@ from typing import final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.expiry import check_versions
+from widerow.engine.locks import Locks, check_unlocked
 from widerow.engine.observed import change_observed
 from widerow.engine.observer import Observers
 from widerow.engine.partitions.notes import Notes
@@ -19,7 +20,33 @@ from widerow.model.schema import Table
 from widerow.model.values import KeyInput, KeyMarker, KeyValue
 from widerow.storage.interface import Transaction, Write
 
-__all__ = ["BodyContext", "Planned", "RowBody"]
+__all__ = ["BodyContext", "Planned", "RowBody", "write_observed"]
+
+
+def write_observed(
+    observers: Observers[Table],
+    txn: Transaction,
+    write: RowWrite,
+    tables: tuple[Table, Table],
+    asked: tuple[bytes, int],
+) -> RowWritten:
+    """Make a change, of which the table's observers hear.
+
+    `tables`: the definition it was planned for, and that of now. `asked`: the row's shard, and when
+    the change was asked for (`RowEvent`). Raises `Replan` where the observers of now need more than
+    those it was planned for.
+    """
+    planned, current = tables
+    watch = observers.of(current)
+    if not watch:
+        return write_row(txn, write)
+    if not observers.of(planned).covers(watch):
+        raise Replan
+    shard, asked_us = asked
+    row = write.key, shard
+    return change_observed(
+        txn, row, watch, lambda buffer: write_row(buffer, write), (write, asked_us)
+    )
 
 
 @final
@@ -42,7 +69,7 @@ class Planned:
 class BodyContext:
     """What all bodies of one engine use."""
 
-    __slots__ = ("clock", "notes", "observers", "tables")
+    __slots__ = ("clock", "locks", "notes", "observers", "tables")
 
     def __init__(self, tables: Tables[Table], clock: Clock, notes: Notes) -> None:
         """`notes`: where rows are counted for their partitions."""
@@ -50,6 +77,7 @@ class BodyContext:
         self.clock = clock
         self.notes = notes
         self.observers: Observers[Table] | None = None  # nobody: the usual case costs a look
+        self.locks: Locks = {}  # of local transactions; the same
 
     def planned(self) -> Planned:
         """The moment that rows are planned at, asked for before their tables are looked up."""
@@ -92,11 +120,21 @@ class RowBody(Write[RowWritten]):
                 self.reads += watch.reads
 
     def run(self, txn: Transaction) -> RowWritten:
-        """Make the change."""
+        """Make the change, unless a local transaction holds its key since it was planned."""
+        context = self.context
+        if context.locks:
+            check_unlocked(context.locks, self.shard, context.clock)
+        return self.make(txn, self.prepare(txn))
+
+    def prepare(self, txn: Transaction) -> RowWrite:
+        """The change as it is to be made now: to the table as it is, with the number it gets."""
         index = self.table.auto_increment
-        if index is None:
-            return self._write(concrete(self.values), txn)
-        return self._write(self._numbered(index, txn), txn)
+        values = concrete(self.values) if index is None else self._numbered(index, txn)
+        context, change = self.context, self.change
+        table = context.tables.current(self.table, txn, self.planned)
+        now_ms = context.clock.now_us() // 1000
+        check_versions(change, table.options, now_ms)
+        return RowWrite(table, change, key_in_shard(self.shard, values), values, now_ms)
 
     def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:
         """The key where the table has an auto-increment column, with the number that it gets."""
@@ -109,30 +147,16 @@ class RowBody(Write[RowWritten]):
             note_value(txn, self.table, partition_key, number)
         return concrete((*self.values[:index], number, *self.values[index + 1 :]))
 
-    def _write(self, values: tuple[KeyValue, ...], txn: Transaction) -> RowWritten:
-        """The change, to the row as it is now and by the time it is now."""
-        context, change = self.context, self.change
-        table = context.tables.current(self.table, txn, self.planned)
-        now_ms = context.clock.now_us() // 1000
-        check_versions(change, table.options, now_ms)
-        key = key_in_shard(self.shard, values)
-        write = RowWrite(table, change, key, values, now_ms)
-        if context.observers is None:
-            return write_row(txn, write)
-        return self._tell(context.observers, txn, write)
-
-    def _tell(self, observers: Observers[Table], txn: Transaction, write: RowWrite) -> RowWritten:
-        """The change, of which the table's observers hear.
+    def make(self, txn: Transaction, write: RowWrite) -> RowWritten:
+        """Make what `prepare` gave; the table's observers hear of it.
 
         Raises `Replan` where they need more than the change was planned for.
         """
-        watch = observers.of(write.table)
-        if not watch:
+        observers = self.context.observers
+        if observers is None:
             return write_row(txn, write)
-        if not observers.of(self.table).covers(watch):
-            raise Replan
-        row, asked = (write.key, self.shard), (write, self.asked_us)
-        return change_observed(txn, row, watch, lambda buffer: write_row(buffer, write), asked)
+        tables = self.table, write.table
+        return write_observed(observers, txn, write, tables, (self.shard, self.asked_us))
 
     def settle(self, result: RowWritten) -> None:
         """The row is durable: count it for its partition."""

@@ -7,6 +7,7 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,6 +29,7 @@ from widerow.engine.catalog.state import CatalogState
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
 from widerow.engine.lease import Lease
+from widerow.engine.locks import check_unlocked
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
@@ -64,6 +66,7 @@ from widerow.engine.tables import (
     without_columns,
 )
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
+from widerow.engine.transactions.transactions import Transactions
 from widerow.errors import (
     Conflict,
     Exhausted,
@@ -150,6 +153,7 @@ class Engine:
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
+        self.transactions = Transactions(store, self._context, entropy, self._names, self)
         self._chores = deque((self.sweep.clear, self._build_step, self.sweep.step))
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
@@ -169,6 +173,7 @@ class Engine:
         models (`sweep/sweep.py`). Where the store is shared, its lease before that, and while
         another process holds it only what was noted here. One caller at a time.
         """
+        self.transactions.expire()
         taking = self.lease.plan()
         if taking is not None:
             return taking
@@ -230,6 +235,8 @@ class Engine:
     def create_table(self, instance: str, request: CreateTable) -> Plan[None]:
         """CreateTable (semantics §2.1)."""
         check_create(request)
+        if request.local_transactions is None:
+            request = replace(request, local_transactions=self.transactions.on_by_default)
         self._check_room(self.catalog.seen(), instance, request.name)
 
         def make(draft: Draft) -> Table:
@@ -348,11 +355,17 @@ class Engine:
             rule = self._last_rule = ReadRule(table, selection, alive)
         return rule
 
-    def get_row(self, instance: str, request: GetRow, budget: Budget | None = None) -> RowRead:
+    def get_row(
+        self,
+        instance: str,
+        request: GetRow,
+        budget: Budget | None = None,
+        reader: Reader | None = None,
+    ) -> RowRead:
         """GetRow (semantics §5). Raises `TooLong` where it takes more than `budget`.
 
         So do the other reads that take a budget: nothing is counted then, and the request may be
-        asked again.
+        asked again. `reader`: what is read, if not what is published.
         """
         check_table_name(request.table)
         check_point_key(request.key, write=False)
@@ -365,7 +378,9 @@ class Engine:
         partition_key = shard[ROW_PREFIX_BYTES:]
         if self.throttle is not None:
             self.throttle.read(table, partition_key)
-        read = read_row(self.store.snapshot(), key, values, rule, request.resume, budget)
+        if reader is None:
+            reader = self.store.snapshot()
+        read = read_row(reader, key, values, rule, request.resume, budget)
         self._note_read(table, partition_key, read.read_units)
         return read
 
@@ -444,9 +459,13 @@ class Engine:
         return values
 
     def get_range(
-        self, instance: str, request: GetRange, budget: Budget | None = None
+        self,
+        instance: str,
+        request: GetRange,
+        budget: Budget | None = None,
+        reader: Reader | None = None,
     ) -> RangePage:
-        """GetRange (semantics §5.6)."""
+        """GetRange (semantics §5.6); `reader` as of `get_row`."""
         check_table_name(request.table)
         start, end, direction, limit = request.range
         check_range_key(start)
@@ -458,7 +477,7 @@ class Engine:
         first = check_key(table, start)
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
-        source = self.store.snapshot(), budget
+        source = self.store.snapshot() if reader is None else reader, budget
         partition_key = _position(first[0])
         if self.throttle is not None:
             self.throttle.read(table, partition_key)
@@ -473,7 +492,7 @@ class Engine:
         check_change(change, self._names)
         planned = self._context.planned()
         table = self.tables.find(instance, change.table)
-        write = self._row_write(table, row_prefix(table.id), change, planned)
+        write = self.row_body(table, row_prefix(table.id), change, planned)
         if planned.epoch < 0 and self._context.observers is None:
             return Plan((write,), single, _weight(change))
         return Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
@@ -529,7 +548,7 @@ class Engine:
             prefix = row_prefix(table.id)
             for change in asked.changes:
                 try:
-                    writes.append(self._row_write(table, prefix, change, planned))
+                    writes.append(self.row_body(table, prefix, change, planned))
                 except WiderowError as error:
                     errors[len(writes) + len(errors)] = error
         return writes, errors
@@ -564,12 +583,24 @@ class Engine:
         write = Write(writes[0].shards, body, settled=settled, reads=reads)
         return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
 
-    def _row_write(
-        self, table: Table, prefix: bytes, change: RowChange, planned: Planned
+    def row_body(
+        self,
+        table: Table,
+        prefix: bytes,
+        change: RowChange,
+        planned: Planned,
+        *,
+        inside: bool = False,
     ) -> RowBody:
-        """The write of one checked change; `prefix`: of the table's rows."""
+        """The write of one checked change; `prefix`: of the table's rows.
+
+        Raises `Conflict(KEY_LOCKED)` where a local transaction holds its key. `inside` one nobody
+        else holds what the caller may write.
+        """
         values = check_key(table, change.key)
         shard = prefix + encode_key_value(concrete(values)[0])
+        if self._context.locks and not inside:
+            check_unlocked(self._context.locks, shard, self._clock)
         if self.throttle is not None:
             self._admit_write(table, change, values, self.throttle)
         if table.auto_increment is not None:

@@ -62,6 +62,8 @@ def encode_table(table: Table) -> bytes:
         ]
     if table.untrimmed:
         record["untrimmed"] = True
+    if not table.local_transactions:
+        record["local_transactions"] = False
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -121,6 +123,7 @@ def _table(record: dict[str, Json]) -> Table:
         stream=_stream(pop("stream", None)),
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
+        local_transactions=_as(bool, pop("local_transactions", True)),  # the same
     )
 
 

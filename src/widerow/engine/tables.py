@@ -215,6 +215,7 @@ def new_table(
         stream=_stream(None, request.stream, now_us, entropy),
         encryption=request.encryption,
         asked=splits,
+        local_transactions=request.local_transactions is not False,
     )
 
 

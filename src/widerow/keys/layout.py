@@ -1,7 +1,7 @@
 """Which prefix means what (docs/formats/keys.md, "Spaces").
 
     01                               the store itself: format, next table id, next plan id,
-                                     epoch of the catalogue, lease
+                                     epoch of the catalogue, lease, run
     02 instance 00 01 table 00 01    catalogue: one record a table
     02 instance 00 01 00 02 id       tables dropped, whose rows are not all gone
     04 namespace 00 01 table 00 01   catalogue of typed tables: one record a table
@@ -37,6 +37,7 @@ __all__ = [
     "PLAN_ID_KEY",
     "PLAN_PREFIX",
     "ROW_PREFIX_BYTES",
+    "RUN_KEY",
     "SPACE_CATALOG",
     "SPACE_CHANGES",
     "SPACE_INDEXES",
@@ -85,6 +86,7 @@ STORE_FORMAT_KEY: Final = SPACE_STORE + b"format"
 TABLE_ID_KEY: Final = SPACE_STORE + b"table-id"
 CATALOG_EPOCH_KEY: Final = SPACE_STORE + b"catalog-epoch"
 LEASE_KEY: Final = SPACE_STORE + b"lease"
+RUN_KEY: Final = SPACE_STORE + b"run"
 PLAN_ID_KEY: Final = SPACE_STORE + b"plan-id"
 PLAN_PREFIX: Final = SPACE_STORE + b"plan/"  # and the plan's number in eight bytes
 

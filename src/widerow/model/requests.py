@@ -7,7 +7,7 @@ is looked up, `engine/schema.py` after). What row operations are answered is in 
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Generic, NamedTuple, TypeVar, final
 
 from mypy_extensions import mypyc_attr
 
@@ -23,6 +23,7 @@ __all__ = [
     "CreateTable",
     "GetRange",
     "GetRow",
+    "InTransaction",
     "OptionsChange",
     "SplitPoints",
     "StreamChange",
@@ -31,6 +32,8 @@ __all__ = [
     "ThroughputChange",
     "UpdateTable",
 ]
+
+R = TypeVar("R")
 
 
 @mypyc_attr(acyclic=True)
@@ -136,7 +139,10 @@ class StreamChange:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CreateTable. `partitions`: the pre-split as (begin, end) bounds of the partition key."""
+    """CreateTable. `partitions`: the pre-split as (begin, end) bounds of the partition key.
+
+    `local_transactions`: whether they may be begun on the table; None leaves it to the server.
+    """
 
     name: str
     key_columns: tuple[KeyColumn, ...]
@@ -146,6 +152,7 @@ class CreateTable:
     partitions: tuple[tuple[KeyInput, KeyInput], ...] = ()
     stream: StreamChange | None = None
     encryption: Encryption | None = None
+    local_transactions: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +163,13 @@ class UpdateTable:
     throughput: ThroughputChange | None = None
     options: OptionsChange | None = None
     stream: StreamChange | None = None
+
+
+class InTransaction(NamedTuple, Generic[R]):
+    """A request on rows inside the local transaction of that id."""
+
+    id: str
+    request: R
 
 
 class ComputeSplitPoints(NamedTuple):

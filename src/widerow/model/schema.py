@@ -92,7 +92,7 @@ class Table:
     `id` is never used again after the table is dropped; keys of rows begin with it. `splits` are
     the encoded partition keys where partitions meet, ascending, without the infinite ends; `asked`
     are those of the pre-split, which stay for good. `untrimmed`: options were lowered, and rows may
-    still hold more until the sweep has passed.
+    still hold more until the sweep has passed. `local_transactions`: whether they may be begun.
     """
 
     instance: str
@@ -108,6 +108,7 @@ class Table:
     encryption: Encryption | None = None
     untrimmed: bool = False
     asked: tuple[bytes, ...] = ()
+    local_transactions: bool = True
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property

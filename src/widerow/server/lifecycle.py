@@ -126,6 +126,7 @@ class Server:
                 thresholds=self.settings.thresholds,
                 enforce_throughput=self.settings.enforce_throughput,
             )
+            engine.transactions.on_by_default = self.settings.local_transactions_default
             await self._listen(engine, store, identity)
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)

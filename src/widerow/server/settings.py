@@ -61,6 +61,7 @@ class Settings:
     partition_key_mb: int = 10 * 1024
     partitions_max: int = 256
     enforce_throughput: bool = False
+    local_transactions_default: bool = True
 
     @property
     def thresholds(self) -> Thresholds:
@@ -112,6 +113,10 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "partitions_max": "Partitions that splits may make of one table; 256 if not set.",
     "enforce_throughput": (
         "Refuse what is above a partition's part of the reserved throughput; off if not set."
+    ),
+    "local_transactions_default": (
+        "Whether local transactions may be begun on tables whose definition does not say; true if "
+        "not set, the service's default is false."
     ),
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
@@ -239,7 +244,7 @@ def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the 
     """The value as the field holds it."""
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
-    if name in ("accept_damaged_store", "enforce_throughput"):
+    if name in ("accept_damaged_store", "enforce_throughput", "local_transactions_default"):
         return _boolean(source, name, value)
     if name == "instances":
         return _names(source, name, value)

@@ -2,7 +2,8 @@
 
 All are about one kind of table, of which `create_table` asks for one, and in it about one row. On a
 table with that row every one of them is answered with success, and each that writes changes
-something.
+something. A transaction is begun on another key, which nobody else writes; those that end one have
+the table's name for an id, as no id is right before a server has given it out.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,6 +25,7 @@ __all__ = [
     "get_range_request",
     "get_row_request",
     "put_row_request",
+    "start_transaction_request",
     "update_row_request",
     "update_table_request",
 ]
@@ -116,6 +118,11 @@ def batch_write_request(table: str) -> m.BatchWriteRowRequest:
     )
 
 
+def start_transaction_request(table: str) -> m.StartLocalTransactionRequest:
+    """For a key that no other request is about."""
+    return m.StartLocalTransactionRequest(table_name=table, key=key_buffer((("k", "begun"),)))
+
+
 BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     {
         "CreateTable": lambda table: create_table_request(table).SerializeToString(),
@@ -137,6 +144,13 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "UpdateRow": lambda table: update_row_request(table).SerializeToString(),
         "DeleteRow": lambda table: delete_row_request(table).SerializeToString(),
         "BatchWriteRow": lambda table: batch_write_request(table).SerializeToString(),
+        "StartLocalTransaction": lambda table: start_transaction_request(table).SerializeToString(),
+        "CommitTransaction": lambda table: m.CommitTransactionRequest(
+            transaction_id=table
+        ).SerializeToString(),
+        "AbortTransaction": lambda table: m.AbortTransactionRequest(
+            transaction_id=table
+        ).SerializeToString(),
         "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
             table_name=table
         ).SerializeToString(),

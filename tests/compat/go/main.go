@@ -36,6 +36,7 @@ var scenarios = map[string]scenario{
 	"long range":      longRange,
 	"filters":         filters,
 	"errors":          errors,
+	"transactions":    transactions,
 }
 
 func main() {

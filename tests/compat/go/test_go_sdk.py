@@ -331,3 +331,18 @@ def test_mistakes_have_the_code_and_the_text_of_the_service(
     go: Go, mistake: str, answer: dict[str, Any]
 ) -> None:
     assert go("errors")[mistake] == answer
+
+
+# --- local transactions (change §B4) -----------------------------------------------------------
+
+
+def test_a_transaction_is_seen_inside_and_after_its_commit(go: Go) -> None:
+    seen = go("transactions")
+    old = [["c", "old"]]
+    for end, after in (("abort", old), ("commit", [["c", "commit"]])):
+        assert seen[f"{end} inside"] == [["c", end]]
+        assert seen[f"{end} outside"] == old
+        assert seen[f"{end} after"] == after
+        ended = refused(404, "OTSSessionNotExist", "Session not exist or may be timeout.")
+        assert seen[f"{end} again"] == ended
+    assert seen["forged"] == invalid("TransactionID is invalid.")

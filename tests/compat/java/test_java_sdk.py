@@ -270,6 +270,19 @@ def test_an_atomic_batch_writes_all_or_nothing(java: Java) -> None:
     }
 
 
+# --- local transactions (change §B4) -----------------------------------------------------------
+
+
+def test_a_transaction_is_seen_inside_and_after_its_commit(java: Java) -> None:
+    ended = refused(404, "OTSSessionNotExist", "Session not exist or may be timeout.")
+    seen = java("transactions")
+    for end, after in (("abort", "old"), ("commit", "commit")):
+        assert seen[f"{end} inside"] == [["c", end]]
+        assert seen[f"{end} outside"] == [["c", "old"]]
+        assert seen[f"{end} after"] == [["c", after]]
+        assert seen[f"{end} again"] == ended
+
+
 # --- ranges and filters (semantics §5.3, §5.6) -----------------------------------------------
 
 

@@ -25,6 +25,7 @@ from typing import Any, Final
 
 from widerow.engine.bodies import BodyContext
 from widerow.engine.expiry import live_from
+from widerow.engine.locks import is_locked
 from widerow.engine.observed import change_observed
 from widerow.engine.select import live_cells
 from widerow.engine.stored import (
@@ -74,6 +75,7 @@ class TablestoreSweep(SweptModel[Table]):
     def __init__(self, context: BodyContext) -> None:
         """Tables, clock and observers are those of other writes."""
         self._context = context
+        self._left_alone: set[int] = set()  # tables with rows that a local transaction held
 
     def is_swept(self, table: Table) -> bool:
         """Where cells expire, and once after the options changed so that more is to go."""
@@ -125,8 +127,10 @@ class TablestoreSweep(SweptModel[Table]):
 
     def ended(self, table: Table) -> Write[Any] | None:
         """The table is trimmed, unless its options changed since the pass began."""
-        if not table.untrimmed:
-            return None
+        left_alone = table.id in self._left_alone
+        self._left_alone.discard(table.id)
+        if not table.untrimmed or left_alone:
+            return None  # in the second case the next pass is due at once
 
         def trimmed(newest: Table) -> Table:
             return replace(newest, untrimmed=newest.options != table.options)
@@ -143,6 +147,11 @@ class TablestoreSweep(SweptModel[Table]):
             current = context.tables.current(table, txn)
         except NotFound:
             return NOTHING_FREED  # dropped since: its rows go with it
+        if context.locks and is_locked(context.locks, shard, context.clock):
+            # What a local transaction has seen must still be there when it is committed.
+            self._left_alone.add(table.id)
+            record = txn.get(key)
+            return NOTHING_FREED if record is None else Freed(first=header_of(record).oldest)
         now_ms = context.clock.now_us() // 1000
         partition_key = shard[ROW_PREFIX_BYTES:]
         if context.observers is None:

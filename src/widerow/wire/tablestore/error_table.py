@@ -38,6 +38,7 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
+from widerow.wire.tablestore.transaction_errors import TRANSACTION_ANSWERS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
 
@@ -509,6 +510,7 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.TRANSACTION_ID: _invalid(
         "TransactionID is invalid.", "a transaction id that the server did not give out"
     ),
+    **{rule: Foreign(*answer) for rule, answer in TRANSACTION_ANSWERS.items()},
     # Batches (semantics §4.8, §5.5)
     Rule.BATCH_GET_EMPTY: _invalid(
         "No row specified in the request of BatchGetRow.", "BatchGetRow without tables"

@@ -13,7 +13,7 @@ from widerow.limits import (
     VERSION_BYTES,
 )
 from widerow.model.condition import UNCONDITIONAL
-from widerow.model.requests import BatchWrite, TableWrite
+from widerow.model.requests import BatchWrite, InTransaction, TableWrite
 from widerow.model.row import Modification, RowChange
 from widerow.model.values import KeyMarker, value_bytes
 from widerow.safepoint import safepoint
@@ -38,7 +38,7 @@ __all__ = ["call", "decode", "encode", "is_lengthy"]
 _MODIFICATIONS: Final = {modification.value: modification for modification in Modification}
 
 
-def decode(body: bytes) -> BatchWrite:
+def decode(body: bytes) -> BatchWrite | InTransaction[BatchWrite]:
     """The row changes asked for, table by table. Raises `InvalidRequest` for the whole batch.
 
     Rows are counted before any is decoded.
@@ -67,9 +67,7 @@ def _short_row(body: bytes, table: str, entry: ShortEntry) -> RowChange:
 
 
 @decoder(BatchWriteRowRequest)
-def _decode_message(sent: BatchWriteRowRequest) -> BatchWrite:
-    if sent.HasField("transaction_id"):
-        raise InvalidRequest(Rule.TRANSACTION_ID)
+def _decode_message(sent: BatchWriteRowRequest) -> BatchWrite | InTransaction[BatchWrite]:
     if not sent.tables:
         raise InvalidRequest(Rule.BATCH_WRITE_EMPTY)
     for table in sent.tables:
@@ -80,6 +78,8 @@ def _decode_message(sent: BatchWriteRowRequest) -> BatchWrite:
         raise InvalidRequest(Rule.BATCH_WRITE_COUNT, limit=BATCH_WRITE_ROWS_MAX, count=count)
     request = BatchWrite(tuple([_table(table) for table in sent.tables]), sent.is_atomic)
     _check_size(sum(len(row.row_change) for table in sent.tables for row in table.rows), request)
+    if sent.HasField("transaction_id"):
+        return InTransaction(text(sent.transaction_id), request)
     return request
 
 
@@ -121,10 +121,17 @@ def _data_size(change: RowChange) -> int:
     return key + change.data_size + versions * VERSION_BYTES
 
 
-def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BatchAnswer]:
+def call(
+    engine: Engine, instance: str, request: BatchWrite | InTransaction[BatchWrite]
+) -> Plan[BatchAnswer]:
     """Ask the engine; the plan's answer goes with the names of its tables."""
-    plan = engine.batch_write_row(instance, request)
-    return plan.answering(partial(BatchAnswer, tuple([table.table for table in request.tables])))
+    if isinstance(request, InTransaction):
+        batch = request.request
+        plan = engine.transactions.batch_write_row(instance, *request)
+    else:
+        batch = request
+        plan = engine.batch_write_row(instance, request)
+    return plan.answering(partial(BatchAnswer, tuple([table.table for table in batch.tables])))
 
 
 def encode(result: BatchAnswer) -> bytes:

@@ -34,14 +34,13 @@ def decode(sent: CreateTableRequest) -> CreateTable:
         partitions=tuple(map(_partition, sent.partitions)),
         stream=stream_change(sent.stream_spec) if has("stream_spec") else None,
         encryption=encryption(sent.sse_spec) if has("sse_spec") else None,
+        local_transactions=sent.enable_local_txn if has("enable_local_txn") else None,
     )
 
 
 def _refuse_unsupported(sent: CreateTableRequest) -> None:
     if sent.index_metas or sent.table_meta.index_meta:
         raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="secondary indexes")
-    if sent.enable_local_txn:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="local transactions")
 
 
 def _partition(sent: PartitionRange) -> tuple[KeyInput, KeyInput]:

@@ -3,6 +3,7 @@
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.model.answers import RowWritten
+from widerow.model.requests import InTransaction
 from widerow.model.row import Modification, RowChange
 from widerow.wire.tablestore.messages import DeleteRowRequest
 from widerow.wire.tablestore.operations.answers import written
@@ -11,13 +12,17 @@ from widerow.wire.tablestore.operations.writing import row_change
 __all__ = ["call", "decode", "encode"]
 
 
-def decode(body: bytes) -> RowChange:
+def decode(body: bytes) -> RowChange | InTransaction[RowChange]:
     """The row change asked for. Raises `InvalidRequest`."""
     return row_change(body, Modification.DELETE, DeleteRowRequest, "primary_key")
 
 
-def call(engine: Engine, instance: str, request: RowChange) -> Plan[RowWritten]:
+def call(
+    engine: Engine, instance: str, request: RowChange | InTransaction[RowChange]
+) -> Plan[RowWritten]:
     """Ask the engine."""
+    if isinstance(request, InTransaction):
+        return engine.transactions.write_row(instance, *request)
     return engine.write_row(instance, request)
 
 

@@ -10,17 +10,26 @@ from widerow.engine.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.model.answers import RangePage
-from widerow.model.requests import GetRange
+from widerow.model.requests import GetRange, InTransaction
 from widerow.model.selection import RangeDirection, RowRange, Selection
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text
-from widerow.wire.tablestore.operations.reading import check_no_transaction, selection
+from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key
 from widerow.wire.tablestore.row_matrix import encode_matrix
 
-__all__ = ["MatrixPage", "MatrixRange", "call", "call_within", "decode", "encode", "is_lengthy"]
+__all__ = [
+    "AskedRange",
+    "MatrixPage",
+    "MatrixRange",
+    "call",
+    "call_within",
+    "decode",
+    "encode",
+    "is_lengthy",
+]
 
 _DIRECTIONS = {direction.value: direction for direction in RangeDirection}
 _ROW_MATRIX: Final = 1  # of DataBlockType
@@ -30,9 +39,13 @@ _IS_MATRIX: Final = b"\x28\x01"  # data_block_type = 1
 class MatrixRange(NamedTuple):
     """A range of which the answer is wanted as a row matrix of these columns."""
 
-    request: GetRange
+    request: GetRange | InTransaction[GetRange]
     key_names: tuple[str, ...]
     columns: tuple[str, ...]
+
+
+AskedRange = GetRange | InTransaction[GetRange] | MatrixRange
+"""A range as it is asked for."""
 
 
 class MatrixPage(NamedTuple):
@@ -49,17 +62,19 @@ class MatrixPage(NamedTuple):
 
 
 @decoder(GetRangeRequest)
-def decode(sent: GetRangeRequest) -> GetRange | MatrixRange:
+def decode(sent: GetRangeRequest) -> AskedRange:
     """The range, and the cells of its rows that are asked for. Raises `InvalidRequest`.
 
     The hints for compression and for caching are left aside, as the protocol lets a server do.
     """
-    check_no_transaction(sent)
     cells = selection(sent)
     table = text(sent.table_name)
     rows = _range(sent, table)
-    request = GetRange(table, rows, cells, decode_token(sent.token))
-    if sent.data_block_type_hint != _ROW_MATRIX or not _fits_matrix(request):
+    read = GetRange(table, rows, cells, decode_token(sent.token))
+    request: GetRange | InTransaction[GetRange] = read
+    if sent.HasField("transaction_id"):
+        request = InTransaction(text(sent.transaction_id), read)
+    if sent.data_block_type_hint != _ROW_MATRIX or not _fits_matrix(read):
         return request
     key_names = tuple([name for name, _ in rows.start.columns])
     return MatrixRange(request, key_names, tuple(sorted(cells.columns.difference(key_names))))
@@ -97,23 +112,28 @@ def _range(sent: GetRangeRequest, table: str) -> RowRange:
     )
 
 
-def call(engine: Engine, instance: str, request: GetRange | MatrixRange) -> RangePage | MatrixPage:
+def call(engine: Engine, instance: str, request: AskedRange) -> RangePage | MatrixPage:
     """Ask the engine. A page without rows, or that ends inside one, is no matrix."""
-    return _answered(request, engine.get_range(instance, _asked(request)))
+    return _answered(request, _page(engine, instance, request, None))
 
 
 def call_within(
-    engine: Engine, instance: str, request: GetRange | MatrixRange, budget: Budget
+    engine: Engine, instance: str, request: AskedRange, budget: Budget
 ) -> RangePage | MatrixPage:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
-    return _answered(request, engine.get_range(instance, _asked(request), budget))
+    return _answered(request, _page(engine, instance, request, budget))
 
 
-def _asked(request: GetRange | MatrixRange) -> GetRange:
-    return request.request if isinstance(request, MatrixRange) else request
+def _page(engine: Engine, instance: str, request: AskedRange, budget: Budget | None) -> RangePage:
+    asked = request.request if isinstance(request, MatrixRange) else request
+    if isinstance(asked, InTransaction):
+        return engine.transactions.get_range(instance, *asked, budget)
+    if budget is None:
+        return engine.get_range(instance, asked)
+    return engine.get_range(instance, asked, budget)
 
 
-def _answered(request: GetRange | MatrixRange, page: RangePage) -> RangePage | MatrixPage:
+def _answered(request: AskedRange, page: RangePage) -> RangePage | MatrixPage:
     if not isinstance(request, MatrixRange) or not page.pieces or page.resume is not None:
         return page
     return MatrixPage(page, request.key_names, request.columns)

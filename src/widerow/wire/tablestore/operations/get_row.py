@@ -3,12 +3,11 @@
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.model.answers import RowRead
-from widerow.model.requests import GetRow
+from widerow.model.requests import GetRow, InTransaction
 from widerow.wire.tablestore.messages import GetRowRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, field, with_rows
 from widerow.wire.tablestore.operations.bodies import parsed, text
 from widerow.wire.tablestore.operations.reading import (
-    check_no_transaction,
     selection,
     whole_rows,
 )
@@ -19,7 +18,7 @@ from widerow.wire.tablestore.plainbuffer import decode_primary_key
 __all__ = ["call", "call_within", "decode", "encode"]
 
 
-def decode(body: bytes) -> GetRow:
+def decode(body: bytes) -> GetRow | InTransaction[GetRow]:
     """The row and the cells of it that are asked for. Raises `InvalidRequest`."""
     # Nearly every read asks for whole rows: what is behind the key is 28 and so many versions.
     name, start, end = short_form(body, 2)
@@ -28,18 +27,26 @@ def decode(body: bytes) -> GetRow:
         return GetRow(name, key, whole_rows(body[end + 1]))
     sent = parsed(GetRowRequest.FromString, body)
     table = text(sent.table_name)
-    check_no_transaction(sent)
     cells = selection(sent)
-    return GetRow(table, decode_primary_key(sent.primary_key), cells, decode_token(sent.token))
+    request = GetRow(table, decode_primary_key(sent.primary_key), cells, decode_token(sent.token))
+    if sent.HasField("transaction_id"):
+        return InTransaction(text(sent.transaction_id), request)
+    return request
 
 
-def call(engine: Engine, instance: str, request: GetRow) -> RowRead:
+def call(engine: Engine, instance: str, request: GetRow | InTransaction[GetRow]) -> RowRead:
     """Ask the engine."""
+    if isinstance(request, InTransaction):
+        return engine.transactions.get_row(instance, *request)
     return engine.get_row(instance, request)
 
 
-def call_within(engine: Engine, instance: str, request: GetRow, budget: Budget) -> RowRead:
+def call_within(
+    engine: Engine, instance: str, request: GetRow | InTransaction[GetRow], budget: Budget
+) -> RowRead:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
+    if isinstance(request, InTransaction):
+        return engine.transactions.get_row(instance, *request, budget)
     return engine.get_row(instance, request, budget)
 
 

@@ -12,19 +12,13 @@ from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
 from widerow.wire.tablestore.operations.bodies import text, texts
 
-__all__ = ["check_no_transaction", "selection", "whole_rows"]
+__all__ = ["selection", "whole_rows"]
 
 _KEPT_FILTERS_MAX: Final = 256
 _KEPT_FILTER_BYTES_MAX: Final = 1024
 _FILTERS: Final[dict[bytes, tuple[Filter | None, Pagination | None]]] = {}
 
 Read = messages.GetRowRequest | messages.TableInBatchGetRowRequest | messages.GetRangeRequest
-
-
-def check_no_transaction(read: messages.GetRowRequest | messages.GetRangeRequest) -> None:
-    """Refuse a transaction id: widerow begins no transactions, so none is valid (semantics §7)."""
-    if read.HasField("transaction_id"):
-        raise InvalidRequest(Rule.TRANSACTION_ID)
 
 
 def selection(read: Read) -> Selection:

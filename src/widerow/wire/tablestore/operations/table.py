@@ -14,9 +14,11 @@ from widerow.engine.engine import Engine
 from widerow.errors import Rule, Unsupported
 from widerow.wire.dialect import WireOperation
 from widerow.wire.tablestore.operations import (
+    abort_transaction,
     add_defined_column,
     batch_get_row,
     batch_write_row,
+    commit_transaction,
     compute_split_points_by_size,
     create_table,
     delete_defined_column,
@@ -29,11 +31,17 @@ from widerow.wire.tablestore.operations import (
     list_table,
     list_timeseries_table,
     put_row,
+    start_local_transaction,
     update_row,
     update_table,
     widerow_partitions,
 )
-from widerow.wire.tablestore.operations.units import batch_units, read_units, row_units
+from widerow.wire.tablestore.operations.units import (
+    batch_units,
+    read_units,
+    row_units,
+    transaction_units,
+)
 
 __all__ = ["OPERATIONS", "OWN", "UNSUPPORTED", "operation"]
 
@@ -122,6 +130,17 @@ _ALL: Final = (
         consumed=batch_units,
         lengthy=batch_write_row.is_lengthy,
     ),
+    _served(
+        "StartLocalTransaction",
+        _WRITE,
+        start_local_transaction,
+        writes=True,
+        consumed=transaction_units,
+    ),
+    _served(
+        "CommitTransaction", _WRITE, commit_transaction, writes=True, consumed=transaction_units
+    ),
+    _served("AbortTransaction", _WRITE, abort_transaction, writes=True, consumed=transaction_units),
     _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
@@ -142,7 +161,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
             "secondary indexes": "CreateIndex DropIndex",
-            "local transactions": "StartLocalTransaction CommitTransaction AbortTransaction",
             "bulk import and export": "BulkImport BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",

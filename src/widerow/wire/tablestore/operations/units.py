@@ -5,7 +5,7 @@ from widerow.model.requests import SplitPoints
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.get_range import MatrixPage
 
-__all__ = ["batch_units", "read_units", "row_units"]
+__all__ = ["batch_units", "read_units", "row_units", "transaction_units"]
 
 
 def read_units(result: RowRead | RangePage | MatrixPage | SplitPoints) -> tuple[int, int]:
@@ -16,6 +16,11 @@ def read_units(result: RowRead | RangePage | MatrixPage | SplitPoints) -> tuple[
 def row_units(result: RowWritten) -> tuple[int, int]:
     """Of a row written."""
     return result.read_units, result.write_units
+
+
+def transaction_units(result: object) -> tuple[int, int]:  # noqa: ARG001  # as the others take it
+    """Of the begin or the end of a local transaction, whose answers do not tell (change §B3)."""
+    return 0, 1
 
 
 def batch_units(result: BatchAnswer) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from typing import Final, cast
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.condition import Condition, RowExpectation
+from widerow.model.requests import InTransaction
 from widerow.model.row import (
     Modification,
     ReturnContent,
@@ -30,22 +31,22 @@ RETURN_TYPES: Final = {number.value: ReturnContent(number) for number in ReturnT
 
 def row_change(
     body: bytes, modification: Modification, message: type[Write], field: str
-) -> RowChange:
+) -> RowChange | InTransaction[RowChange]:
     """The change that a single-row write asks for; `field` of `message` holds its PlainBuffer.
 
-    Raises `InvalidRequest`. widerow begins no transactions, so no transaction id is valid
-    (semantics §7).
+    Raises `InvalidRequest`. The short form holds no transaction id.
     """
     change = _short_change(body, modification)
     if change is not None:
         return change
     write = cast("Write", parsed(message.FromString, body))
     table = text(write.table_name)
-    if write.HasField("transaction_id"):
-        raise InvalidRequest(Rule.TRANSACTION_ID)
     expected, returned = condition(write.condition), return_content(write)
     key, cells = decode_row_change(getattr(write, field), modification)
-    return RowChange(table, modification, key, cells, expected, returned)
+    full = RowChange(table, modification, key, cells, expected, returned)
+    if write.HasField("transaction_id"):
+        return InTransaction(text(write.transaction_id), full)
+    return full
 
 
 def _short_change(body: bytes, modification: Modification) -> RowChange | None:

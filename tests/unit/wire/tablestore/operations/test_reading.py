@@ -11,7 +11,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
 from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import GetRange, GetRow
+from widerow.model.requests import GetRange, GetRow, InTransaction
 from widerow.model.row import PrimaryKey
 from widerow.model.selection import RangeDirection, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType
@@ -36,6 +36,13 @@ CROWDED = messages.Filter(  # 33 nodes
     ).SerializeToString(),
 ).SerializeToString()
 TIMES = messages.TimeRange
+
+
+def outside(body: bytes) -> GetRow:
+    """The GetRow that a body is, which names no transaction."""
+    request = get_row.decode(body)
+    assert not isinstance(request, InTransaction)
+    return request
 
 
 def encoded(make: Callable[..., Message], fields: dict[str, object]) -> bytes:
@@ -71,7 +78,7 @@ def selected(**fields: object) -> list[Selection]:
     """The selection of each of the three actions for the same fields."""
     batch = batch_get_row.decode(table(**fields))
     return [
-        get_row.decode(row(**fields)).selection,
+        outside(row(**fields)).selection,
         batch.tables[0].selection,
         ranged(page(**fields)).selection,
     ]
@@ -99,7 +106,7 @@ def test_get_row_of_the_vector() -> None:
     body = bytes.fromhex(
         "0a0154121f7500000001030402000000706b05090000000001000000000000000a4c09a71a0263312801"
     )
-    request = get_row.decode(body)
+    request = outside(body)
     assert request.table == "T"
     assert request.key.columns == (("pk", 1),)
     assert request.selection == Selection(columns=frozenset({"c1"}), max_versions=1)
@@ -162,7 +169,7 @@ def test_a_time_range_and_max_versions_hold_together() -> None:
 
 @given(st.integers(0, VERSION_MAX))
 def test_a_specific_time_is_a_range_of_one(time: int) -> None:
-    request = get_row.decode(row(max_versions=None, time_range=TIMES(specific_time=time)))
+    request = outside(row(max_versions=None, time_range=TIMES(specific_time=time)))
     assert request.selection.time_range == TimeRange(time, time + 1)
 
 
@@ -367,7 +374,7 @@ def test_filters_that_are_remembered_are_bounded() -> None:
         assert data not in reading._FILTERS
     short = [compared(column_name=f"n{at}") for at in range(reading._KEPT_FILTERS_MAX + 9)]
     for data in short:
-        get_row.decode(row(filter=data))
+        outside(row(filter=data))
         assert data in reading._FILTERS
         assert len(reading._FILTERS) <= reading._KEPT_FILTERS_MAX
 
@@ -378,7 +385,7 @@ def test_filters_that_are_remembered_are_bounded() -> None:
 def test_keys_that_are_none() -> None:
     for body in (row(primary_key=b""), row(primary_key=KEY[:-1])):
         with pytest.raises(InvalidRequest) as caught:
-            get_row.decode(body)
+            outside(body)
         assert caught.value.rule is Rule.ROW_ENCODING
     with pytest.raises(InvalidRequest):
         batch_get_row.decode(table(primary_key=[KEY, b"\x75"]))
@@ -387,7 +394,7 @@ def test_keys_that_are_none() -> None:
 
 
 def test_keys_keep_the_form_they_came_in() -> None:
-    request = get_row.decode(row())
+    request = outside(row())
     section, crc = encode_key_section([("pk", 1)])
     assert request == GetRow("T", PrimaryKey((("pk", 1),), section, crc), Selection(max_versions=1))
     assert encode_primary_key(request.key.encoded, request.key.crc) == KEY
@@ -411,7 +418,7 @@ def test_a_read_of_whole_rows_is_told_by_its_length(name: str, value: str, versi
     section, crc = encode_key_section([("pk", value)])
     key = encode_primary_key(section, crc)
     fields = {"table_name": name, "primary_key": key, "max_versions": versions}
-    request = get_row.decode(row(**fields))
+    request = outside(row(**fields))
     assert (request.table, request.key.columns) == (name, (("pk", value),))
     assert request.selection == Selection(max_versions=versions)
     assert request.resume is None
@@ -420,12 +427,11 @@ def test_a_read_of_whole_rows_is_told_by_its_length(name: str, value: str, versi
     assert batch.tables[0].selection == request.selection
     for other in OTHER_FIELDS:
         sent = messages.GetRowRequest.FromString(row(**fields, **other))
-        asked = get_row.decode(row(**fields, **other))
+        asked = outside(row(**fields, **other))
         assert asked.selection == reading.selection(sent)
         assert asked.resume == (Resume("c", 1) if "token" in other else None)
-    with pytest.raises(InvalidRequest) as caught:
-        get_row.decode(row(**fields, transaction_id=""))
-    assert caught.value.rule is Rule.TRANSACTION_ID
+    inside = get_row.decode(row(**fields, transaction_id=""))
+    assert inside == InTransaction("", request)
 
 
 def test_a_batch_names_a_table() -> None:
@@ -468,14 +474,14 @@ def test_limits_are_positive(limit: int) -> None:
 def test_tokens_say_where_a_wide_row_goes_on() -> None:
     resume = Resume("c17", 3)
     token = encode_token(resume)
-    assert get_row.decode(row(token=token)).resume == resume
+    assert outside(row(token=token)).resume == resume
     assert ranged(page(token=token)).resume == resume
     batch = batch_get_row.decode(table(primary_key=[KEY, KEY], token=[b"", token]))
     assert batch.tables[0].resumes == (None, resume)
 
 
 def test_empty_tokens_are_none() -> None:
-    assert get_row.decode(row(token=b"")) == get_row.decode(row())
+    assert outside(row(token=b"")) == outside(row())
     assert get_range.decode(page(token=b"")) == get_range.decode(page())
     assert batch_get_row.decode(table(token=[b""])).tables[0].resumes == (None,)
     assert batch_get_row.decode(table()).tables[0].resumes == ()
@@ -506,14 +512,20 @@ def test_tokens_of_a_batch_stand_beside_its_keys() -> None:
 
 @pytest.mark.parametrize("transaction", ["", "x", "0005-1"])
 def test_transaction_ids(transaction: str) -> None:
-    # semantics §7
-    for decode, body in (
-        (get_row.decode, row(transaction_id=transaction)),
-        (get_range.decode, page(transaction_id=transaction)),
-    ):
-        with pytest.raises(InvalidRequest) as caught:
-            decode(body)
-        assert caught.value.rule is Rule.TRANSACTION_ID
+    """Whatever it is goes to the engine, which knows those it gave out (change §B2)."""
+    assert get_row.decode(row(transaction_id=transaction)) == InTransaction(
+        transaction, outside(row())
+    )
+    inside = get_range.decode(page(transaction_id=transaction))
+    assert isinstance(inside, InTransaction)
+    assert inside == (transaction, get_range.decode(page()))
+    columns = {"columns_to_get": ["a"], "data_block_type_hint": 1}
+    matrix = get_range.decode(page(**columns, transaction_id=transaction))
+    plain = get_range.decode(page(**columns))
+    assert isinstance(matrix, get_range.MatrixRange)
+    assert isinstance(plain, get_range.MatrixRange)
+    assert matrix[1:] == plain[1:]
+    assert matrix.request == (transaction, plain.request)
 
 
 def test_partial_primary_keys() -> None:
@@ -528,7 +540,7 @@ def test_hints_change_nothing() -> None:
     plain = get_range.decode(page())
     hinted = page(data_block_type_hint=0, compress_type_hint=0, cache_blocks=False)
     assert get_range.decode(hinted) == plain
-    assert get_row.decode(row(cache_blocks=False)) == get_row.decode(row())
+    assert outside(row(cache_blocks=False)) == outside(row())
 
 
 # --- row matrices (wire §2.6) ----------------------------------------------------------------
@@ -591,7 +603,7 @@ def test_what_a_row_matrix_cannot_say_is_answered_in_rows(fields: dict[str, obje
 )
 def test_bodies_that_are_no_get_row(body: bytes) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        get_row.decode(body)
+        outside(body)
     assert caught.value.rule is Rule.BODY_UNREADABLE
 
 

@@ -1,22 +1,26 @@
 """The table of actions is whole, and each asks the engine for what it is named after."""
 
-from types import FunctionType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from types import FunctionType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from unittest.mock import create_autospec
 
 import pytest
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.transactions.transactions import Transactions
 from widerow.errors import Rule, Unsupported
-from widerow.model.requests import BatchGet, BatchWrite, TableGet, TableWrite
+from widerow.model.requests import BatchGet, BatchWrite, InTransaction, TableGet, TableWrite
+from widerow.model.row import PrimaryKey
 from widerow.model.schema import DefinedColumn
 from widerow.model.selection import Selection
 from widerow.model.values import ColumnType
+from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import get_row
 from widerow.wire.tablestore.operations.add_defined_column import AddDefinedColumn
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.delete_defined_column import DeleteDefinedColumn
+from widerow.wire.tablestore.operations.start_local_transaction import StartTransaction
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, operation
 
 if TYPE_CHECKING:
@@ -38,12 +42,16 @@ SERVED = {
     "UpdateRow": ("write", True, "write_row"),
     "DeleteRow": ("write", True, "write_row"),
     "BatchWriteRow": ("write", True, "batch_write_row"),
+    "StartLocalTransaction": ("write", True, ""),
+    "CommitTransaction": ("write", True, ""),
+    "AbortTransaction": ("write", True, ""),
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow")
 LISTS = ("ListSearchIndex", "ListTimeseriesTable")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
+TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction")
 
 
 def test_the_actions_served() -> None:
@@ -66,7 +74,9 @@ takes_a_stand_in = pytest.mark.skipif(
 
 
 @takes_a_stand_in
-@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES + COLUMNS + LISTS])
+@pytest.mark.parametrize(
+    "name", [name for name in SERVED if name not in BATCHES + COLUMNS + LISTS + TRANSACTIONS]
+)
 def test_actions_ask_the_engine(name: str) -> None:
     engine = create_autospec(Engine, instance=True)
     answer, request = object(), object()
@@ -136,3 +146,41 @@ def test_other_names_are_no_actions(name: str) -> None:
         operation(name)
     assert caught.value.rule is Rule.ACTION_UNKNOWN
     assert caught.value.details == {"action": name}
+
+
+@takes_a_stand_in
+def test_what_names_a_transaction_is_asked_of_the_transactions() -> None:
+    """And everything about one (change §B1)."""
+    transactions = create_autospec(Transactions, instance=True)
+    engine: Any = SimpleNamespace(transactions=transactions)
+    key = PrimaryKey((("k", "a"),))
+    operation("StartLocalTransaction").call(engine, "i", StartTransaction("T", key))
+    transactions.start.assert_called_once_with("i", "T", key)
+    operation("CommitTransaction").call(engine, "i", "id")
+    transactions.commit.assert_called_once_with("i", "id")
+    operation("AbortTransaction").call(engine, "i", "id")
+    transactions.abort.assert_called_once_with("i", "id")
+    inside: InTransaction[object] = InTransaction("id", object())
+    for name, method in (
+        ("PutRow", transactions.write_row),
+        ("UpdateRow", transactions.write_row),
+        ("DeleteRow", transactions.write_row),
+        ("GetRow", transactions.get_row),
+    ):
+        method.reset_mock()
+        operation(name).call(engine, "i", inside)
+        method.assert_called_once_with("i", "id", inside.request)
+    operation("GetRange").call(engine, "i", inside)
+    transactions.get_range.assert_called_once_with("i", "id", inside.request, None)
+
+
+def test_answers_about_transactions() -> None:
+    """The answer of an abort is the id, for a client that reads it as the request (change §0)."""
+    assert operation("StartLocalTransaction").encode("id") == b"\x0a\x02id"
+    assert operation("CommitTransaction").encode(None) == b""
+    answer = operation("AbortTransaction").encode("id")
+    assert messages.AbortTransactionRequest.FromString(answer).transaction_id == "id"
+    for name in TRANSACTIONS:
+        consumed = operation(name).consumed
+        assert consumed is not None
+        assert consumed("id") == (0, 1)

@@ -195,7 +195,6 @@ def test_the_type_that_one_client_can_ask_for_is_named() -> None:
     [
         (create_body(index_metas=[INDEX]), "secondary indexes"),
         (create_body({"index_meta": [INDEX]}), "secondary indexes"),
-        (create_body(enable_local_txn=True), "local transactions"),
         (
             create_body({"primary_key": [messages.PrimaryKeySchema(name="p", type=1, option=2)]}),
             "primary key option 2",
@@ -209,8 +208,11 @@ def test_features_that_are_not_offered_are_refused(body: bytes, feature: str) ->
     assert caught.value.details == {"feature": feature}
 
 
-def test_switching_a_feature_off_is_fine() -> None:
-    assert create_table.decode(create_body(enable_local_txn=False)).name == "T"
+@pytest.mark.parametrize("asked", [True, False, None])
+def test_whether_local_transactions_may_be_begun(*, asked: bool | None) -> None:
+    """What the definition does not say the server decides (change §B1)."""
+    body = create_body() if asked is None else create_body(enable_local_txn=asked)
+    assert create_table.decode(body).local_transactions is asked
 
 
 @given(st.binary(max_size=200))

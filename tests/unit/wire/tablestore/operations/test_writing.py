@@ -1,7 +1,7 @@
 """PutRow, UpdateRow, DeleteRow, BatchWriteRow: what is read out of requests (semantics §4)."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import pytest
 from google.protobuf.message import Message
@@ -12,7 +12,7 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_BYTES_MAX
 from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
 from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchWrite
+from widerow.model.requests import BatchWrite, InTransaction
 from widerow.model.row import CellOperation, Modification, ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyMarker, Value
 from widerow.rows.cells import body_value, cell_body, encode_key_section, seal
@@ -35,14 +35,30 @@ PAGINATION = bytes.fromhex("080312040800100a")
 IGNORE = messages.Condition(row_existence=0)
 
 
+R = TypeVar("R")
+
+
+def outside(decode: Callable[[bytes], R | InTransaction[R]], body: bytes) -> R:
+    """What a body asks for that names no transaction."""
+    request = decode(body)
+    assert not isinstance(request, InTransaction)
+    return request
+
+
 class Action(NamedTuple):
     """A write of a single row: its decoder, a request's class and field, a row, what it makes."""
 
-    decode: Callable[[bytes], RowChange]
+    decode_any: Callable[[bytes], RowChange | InTransaction[RowChange]]
     make: Callable[..., Message]
     field: str
     row: bytes
     modification: Modification
+
+    def decode(self, body: bytes) -> RowChange:
+        """What a body asks for that names no transaction."""
+        change = self.decode_any(body)
+        assert not isinstance(change, InTransaction)
+        return change
 
     def body(self, **fields: object) -> bytes:
         """A request's bytes; fields of None are left out, also those it requires."""
@@ -106,9 +122,8 @@ def test_whatever_a_write_says_besides_is_read(action: Action, name: str) -> Non
     assert asked.returns == ReturnContent(ReturnType.PRIMARY_KEY)
     empty = messages.ReturnContent()
     assert action.decode(action.body(table_name=name, return_content=empty)) == plain
-    with pytest.raises(InvalidRequest) as caught:
-        action.decode(action.body(table_name=name, transaction_id=""))
-    assert caught.value.rule is Rule.TRANSACTION_ID
+    inside = action.decode_any(action.body(table_name=name, transaction_id=""))
+    assert inside == InTransaction("", plain)
 
 
 @EACH_ACTION
@@ -122,11 +137,12 @@ def test_four_bytes_that_are_no_condition_are_refused(action: Action) -> None:
 
 def test_put_row_of_the_vector() -> None:
     # wire §2.4, complete request bodies
-    change = put_row.decode(
+    change = outside(
+        put_row.decode,
         bytes.fromhex(
             "0a015412347500000001030402000000706b05090000000001000000000000000a4c"
             "020304010000006305060000000301000000760ade09101a020800"
-        )
+        ),
     )
     assert (change.table, change.modification) == ("T", Modification.PUT)
     assert change.key.columns == (("pk", 1),)
@@ -173,7 +189,7 @@ def test_conditions(action: Action, expectation: RowExpectation) -> None:
 )
 def test_conditions_that_are_none(condition: messages.Condition | None, rule: Rule) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        put_row.decode(put_body(condition=condition))
+        outside(put_row.decode, put_body(condition=condition))
     assert caught.value.rule is rule
 
 
@@ -181,31 +197,30 @@ def test_conditions_that_are_none(condition: messages.Condition | None, rule: Ru
 def test_return_contents(kind: ReturnType) -> None:
     # semantics §4.5
     sent = messages.ReturnContent(return_type=kind.value)
-    assert put_row.decode(put_body(return_content=sent)).returns == ReturnContent(kind)
+    assert outside(put_row.decode, put_body(return_content=sent)).returns == ReturnContent(kind)
     sent = messages.ReturnContent(return_type=kind.value, return_column_names=["a", "b"])
-    returns = put_row.decode(put_body(return_content=sent)).returns
+    returns = outside(put_row.decode, put_body(return_content=sent)).returns
     assert returns == ReturnContent(kind, ("a", "b"))
 
 
 def test_return_contents_default_to_nothing() -> None:
     empty = messages.ReturnContent()
-    assert put_row.decode(put_body(return_content=empty)).returns == ReturnContent()
+    assert outside(put_row.decode, put_body(return_content=empty)).returns == ReturnContent()
 
 
 @pytest.mark.parametrize("kind", [3, -1])
 def test_return_types_that_are_none(kind: int) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        put_row.decode(put_body(return_content=messages.ReturnContent(return_type=kind)))
+        outside(put_row.decode, put_body(return_content=messages.ReturnContent(return_type=kind)))
     assert caught.value.rule is Rule.RETURN_TYPE
 
 
 @EACH_ACTION
 @pytest.mark.parametrize("transaction", ["", "id"])
 def test_transaction_ids(action: Action, transaction: str) -> None:
-    # semantics §7
-    with pytest.raises(InvalidRequest) as caught:
-        action.decode(action.body(transaction_id=transaction))
-    assert caught.value.rule is Rule.TRANSACTION_ID
+    """Whatever it is goes to the engine, which knows those it gave out (change §B2)."""
+    inside = action.decode_any(action.body(transaction_id=transaction))
+    assert inside == InTransaction(transaction, action.decode(action.body()))
 
 
 @EACH_ACTION
@@ -217,10 +232,10 @@ def test_rows_that_are_none(action: Action) -> None:
 
 def test_rows_of_another_action() -> None:
     with pytest.raises(InvalidRequest) as caught:
-        put_row.decode(put_body(row=DELETE))
+        outside(put_row.decode, put_body(row=DELETE))
     assert caught.value.rule is Rule.DELETE_MARKER_IN_WRITE
     with pytest.raises(InvalidRequest) as caught:
-        put_row.decode(put_body(row=INCREMENT))
+        outside(put_row.decode, put_body(row=INCREMENT))
     assert caught.value.rule is Rule.OPERATION_IN_PUT
 
 
@@ -231,7 +246,7 @@ def test_auto_increment_markers_arrive() -> None:
         "03040300000075696405010000000b0a13"
         "020304040000006e616d65050900000003040000004a6f686e0a3e0962"
     )
-    change = put_row.decode(put_body(row=row))
+    change = outside(put_row.decode, put_body(row=row))
     assert change.key.columns == (("gid", 1), ("uid", KeyMarker.AUTO_INCREMENT))
 
 
@@ -239,7 +254,8 @@ def test_auto_increment_markers_arrive() -> None:
 
 
 def test_a_batch_keeps_its_rows_in_order() -> None:
-    batch = batch_write_row.decode(
+    batch = outside(
+        batch_write_row.decode,
         batch_body(
             {"type": 1, "row_change": PUT, "condition": IGNORE},
             {
@@ -249,7 +265,7 @@ def test_a_batch_keeps_its_rows_in_order() -> None:
                 "return_content": messages.ReturnContent(return_type=2, return_column_names=["c"]),
             },
             {"type": 3, "row_change": DELETE, "condition": IGNORE},
-        )
+        ),
     )
     assert not batch.atomic
     (table,) = batch.tables
@@ -285,9 +301,9 @@ def test_a_batch_is_the_same_whichever_way_it_is_read(
     if data.draw(st.booleans()):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
 
-    def read(decode: Callable[[bytes], BatchWrite]) -> object:
+    def read(decode: Callable[[bytes], BatchWrite | InTransaction[BatchWrite]]) -> object:
         try:
-            batch = decode(bytes(body))
+            batch = outside(decode, bytes(body))
         except InvalidRequest as error:
             return error.rule, str(error)
         return batch.atomic, [
@@ -313,12 +329,12 @@ def test_a_batch_is_the_same_whichever_way_it_is_read(
 
 def test_a_batch_may_be_atomic() -> None:
     row = {"type": 1, "row_change": PUT, "condition": IGNORE}
-    assert batch_write_row.decode(batch_body(row, is_atomic=True)).atomic
+    assert outside(batch_write_row.decode, batch_body(row, is_atomic=True)).atomic
 
 
 def test_a_row_of_a_batch_without_a_condition_has_none() -> None:
     # One client leaves out what its callers leave out, though its schema calls it required.
-    batch = batch_write_row.decode(batch_body({"type": 1, "row_change": PUT}))
+    batch = outside(batch_write_row.decode, batch_body({"type": 1, "row_change": PUT}))
     assert batch.tables[0].changes[0].condition == UNCONDITIONAL
 
 
@@ -331,20 +347,25 @@ def test_a_row_of_a_batch_without_a_condition_has_none() -> None:
         (batch_body({"type": 0, "row_change": PUT}), Rule.BATCH_WRITE_TYPE),
         (batch_body({"type": 4, "row_change": PUT}), Rule.BATCH_WRITE_TYPE),
         (batch_body({"type": 1, "row_change": PUT[:-1]}), Rule.ROW_ENCODING),
-        (batch_body({"type": 1, "row_change": PUT}, transaction_id="id"), Rule.TRANSACTION_ID),
         (batch_body({"type": 1}), Rule.BODY_UNREADABLE),
         (batch_body({"row_change": PUT}), Rule.BODY_UNREADABLE),
     ],
 )
 def test_batches_that_are_refused_as_a_whole(sent: bytes, rule: Rule) -> None:
     with pytest.raises(InvalidRequest) as caught:
-        batch_write_row.decode(sent)
+        outside(batch_write_row.decode, sent)
     assert caught.value.rule is rule
+
+
+def test_a_batch_inside_a_transaction() -> None:
+    row = {"type": 1, "row_change": PUT, "condition": IGNORE}
+    inside = batch_write_row.decode(batch_body(row, transaction_id="id"))
+    assert inside == InTransaction("id", outside(batch_write_row.decode, batch_body(row)))
 
 
 def test_two_hundred_rows_are_accepted() -> None:
     sent = batch_body(*[{"type": 1, "row_change": PUT}] * 200)
-    assert len(batch_write_row.decode(sent).tables[0].changes) == 200
+    assert len(outside(batch_write_row.decode, sent).tables[0].changes) == 200
 
 
 def _full(extra: int, version: int | None) -> bytes:
@@ -362,9 +383,9 @@ def _full(extra: int, version: int | None) -> bytes:
 @pytest.mark.parametrize("version", [None, 0, 1_700_000_000_000])
 def test_the_size_of_a_batch_is_that_of_its_names_values_and_versions(version: int | None) -> None:
     # The limit is on what clients can count (semantics §4.8, §9), not on the encoding around it.
-    assert len(batch_write_row.decode(_full(0, version)).tables[0].changes) == 2
+    assert len(outside(batch_write_row.decode, _full(0, version)).tables[0].changes) == 2
     with pytest.raises(InvalidRequest) as caught:
-        batch_write_row.decode(_full(1, version))
+        outside(batch_write_row.decode, _full(1, version))
     assert caught.value.rule is Rule.BATCH_WRITE_SIZE
     assert caught.value.details == {
         "limit": BATCH_WRITE_BYTES_MAX,
@@ -395,7 +416,7 @@ def test_one_damaged_byte_is_a_request_or_refused(position: int, byte: int) -> N
     damaged = bytearray(put_body())
     damaged[position : position + 1] = bytes((byte,))
     try:
-        change = put_row.decode(bytes(damaged))
+        change = outside(put_row.decode, bytes(damaged))
     except InvalidRequest:
         return
     assert change.modification is Modification.PUT

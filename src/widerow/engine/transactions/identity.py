@@ -1,0 +1,52 @@
+"""Ids of local transactions: told apart from anything a server never gave out (change §B5).
+
+    id = base64url( version 1 | run of the store 5 | chance 8 | CRC-32 of these 4 )
+
+Eighteen bytes are 24 characters without padding, and each id has one spelling. The run is a number
+that the store counts up, so no id of an earlier run of the server is ever given out again.
+"""
+
+import re
+from base64 import b64decode, urlsafe_b64encode
+from binascii import crc32
+from typing import Final
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.storage.interface import Transaction
+
+__all__ = ["ID_CHANCE_BYTES", "check_id", "make_id", "next_run"]
+
+ID_CHANCE_BYTES: Final = 8
+
+_VERSION: Final = b"\x01"
+_RUN_BYTES: Final = 5
+_CHECKSUM_BYTES: Final = 4
+_TEXT: Final = re.compile(r"[A-Za-z0-9_-]{24}", re.ASCII)
+
+
+def make_id(run: int, chance: bytes) -> str:
+    """The id of a transaction that was begun in this run; `chance`: eight bytes nobody guesses."""
+    content = _VERSION + run.to_bytes(_RUN_BYTES, "big") + chance
+    return urlsafe_b64encode(content + _checksum(content)).decode()
+
+
+def check_id(text: str) -> None:
+    """Raises `InvalidRequest(TRANSACTION_ID)` for what `make_id` never makes."""
+    if _TEXT.fullmatch(text) is not None:
+        data = b64decode(text, altchars=b"-_")
+        content, checksum = data[:-_CHECKSUM_BYTES], data[-_CHECKSUM_BYTES:]
+        if data.startswith(_VERSION) and checksum == _checksum(content):
+            return
+    raise InvalidRequest(Rule.TRANSACTION_ID)
+
+
+def _checksum(content: bytes) -> bytes:
+    return crc32(content).to_bytes(_CHECKSUM_BYTES, "big")
+
+
+def next_run(txn: Transaction, key: bytes) -> int:
+    """Count the run up that is stored under `key`, and answer it. Runs begin at 1."""
+    record = txn.get(key)
+    run = (0 if record is None else int.from_bytes(record, "big")) + 1
+    txn.put(key, run.to_bytes(_RUN_BYTES, "big"))
+    return run

@@ -1,0 +1,621 @@
+"""Local transactions: what is seen inside and outside, and how they end (change §B)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.engine.transactions.identity import make_id
+from widerow.errors import (
+    Conflict,
+    Exhausted,
+    InvalidRequest,
+    NotFound,
+    Rule,
+    Unsupported,
+    WiderowError,
+)
+from widerow.limits import (
+    LOCAL_TRANSACTION_BYTES_MAX,
+    LOCAL_TRANSACTION_SECONDS,
+    LOCAL_TRANSACTIONS_MAX,
+)
+from widerow.model.condition import Condition, RowExpectation
+from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.row import ReturnContent, ReturnType, RowChange
+from widerow.model.schema import KeyColumn
+from widerow.model.selection import Selection
+from widerow.model.values import KeyMarker, KeyType
+from widerow.storage.interface import Store, Write
+from widerow.testing.answers import decode_answer_rows, decode_row
+from widerow.testing.changes import (
+    create,
+    delete,
+    get,
+    increment,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.strict import StrictSpace, StrictStore
+
+LOW, HIGH = KeyMarker.INF_MIN, KeyMarker.INF_MAX
+TABLE = {"k": KeyType.STRING, "n": KeyType.INTEGER}
+
+
+@pytest.fixture(autouse=True)
+def table(engine: Engine) -> None:
+    """Table t with two key columns, and another one beside it."""
+    engine.run(engine.create_table("i", create("t", TABLE)))
+    engine.run(engine.create_table("i", create("other", TABLE)))
+
+
+def begin(engine: Engine, key: str = "a", table: str = "t", instance: str = "i") -> str:
+    return engine.run(engine.transactions.start(instance, table, primary_key({"k": key})))
+
+
+def write(engine: Engine, change: RowChange, inside: str | None = None) -> Any:  # noqa: ANN401  # RowWritten
+    if inside is None:
+        return engine.run(engine.write_row("i", change))
+    return engine.run(engine.transactions.write_row("i", inside, change))
+
+
+def row(key: str, number: int) -> dict[str, str | int]:
+    return {"k": key, "n": number}
+
+
+def columns(engine: Engine, number: int, inside: str | None = None, key: str = "a") -> Any:  # noqa: ANN401  # of any type
+    """The values of a row by their columns, or None."""
+    request = get("t", row(key, number), Selection(max_versions=1))
+    if inside is None:
+        read = engine.get_row("i", request)
+    else:
+        read = engine.transactions.get_row("i", inside, request)
+    found = decode_row(read.row)
+    return found and {name: cells[0][1] for name, cells in found[1].items()}
+
+
+def numbers(engine: Engine, inside: str | None = None, **how: Any) -> list[Any]:  # noqa: ANN401  # as `scan_all` takes
+    bounds: list[Any] = [{"k": "a", "n": LOW}, {"k": "a", "n": HIGH}]
+    if how.get("backward"):
+        bounds.reverse()
+    request = scan_all("t", *bounds, **how)
+    if inside is None:
+        page = engine.get_range("i", request)
+    else:
+        page = engine.transactions.get_range("i", inside, request)
+    return [key["n"] for key, _ in decode_answer_rows(page.rows)]
+
+
+def refusal(call: Callable[[], object]) -> Rule:
+    with pytest.raises(WiderowError) as caught:
+        call()
+    rule = getattr(caught.value, "rule", None)
+    assert isinstance(rule, Rule)
+    return rule
+
+
+# --- what is seen --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_what_is_written_inside_is_seen_inside_and_with_commit_by_all(
+    engine: Engine, *, commits: bool
+) -> None:
+    """The assertions of the vendor's tests (change §B4)."""
+    write(engine, put("t", row("a", 1), {"c": "old"}))
+    write(engine, put("t", row("a", 2), {"c": "old"}))
+    inside = begin(engine)
+    write(engine, put("t", row("a", 0), {"c": "new"}), inside)
+    write(engine, update("t", row("a", 1), put_cells({"d": "new"})), inside)
+    write(engine, delete("t", row("a", 2)), inside)
+    before = [None, {"c": "old"}, {"c": "old"}]
+    after = [{"c": "new"}, {"c": "old", "d": "new"}, None]
+    assert [columns(engine, n, inside) for n in range(3)] == after
+    assert [columns(engine, n) for n in range(3)] == before
+    assert numbers(engine, inside) == [0, 1]
+    assert numbers(engine) == [1, 2]
+    if commits:
+        assert engine.run(engine.transactions.commit("i", inside)) is None
+    else:
+        assert engine.run(engine.transactions.abort("i", inside)) == inside
+    assert [columns(engine, n) for n in range(3)] == (after if commits else before)
+    write(engine, put("t", row("a", 3), {}))  # nobody holds the key any more
+    assert refusal(lambda: columns(engine, 0, inside)) is Rule.TRANSACTION_ENDED
+
+
+def test_a_range_inside_reads_both_ways_with_limits(engine: Engine) -> None:
+    """Limits and next keys count what is there after the merge (change §B5)."""
+    for number in (1, 3, 5):
+        write(engine, put("t", row("a", number), {}))
+    inside = begin(engine)
+    for number in (0, 2, 6):
+        write(engine, put("t", row("a", number), {}), inside)
+    write(engine, delete("t", row("a", 3)), inside)
+    assert numbers(engine, inside) == [0, 1, 2, 5, 6]
+    assert numbers(engine, inside, backward=True) == [6, 5, 2, 1, 0]
+    assert numbers(engine, inside, limit=3) == [0, 1, 2]
+    everything = scan_all("t", {"k": LOW, "n": LOW}, {"k": HIGH, "n": HIGH}, limit=3)
+    assert engine.transactions.get_range("i", inside, everything).next_key is not None
+
+
+def test_reads_outside_the_key_show_what_is_published(engine: Engine) -> None:
+    inside = begin(engine)
+    write(engine, put("t", row("b", 1), {"c": 1}))
+    assert columns(engine, 1, inside, key="b") == {"c": 1}
+
+
+def test_writes_see_those_before_them(engine: Engine, clock: FakeClock) -> None:
+    """Conditions, increments, versions and what is returned are of the moment of the write."""
+    write(engine, put("t", row("a", 1), {"c": 1}))
+    inside = begin(engine)
+    write(engine, update("t", row("a", 1), [increment("c", 5)]), inside)
+    clock.advance(2)
+    returns = ReturnContent(ReturnType.AFTER_MODIFY, ("c",))
+    change = update("t", row("a", 1), [increment("c", 5)], returns=returns)
+    shown = decode_row(write(engine, change, inside).row)
+    written_ms = clock.now_us() // 1000
+    assert shown is not None
+    assert shown[1] == {"c": [(written_ms, 11)]}
+    expecting = Condition(RowExpectation.EXPECT_NOT_EXIST)
+    write(engine, put("t", row("a", 2), {"c": 1}, expecting), inside)
+    again = put("t", row("a", 2), {"c": 2}, expecting)
+    assert refusal(lambda: write(engine, again, inside)) is Rule.CONDITION_FAILED
+    clock.advance(3)
+    engine.run(engine.transactions.commit("i", inside))
+    found = decode_row(engine.get_row("i", get("t", row("a", 1))).row)
+    assert found is not None
+    assert found[1] == {"c": [(written_ms, 11)]}
+    assert columns(engine, 2) == {"c": 1}
+
+
+def test_wide_rows_are_read_written_and_removed_inside(engine: Engine) -> None:
+    """Such rows lie in segments, which a put removes as a range."""
+    many = {f"c{number:04}": number for number in range(600)}
+    write(engine, put("t", row("a", 1), many))
+    inside = begin(engine)
+    write(engine, update("t", row("a", 1), put_cells({"d": 1})), inside)
+    assert columns(engine, 1, inside) == {**many, "d": 1}
+    write(engine, put("t", row("a", 1), {"e": 1}), inside)
+    write(engine, put("t", row("a", 2), many), inside)
+    assert columns(engine, 1, inside) == {"e": 1}
+    assert columns(engine, 1) == many
+    engine.run(engine.transactions.commit("i", inside))
+    assert columns(engine, 1) == {"e": 1}
+    assert columns(engine, 2) == many
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_auto_increment_values_stay_drawn(
+    engine: Engine, clock: FakeClock, *, commits: bool
+) -> None:
+    """Also after an abort (change §B3), and where the clock does not make them larger."""
+    auto = KeyColumn("n", KeyType.INTEGER, auto_increment=True)
+    engine.run(engine.create_table("i", create("s", [KeyColumn("k", KeyType.STRING), auto])))
+    ahead = clock.now_us() + 10**12
+    write(engine, put("s", {"k": "a", "n": ahead}, {}))
+    inside = begin(engine, table="s")
+    returns = ReturnContent(ReturnType.PRIMARY_KEY)
+    change = put("s", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"c": 1}, returns=returns)
+    drawn = [decode_row(write(engine, change, inside).row) for _ in range(2)]
+    if commits:
+        engine.run(engine.transactions.commit("i", inside))
+    else:
+        engine.run(engine.transactions.abort("i", inside))
+    following = decode_row(write(engine, change).row)
+    values = [found[0]["n"] for found in (*drawn, following) if found is not None]
+    assert values == [ahead + 1, ahead + 2, ahead + 3]
+    stored = engine.get_range("i", scan_all("s", {"k": "a", "n": LOW}, {"k": "a", "n": HIGH}))
+    kept = [key["n"] for key, _ in decode_answer_rows(stored.rows)]
+    assert kept == ([ahead, *values] if commits else [ahead, values[2]])
+
+
+# --- who waits for nobody ------------------------------------------------------------------------
+
+
+def test_others_are_refused_at_once_even_before_anything_was_written(engine: Engine) -> None:
+    """Change §B2: writes of the key, each row of a batch, an atomic batch; not reads."""
+    inside = begin(engine)
+    for change in (
+        put("t", row("a", 1), {}),
+        update("t", row("a", 1), put_cells({"c": 1})),
+        delete("t", row("a", 9)),
+    ):
+        with pytest.raises(Conflict) as caught:
+            engine.write_row("i", change)  # as it is planned
+        assert caught.value.rule is Rule.KEY_LOCKED
+    changes = (put("t", row("a", 1), {}), put("t", row("b", 1), {}))
+    request = BatchWrite((TableWrite("t", changes),))
+    [[locked, free]] = engine.run(engine.batch_write_row("i", request))
+    assert isinstance(locked.error, Conflict)
+    assert free.written is not None
+    atomic = BatchWrite((TableWrite("t", changes[:1]),), atomic=True)
+    [[refused]] = engine.run(engine.batch_write_row("i", atomic))
+    assert isinstance(refused.error, Conflict)
+    assert refusal(lambda: begin(engine)) is Rule.KEY_LOCKED
+    assert columns(engine, 1) is None
+    engine.run(engine.transactions.abort("i", inside))
+    write(engine, changes[0])
+
+
+def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(engine: Engine) -> None:
+    """A thread may plan a write and submit it after Start has answered: the second look decides."""
+    late = engine.write_row("i", put("t", row("a", 1), {"c": "late"}))
+    batch = engine.batch_write_row(
+        "i", BatchWrite((TableWrite("t", (put("t", row("a", 2), {}), put("t", row("b", 2), {}))),))
+    )
+    atomic = engine.batch_write_row(
+        "i", BatchWrite((TableWrite("t", (put("t", row("a", 3), {}),)),), atomic=True)
+    )
+    inside = begin(engine)
+    assert refusal(lambda: engine.run(late)) is Rule.KEY_LOCKED
+    [[locked, free]] = engine.run(batch)
+    assert isinstance(locked.error, Conflict)
+    assert free.written is not None
+    assert isinstance(engine.run(atomic)[0][0].error, Conflict)
+    assert numbers(engine, inside) == []
+
+
+def test_start_answers_behind_what_runs_before_it(engine: Engine, store: Store) -> None:
+    """A write that ran before the lock was there is published before Start answers."""
+    engine.run(engine.transactions.abort("i", begin(engine)))  # the run is known from now on
+    ahead = engine.write_row("i", put("t", row("a", 1), {"c": 1}))
+    seen: list[Any] = []
+    original = ahead.writes[0].run
+
+    def run_and_start(txn: Any) -> Any:  # noqa: ANN401  # as any body
+        made = original(txn)
+        seen.append(engine.transactions.start("i", "t", primary_key({"k": "a"})))
+        return made
+
+    [outcome] = store.transact_group([Write(ahead.writes[0].shards, run_and_start)])
+    assert outcome.error is None
+    inside = engine.run(seen[0])
+    assert columns(engine, 1, inside) == {"c": 1}
+
+
+def test_of_three_starts_at_once_one_passes(engine: Engine) -> None:
+    engine.run(engine.transactions.abort("i", begin(engine)))
+    plans = []
+    refused = 0
+    for _ in range(3):
+        try:
+            plans.append(engine.transactions.start("i", "t", primary_key({"k": "a"})))
+        except Conflict:
+            refused += 1
+    assert (len(plans), refused) == (1, 2)
+    assert len(engine.run(plans[0])) == 24
+
+
+def test_keys_of_other_tables_values_and_instances_are_free(engine: Engine) -> None:
+    engine.run(engine.create_table("j", create("t", TABLE)))
+    ids = {
+        begin(engine),
+        begin(engine, "b"),
+        begin(engine, table="other"),
+        begin(engine, instance="j"),
+    }
+    assert len(ids) == 4
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+def test_what_is_no_start(engine: Engine) -> None:
+    """Change §B1, in its order."""
+    start = engine.transactions.start
+
+    def rule_of(table: str, key: dict[str, Any]) -> Rule:
+        return refusal(lambda: start("i", table, primary_key(key)))
+
+    assert rule_of("", {"k": "a", "n": 1}) is Rule.TABLE_NAME
+    assert rule_of("t", {"k": "a", "n": 1}) is Rule.TRANSACTION_KEY
+    assert rule_of("t", {}) is Rule.TRANSACTION_KEY
+    assert rule_of("missing", {"k": "a"}) is Rule.TABLE_NOT_FOUND
+    assert rule_of("t", {"n": "a"}) is Rule.KEY_NAME
+    assert rule_of("t", {"k": 1}) is Rule.KEY_TYPE
+    assert rule_of("t", {"k": LOW}) is Rule.KEY_MARKER
+    assert rule_of("t", {"k": "x" * 1025}) is Rule.KEY_LENGTH
+    assert len(engine.transactions) == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "default", "allowed"),
+    [
+        (None, True, True),
+        (None, False, False),
+        (True, False, True),
+        (False, True, False),
+    ],
+)
+def test_tables_say_whether_transactions_may_be_begun(
+    engine: Engine,
+    store: Store,
+    *,
+    asked: bool | None,
+    default: bool,
+    allowed: bool,
+) -> None:
+    """And go on saying it in another run of the server (change §B1)."""
+    engine.transactions.on_by_default = default
+    request = replace(create("asked", TABLE), local_transactions=asked)
+    engine.run(engine.create_table("i", request))
+    again = Engine(store, FakeClock(), FakeEntropy(1))
+    if allowed:
+        assert begin(again, table="asked")
+    else:
+        assert refusal(lambda: begin(again, table="asked")) is Rule.TRANSACTIONS_DISABLED
+
+
+@pytest.mark.parametrize("text", ["", "x", "not existed transaction id", "é" * 24, "A" * 24])
+def test_ids_that_nobody_gave_out(engine: Engine, text: str) -> None:
+    inside = begin(engine)
+    forged = [text, text * 100_000, inside[:-1], inside + "=", inside.swapcase()]
+    for identity in forged:
+        for call in (
+            lambda: engine.transactions.commit("i", identity),  # noqa: B023  # called at once
+            lambda: engine.transactions.abort("i", identity),  # noqa: B023  # same
+            lambda: write(engine, put("t", row("a", 1), {}), identity),  # noqa: B023  # same
+            lambda: columns(engine, 1, identity),  # noqa: B023  # same
+            lambda: numbers(engine, identity),  # noqa: B023  # same
+        ):
+            assert refusal(call) is Rule.TRANSACTION_ID
+    assert columns(engine, 1, inside) is None  # which is open all the same
+
+
+def test_ids_of_other_instances_and_guesses_name_nothing(engine: Engine) -> None:
+    inside = begin(engine)
+    assert refusal(lambda: engine.transactions.commit("j", inside)) is Rule.TRANSACTION_ENDED
+    assert refusal(lambda: engine.transactions.abort("j", inside)) is Rule.TRANSACTION_ENDED
+    guess = make_id(1, bytes(8))
+    assert refusal(lambda: engine.transactions.commit("i", guess)) is Rule.TRANSACTION_ENDED
+    assert engine.run(engine.transactions.abort("i", inside)) == inside
+    assert refusal(lambda: engine.transactions.abort("i", inside)) is Rule.TRANSACTION_ENDED
+
+
+def test_writes_outside_the_key_are_refused_row_by_row(engine: Engine) -> None:
+    """Also where another transaction holds the key that was meant."""
+    inside = begin(engine)
+    begin(engine, "b")
+    assert (
+        refusal(lambda: write(engine, put("t", row("b", 1), {}), inside)) is Rule.TRANSACTION_SCOPE
+    )
+    other = put("other", row("a", 1), {})
+    assert refusal(lambda: write(engine, other, inside)) is Rule.TRANSACTION_SCOPE
+    read = get("other", row("a", 1))
+    assert refusal(lambda: engine.transactions.get_row("i", inside, read)) is Rule.TRANSACTION_SCOPE
+    request = BatchWrite(
+        (
+            TableWrite("t", (put("t", row("a", 1), {}), put("t", row("b", 1), {}))),
+            TableWrite("other", (other,)),
+        )
+    )
+    [[made, refused], [elsewhere]] = engine.run(
+        engine.transactions.batch_write_row("i", inside, request)
+    )
+    assert made.written is not None
+    for outcome in (refused, elsewhere):
+        assert isinstance(outcome.error, InvalidRequest)
+        assert outcome.error.rule is Rule.TRANSACTION_SCOPE
+    engine.run(engine.transactions.commit("i", inside))
+    assert numbers(engine) == [1]
+
+
+def test_an_atomic_batch_inside_is_refused_row_by_row(engine: Engine) -> None:
+    inside = begin(engine)
+    changes = (put("t", row("a", 1), {}), put("t", row("a", 2), {}))
+    request = BatchWrite((TableWrite("t", changes),), atomic=True)
+    [outcomes] = engine.run(engine.transactions.batch_write_row("i", inside, request))
+    for outcome in outcomes:
+        assert isinstance(outcome.error, Conflict)
+        assert outcome.error.rule is Rule.TRANSACTION_ATOMIC_BATCH
+    assert numbers(engine, inside) == []
+
+
+def test_one_request_at_a_time(engine: Engine) -> None:
+    """A second one meets OTSSessionBusy, whatever it is (change §B2)."""
+    inside = begin(engine)
+    rules: list[Rule] = []
+    original = engine.get_row
+
+    def read_meanwhile(*arguments: Any) -> Any:  # noqa: ANN401  # as `get_row`
+        rules.append(refusal(lambda: columns(engine, 1, inside)))
+        rules.append(refusal(lambda: engine.transactions.commit("i", inside)))
+        rules.append(refusal(lambda: engine.transactions.abort("i", inside)))
+        return original(*arguments)
+
+    rows: Any = SimpleNamespace(get_row=read_meanwhile)  # a request that takes its time
+    engine.transactions._rows = rows
+    engine.transactions.get_row("i", inside, get("t", row("a", 1)))
+    engine.transactions._rows = engine
+    assert rules == [Rule.TRANSACTION_BUSY] * 3
+    engine.run(engine.transactions.commit("i", inside))
+
+
+def test_two_commits_on_their_way_make_the_writes_once(engine: Engine, store: Store) -> None:
+    inside = begin(engine)
+    write(engine, update("t", row("a", 1), [increment("c", 1)]), inside)
+    plans = [engine.transactions.commit("i", inside) for _ in range(2)]
+    outcomes = store.transact_group([plan.writes[0] for plan in plans])
+    assert plans[0].finish(outcomes[:1]) is None
+    assert refusal(lambda: plans[1].finish(outcomes[1:])) is Rule.TRANSACTION_BUSY
+    assert columns(engine, 1) == {"c": 1}
+
+
+def test_a_request_that_fails_leaves_the_transaction_open(engine: Engine) -> None:
+    inside = begin(engine)
+    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    changing = update("t", row("a", 1), [*put_cells({"d": 1}), increment("e", 1)])
+    write(engine, put("t", row("a", 2), {"e": "text"}), inside)
+    failing = update("t", row("a", 2), [*put_cells({"d": 1}), increment("e", 1)])
+    with pytest.raises(WiderowError):
+        write(engine, failing, inside)
+    write(engine, changing, inside)
+    engine.run(engine.transactions.commit("i", inside))
+    assert columns(engine, 1) == {"c": 1, "d": 1, "e": 1}
+    assert columns(engine, 2) == {"e": "text"}
+
+
+# --- bounds --------------------------------------------------------------------------------------
+
+
+def test_a_transaction_writes_four_megabytes(engine: Engine) -> None:
+    """What is too much is refused and the rest stays (change §B2)."""
+    inside = begin(engine)
+    megabyte = "x" * (1024 * 1024)
+    for number in range(3):
+        write(engine, put("t", row("a", number), {"c": megabyte}), inside)
+    assert (
+        refusal(lambda: write(engine, put("t", row("a", 3), {"c": megabyte, "d": "y"}), inside))
+        is Rule.TRANSACTION_SIZE
+    )
+    # What counts are names and values: k, a, n and a number in every row, and c.
+    rest = LOCAL_TRANSACTION_BYTES_MAX - 3 * len(megabyte) - 4 * 11 - 3 - 1
+    write(engine, put("t", row("a", 3), {"c": "x" * rest}), inside)
+    assert refusal(lambda: write(engine, delete("t", row("a", 3)), inside)) is Rule.TRANSACTION_SIZE
+    engine.run(engine.transactions.commit("i", inside))
+    assert numbers(engine) == [0, 1, 2, 3]
+
+
+def test_an_instance_has_a_thousand_open(engine: Engine, clock: FakeClock) -> None:
+    for number in range(LOCAL_TRANSACTIONS_MAX):
+        begin(engine, str(number))
+    with pytest.raises(Exhausted) as caught:
+        begin(engine, "one more")
+    assert caught.value.rule is Rule.TRANSACTION_COUNT
+    engine.run(engine.create_table("j", create("t", TABLE)))
+    begin(engine, "elsewhere", instance="j")
+    clock.advance(LOCAL_TRANSACTION_SECONDS)
+    begin(engine, "one more")
+
+
+def test_all_transactions_share_a_bound_of_memory(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "widerow.engine.transactions.transactions.LOCAL_TRANSACTIONS_BYTES_MAX", 40_000
+    )
+    first, second = begin(engine, "a"), begin(engine, "b")
+    large = "x" * 10_000
+    write(engine, put("t", row("a", 1), {"c": large}), first)
+    with pytest.raises(Exhausted) as caught:
+        write(engine, put("t", row("b", 1), {"c": large}), second)
+    assert caught.value.rule is Rule.TRANSACTION_MEMORY
+    assert columns(engine, 1, second, key="b") is None
+    engine.run(engine.transactions.abort("i", first))
+    write(engine, put("t", row("b", 1), {"c": large}), second)
+
+
+# --- how they end --------------------------------------------------------------------------------
+
+
+def test_it_lives_for_sixty_seconds(engine: Engine, clock: FakeClock) -> None:
+    inside = begin(engine)
+    clock.advance(LOCAL_TRANSACTION_SECONDS - 1)
+    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    clock.advance(-3600)  # the wall clock is set back; that lengthens nothing
+    clock.advance(1)
+    assert refusal(lambda: columns(engine, 1, inside)) is Rule.TRANSACTION_ENDED
+    assert numbers(engine) == []
+
+
+def test_a_lock_left_open_is_released_by_whoever_meets_it(engine: Engine, clock: FakeClock) -> None:
+    inside = begin(engine)
+    clock.advance(LOCAL_TRANSACTION_SECONDS)
+    write(engine, put("t", row("a", 1), {"c": 1}))
+    assert refusal(lambda: engine.transactions.commit("i", inside)) is Rule.TRANSACTION_ENDED
+    assert begin(engine)
+
+
+def test_housekeeping_forgets_what_is_over(engine: Engine, clock: FakeClock) -> None:
+    begin(engine)
+    clock.advance(LOCAL_TRANSACTION_SECONDS / 2)
+    begin(engine, "b")
+    clock.advance(LOCAL_TRANSACTION_SECONDS / 2)
+    assert engine.housekeeping() is None
+    assert len(engine.transactions) == 1
+
+
+def test_a_commit_in_the_line_when_the_time_is_over_is_made_or_refused_whole(
+    engine: Engine, clock: FakeClock
+) -> None:
+    inside = begin(engine)
+    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    plan = engine.transactions.commit("i", inside)
+    clock.advance(LOCAL_TRANSACTION_SECONDS)
+    write(engine, put("t", row("a", 2), {"c": 2}))  # releases the lock
+    assert refusal(lambda: engine.run(plan)) is Rule.TRANSACTION_ENDED
+    assert numbers(engine) == [2]
+
+
+def test_dropping_the_table_aborts(engine: Engine) -> None:
+    """And a table made anew under the name is not locked (change §B2)."""
+    inside = begin(engine)
+    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    plan = engine.transactions.commit("i", inside)
+    engine.run(engine.delete_table("i", "t"))
+    engine.run(engine.create_table("i", create("t", TABLE)))
+    assert begin(engine)
+    with pytest.raises(NotFound):
+        engine.run(plan)
+    assert refusal(lambda: columns(engine, 1, inside)) is Rule.TRANSACTION_ENDED
+    assert numbers(engine) == []
+
+
+def test_a_restart_aborts(engine: Engine, store: Store, clock: FakeClock) -> None:
+    inside = begin(engine)
+    write(engine, put("t", row("a", 1), {"c": 1}), inside)
+    again = Engine(store, clock, FakeEntropy())  # the same chance: the run makes the difference
+    assert refusal(lambda: again.transactions.commit("i", inside)) is Rule.TRANSACTION_ENDED
+    other = begin(again)
+    assert other != inside
+    assert numbers(again, other) == []
+
+
+def test_options_that_change_meanwhile_do_not_change_what_was_written(engine: Engine) -> None:
+    """Open transactions are unaffected (change §E)."""
+    for value in (1, 2):
+        write(engine, put("t", row("a", value), {"c": value}))
+    inside = begin(engine)
+    write(engine, put("t", row("a", 1), {"c": 3}, Condition(RowExpectation.EXPECT_EXIST)), inside)
+    options = OptionsChange(time_to_live=3600, max_versions=2, allow_update=False)
+    engine.run(engine.update_table("i", UpdateTable("t", options=options)))
+    engine.run(engine.transactions.commit("i", inside))
+    assert columns(engine, 1) == {"c": 3}
+
+
+def test_what_expires_while_it_is_open_is_trimmed_afterwards(
+    engine: Engine, clock: FakeClock
+) -> None:
+    """The sweep leaves the rows alone that the transaction has judged, and comes back."""
+    engine.run(engine.create_table("i", create("ttl", TABLE, time_to_live=86400)))
+    write(engine, put("ttl", row("a", 1), {"c": 1}))
+    clock.advance(86390)
+    inside = engine.run(engine.transactions.start("i", "ttl", primary_key({"k": "a"})))
+    change = update("ttl", row("a", 1), [increment("c", 1)], Condition(RowExpectation.EXPECT_EXIST))
+    write(engine, change, inside)
+    clock.advance(20)
+    for _ in range(20):
+        step = engine.housekeeping()
+        if step is not None:
+            engine.run(step)
+    engine.run(engine.transactions.commit("i", inside))
+    found = decode_row(engine.get_row("i", get("ttl", row("a", 1))).row)
+    assert found is not None
+    assert [value for _, value in found[1]["c"]] == [2]
+
+
+def test_a_store_that_processes_share_refuses_them() -> None:
+    """Locks live in one process."""
+    with StrictStore(StrictSpace(), FakeEntropy(1)) as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        engine.run(engine.create_table("i", create("t", TABLE)))
+        with pytest.raises(Unsupported) as caught:
+            engine.transactions.start("i", "t", primary_key({"k": "a"}))
+        assert caught.value.rule is Rule.TRANSACTIONS_SHARED
