@@ -29,7 +29,7 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
-from widerow.wire.tablestore import error_table, messages
+from widerow.wire.tablestore import error_table, index_errors, messages
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 
@@ -47,7 +47,8 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
-    source = Path(error_table.__file__).read_text(encoding="utf-8")
+    pages = (Path(str(each.__file__)) for each in (error_table, index_errors))
+    source = "".join(page.read_text(encoding="utf-8") for page in pages)
     listed = re.findall(r"^    (Rule\.\w+): ", source, re.MULTILINE)
     assert len(listed) == len(set(listed)) == len(Rule)
 
@@ -70,6 +71,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSQuotaExhausted": {403},
         "OTSTooFrequentReservedThroughputAdjustment": {403},
         "OTSObjectNotExist": {404},
+        "OTSTableNotReady": {404},
         "OTSMethodNotAllowed": {405},
         "OTSRequestTimeout": {408},
         "OTSObjectAlreadyExist": {409},

@@ -10,6 +10,7 @@ from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import (
     defined_column,
     encryption,
+    index_definition,
     key_column,
     options_change,
     stream_change,
@@ -34,12 +35,11 @@ def decode(sent: CreateTableRequest) -> CreateTable:
         partitions=tuple(map(_partition, sent.partitions)),
         stream=stream_change(sent.stream_spec) if has("stream_spec") else None,
         encryption=encryption(sent.sse_spec) if has("sse_spec") else None,
+        indexes=tuple(map(index_definition, (*sent.index_metas, *meta.index_meta))),
     )
 
 
 def _refuse_unsupported(sent: CreateTableRequest) -> None:
-    if sent.index_metas or sent.table_meta.index_meta:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="secondary indexes")
     if sent.enable_local_txn:
         raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="local transactions")
 

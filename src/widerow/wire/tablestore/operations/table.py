@@ -18,11 +18,13 @@ from widerow.wire.tablestore.operations import (
     batch_get_row,
     batch_write_row,
     compute_split_points_by_size,
+    create_index,
     create_table,
     delete_defined_column,
     delete_row,
     delete_table,
     describe_table,
+    drop_index,
     get_range,
     get_row,
     list_search_index,
@@ -86,6 +88,8 @@ _ALL: Final = (
     _served("DescribeTable", _READ, describe_table),
     _served("UpdateTable", _MANAGE, update_table, writes=True),
     _served("DeleteTable", _MANAGE, delete_table, writes=True),
+    _served("CreateIndex", _MANAGE, create_index, writes=True),
+    _served("DropIndex", _MANAGE, drop_index, writes=True),
     _served("AddDefinedColumn", _MANAGE, add_defined_column, writes=True),
     _served("DeleteDefinedColumn", _MANAGE, delete_defined_column, writes=True),
     _served(
@@ -141,7 +145,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         action: feature
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
-            "secondary indexes": "CreateIndex DropIndex",
             "local transactions": "StartLocalTransaction CommitTransaction AbortTransaction",
             "bulk import and export": "BulkImport BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
