@@ -61,6 +61,7 @@ class Settings:
     partition_key_mb: int = 10 * 1024
     partitions_max: int = 256
     enforce_throughput: bool = False
+    index_lag: int = 0
 
     @property
     def thresholds(self) -> Thresholds:
@@ -113,6 +114,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "enforce_throughput": (
         "Refuse what is above a partition's part of the reserved throughput; off if not set."
     ),
+    "index_lag": "Keep entries of global indexes back for so many seconds; 0 if not set.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -227,6 +229,7 @@ _NUMBERS: Final = {
     "partition_cold_seconds": range(1, 86_400),
     "partition_key_mb": range(1, 1024 * 1024),
     "partitions_max": range(1, 1025),
+    "index_lag": range(3601),
 }
 _CHOICES: Final = {
     "log_format": FORMATS,

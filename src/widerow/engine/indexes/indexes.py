@@ -180,6 +180,30 @@ class Indexes:
                 return each
         raise self._tables.model.gone(index)
 
+    def document(self, instance: str, name: str) -> dict[str, Any]:
+        """The indexes of a table, for people and programs (`widerow indexes`). Raises `NotFound`.
+
+        `rows_built`: rows that a build has covered here. `waiting`: changes that global indexes
+        have still to hear of; at most a thousand are counted.
+        """
+        check_table_name(name)
+        table = self._tables.find(instance, name)
+        if table.index_of:
+            raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=name)
+        shown = [
+            {
+                "name": index.name,
+                "type": "local" if index.is_local else "global",
+                "key_columns": list(index.key_columns),
+                "defined_columns": list(index.defined_columns),
+                "phase": "incremental" if index.ready else "full",
+                "complete": index.complete,
+                "rows_built": self.builds.rows_of(index.id),
+            }
+            for index in table.indexes
+        ]
+        return {"name": name, "indexes": shown, "waiting": self.intents.waiting(table)}
+
     # --- housekeeping ------------------------------------------------------------------------
 
     def step(self) -> Plan[None] | None:

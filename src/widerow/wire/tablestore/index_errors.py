@@ -75,7 +75,7 @@ INDEX_ERRORS: Final[dict[Rule, _Row]] = {
         "Can't write index table directly.", "a row change that names an index", published=True
     ),
     Rule.INDEX_VALUE_TYPE: _invalid(
-        "Invalid column type for column {column} expect {expected} actual {type}",
+        "Invalid column type for column {column} expect {expected!v} actual {type!v}",
         "a value of another type than defined, in a column of an index",
         published=True,
     ),

@@ -33,6 +33,7 @@ from widerow.wire.tablestore.operations import (
     put_row,
     update_row,
     update_table,
+    widerow_indexes,
     widerow_partitions,
 )
 from widerow.wire.tablestore.operations.units import batch_units, read_units, row_units
@@ -136,7 +137,13 @@ OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
 """Every action that is served."""
 
 OWN: Final[Mapping[str, WireOperation]] = MappingProxyType(
-    {entry.name: entry for entry in (_served("WiderowPartitions", _READ, widerow_partitions),)}
+    {
+        entry.name: entry
+        for entry in (
+            _served("WiderowPartitions", _READ, widerow_partitions),
+            _served("WiderowIndexes", _READ, widerow_indexes),
+        )
+    }
 )
 """Actions beside the protocol, for our own commands."""
 
