@@ -125,7 +125,7 @@ def test_counts_are_checked_before_anything_is_looked_up(ots: OTSClient) -> None
     many = SecondaryIndexMeta("x", ["s"], [f"c{n}" for n in range(33)])
     text = "The number of primary key columns must be in range: [1, 4] in index."
     for asked in (five, none):
-        action = lambda asked=asked: ots.create_secondary_index("t", asked, include_base_data=True)  # noqa: E731
+        action = lambda asked=asked: ots.create_secondary_index("t", asked, include_base_data=True)  # noqa: E731  # bound to each
         assert refusal(action) == invalid(text)
     text = "The number of attribute columns must be in range: [0, 32] in index."
     assert refusal(
