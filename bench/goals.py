@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from bench.floor import ALONE, SYNC_IN_TURNS
+from bench.indexes import PAGE, PAGES, PUT, PUTS
 from bench.measure import times
 from bench.neighbours import DROP, NEIGHBOURS, SWEEP, beside, without
 
@@ -116,6 +117,11 @@ def batch_floor(results: Results) -> float:
     alone = results.find(ALONE)
     echo = results.find("echo of BatchWriteRow, 200 rows")
     return float(alone["rows"]) / (float(alone["cpu_us"]) + float(echo["cpu_us"])) * 1e6
+
+
+def slower(name: str, other: str) -> Callable[[Results], float]:
+    """What a case costs in terms of another one that ran in turns with it."""
+    return lambda results: results.times(name, other)
 
 
 def wide_ratio(results: Results) -> float:
@@ -239,6 +245,8 @@ GOALS: Final = (
         1,
         lambda r: r.find("start to ready")["p50_us"] / 1e6,
     ),
+    *(Goal(name, "× CPU without the index", 1.6, slower(name, PUT)) for name in PUTS),
+    *(Goal(name, "× CPU of its table's", 1.25, slower(name, PAGE)) for name in PAGES),
     Goal("fairness: BatchWriteRow", "× p99 of GetRow alone", 5, fairness("BatchWriteRow")),
     Goal("fairness: GetRange of 4 MB", "× p99 of GetRow alone", 5, fairness("GetRange")),
     # Whoever computes as much on the same cores takes that much from the server and its clients.

@@ -26,6 +26,7 @@ from bench.disk import scan_result, sync_results
 from bench.drawing import charts
 from bench.floor import engine_result, lone_results
 from bench.goals import judge
+from bench.indexes import index_results
 from bench.load import LoadFailed, generator
 from bench.machine import describe
 from bench.measure import Case, Result, Settings
@@ -51,7 +52,7 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "fairness", "neighbours", "start", "peer"),
+    *("size", "width", "indexes", "fairness", "neighbours", "start", "peer"),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -116,6 +117,8 @@ def measure_all(run: Run, directory: Path) -> None:
         place = Place(server.endpoint, server.pid)
         prepare(run, place)
         basics(run, place, echo, directory)
+        if "indexes" in run.chosen:
+            run.keep(index_results(place, run.settings))
         if "fairness" in run.chosen:
             run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
         if "neighbours" in run.chosen:

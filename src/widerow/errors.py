@@ -121,6 +121,34 @@ class Rule(AnyRule):
     SPLIT_CONTIGUOUS = "The ranges must touch, in order, from INF_MIN to INF_MAX."
     STREAM_EXPIRATION = "Keep stream records between 1 and 168 hours."
 
+    # Secondary indexes (change §A)
+    INDEX_KEY_COUNT = "List between one and four columns as the key of an index."
+    INDEX_COLUMN_COUNT = "Cover at most 32 columns by an index."
+    INDEX_COUNT = "A table has at most five indexes: drop one first."
+    INDEX_COLUMN_UNKNOWN = (
+        "List primary key columns and defined columns of the table, and cover defined columns only."
+    )
+    INDEX_COLUMN_DUPLICATE = "Name every column once: list it, or cover it."
+    INDEX_KEY_TYPE = "List columns that are defined as STRING, INTEGER or BINARY."
+    INDEX_AUTO_INCREMENT_FIRST = (
+        "List another column first: the auto-increment one spreads no rows."
+    )
+    INDEX_LOCAL_FIRST = "A local index begins with the table's partition key: list it first."
+    INDEX_TYPE = "Ask for a global asynchronous index (0, 0) or a local synchronous one (1, 1)."
+    INDEX_OPTIONS = (
+        "A table with indexes keeps one version, and its rows expire only with allow_update=false "
+        "or update_full_row=true."
+    )
+    INDEX_IS_NO_TABLE = "This is an index: name its table. DropIndex removes it."
+    INDEX_WRITE = "Write the table: its indexes follow by themselves."
+    INDEX_VALUE_TYPE = "Write the type that the column is defined as: an index uses the column."
+    INDEX_VERSION = "Leave the version out: the table has indexes."
+    INDEX_COLUMN_USED = "Drop the index first."
+    INDEX_BUILDING_GLOBAL = "The index is being built from the rows there are: try again later."
+    INDEX_BUILDING_LOCAL = (
+        "The local index is being built from the rows there are: try again later."
+    )
+
     # Cells (semantics §1.3, §4)
     VALUE_LENGTH = "Split the value: one attribute value holds at most 2 MB."
     VALUE_TEXT = "Encode STRING values as UTF-8, or store the bytes as BINARY."

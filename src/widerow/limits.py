@@ -10,6 +10,12 @@ NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (semantics §17)
 
 # --- tables ----------------------------------------------------------------------------------
 KEY_COLUMNS_MAX: Final = 4  # (semantics §17)
+INDEX_KEY_COLUMNS_MAX: Final = 4  # listed columns of an index (change §A2)
+INDEX_COLUMNS_MAX: Final = 32  # covered columns of an index (change §A2)
+INDEXES_MAX: Final = 5  # of a table (change §A2)
+INTENTS_MAX: Final = (
+    10_000  # under one partition key value; writes wait for them above (change §A10)
+)
 DEFINED_COLUMNS_MAX: Final = 32  # (semantics §17)
 TABLES_PER_INSTANCE_MAX: Final = 64  # (semantics §17); a setting may raise it
 CAPACITY_UNITS_MAX: Final = 100_000  # (semantics §17)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate_command
+from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
@@ -104,6 +105,7 @@ _METAVARS: Final = {
     "partition_key_mb": "MIB",
     "partitions_max": "NUMBER",
     "local_transactions_default": "BOOLEAN",
+    "index_lag": "SECONDS",
 }
 
 _Command = Callable[..., None]
@@ -267,6 +269,7 @@ app.command("import", epilog=IMPORT_EXAMPLES)(import_)
 app.command(epilog=EXPORT_EXAMPLES)(export)
 app.command(epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
+app.command(epilog=INDEXES_EXAMPLES)(indexes)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
 app.add_typer(keys_app, name="keys")
 app.add_typer(advise_app, name="advise")

@@ -31,6 +31,7 @@ __all__ = [
     "PARTITIONS_EXAMPLES",
     "NotThere",
     "PartitionsUnknown",
+    "ask_server",
     "fetch",
     "partitions",
     "print_partitions",
@@ -126,12 +127,20 @@ def _places(table: str, instance: str) -> tuple[tuple[str, str], ...]:
 
 
 def _ask(table: str, flags: Mapping[str, Any]) -> Json:
-    body = json.dumps({"table": table, "history": flags["history"]}).encode()
+    return ask_server("WiderowPartitions", {"table": table, "history": flags["history"]}, flags)
+
+
+def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
+    """What a server answers to one of our own actions, asked as `flags` say.
+
+    Raises: `PartitionsUnknown` where nobody answers or the request is refused.
+    """
+    body = json.dumps(asked).encode()
     endpoint = flags["endpoint"].rstrip("/")
     if urlsplit(endpoint).scheme not in ("http", "https"):
         raise PartitionsUnknown(f"{endpoint} is no endpoint; give http://HOST:PORT")
     request = urllib.request.Request(  # noqa: S310  # http or https, seen to above
-        f"{endpoint}/WiderowPartitions", body, _signed(body, flags), method="POST"
+        f"{endpoint}/{action}", body, _signed(action, body, flags), method="POST"
     )
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310  # same
@@ -146,7 +155,7 @@ def _ask(table: str, flags: Mapping[str, Any]) -> Json:
         ) from error
 
 
-def _signed(body: bytes, flags: Mapping[str, Any]) -> dict[str, str]:
+def _signed(action: str, body: bytes, flags: Mapping[str, Any]) -> dict[str, str]:
     """The headers of a request, as the protocol's clients sign them (wire §1.3)."""
     from widerow.auth.signing import (  # noqa: PLC0415  # only to ask a server
         SIGNATURE_V2,
@@ -163,7 +172,7 @@ def _signed(body: bytes, flags: Mapping[str, Any]) -> dict[str, str]:
         "x-ots-contentmd5": b64encode(md5(body, usedforsecurity=False).digest()).decode(),
     }
     mac = Mac(flags["access_key_secret"].encode(), "sha1")
-    signature = mac.sign(canonical_request("/WiderowPartitions", headers)).decode()
+    signature = mac.sign(canonical_request(f"/{action}", headers)).decode()
     return {**headers, SIGNATURE_V2: signature, "content-type": "application/json"}
 
 

@@ -2,10 +2,11 @@
 
 Verified: every record belongs to a table or index of the catalogue, or to a noted drop; and what
 each part says of its records: rows and sequence records of Tablestore's tables (`check_rows.py`),
+their indexes (`indexes/check.py`),
 rows, index entries and sequences of typed ones (`typed/check.py`), statistics and passes of the
 sweep, plans. Bounds of partitions are whole partition keys in order, so that each key lies in
-exactly one (`partitions/check.py`). Each record of the store is read once; entries of an index are
-looked up besides.
+exactly one (`partitions/check.py`). Each record of the store is read once, rows of tables with
+indexes twice; entries of an index are looked up besides.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check_part import CheckPart
 from widerow.engine.check_rows import tablestore_parts
+from widerow.engine.indexes.check import index_parts
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
@@ -31,6 +33,8 @@ from widerow.keys.layout import (
     ROW_PREFIX_BYTES,
     SPACE_CATALOG,
     SPACE_INDEXES,
+    SPACE_INTENTS,
+    SPACE_LOCAL_INDEXES,
     SPACE_ROWS,
     SPACE_SEQUENCES,
     SPACE_STATISTICS,
@@ -49,6 +53,8 @@ _UNKNOWN: Final = "of a table that the catalogue does not know"
 _NUMBERED: Final = {
     SPACE_ROWS: f"a row {_UNKNOWN}",
     SPACE_SEQUENCES: f"a sequence record {_UNKNOWN}",
+    SPACE_LOCAL_INDEXES: f"an entry of a local index {_UNKNOWN}",
+    SPACE_INTENTS: f"an intent {_UNKNOWN}",
     SPACE_INDEXES: "entries of index {number}, which no table has",
     SPACE_STATISTICS: f"statistics {_UNKNOWN}",
 }
@@ -78,7 +84,7 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     snapshot = store.snapshot()
     findings = [*_unknown_spaces(snapshot), *_orphans(snapshot, catalog)]
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
-    for parts in (tablestore_parts, typed_parts, _statistics_parts, _plan_parts):
+    for parts in (tablestore_parts, index_parts, typed_parts, _statistics_parts, _plan_parts):
         for part in parts(catalog, snapshot):
             findings += _walk(snapshot, part, progress)
     return findings

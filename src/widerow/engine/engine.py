@@ -28,6 +28,9 @@ from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
+from widerow.engine.index_builds import IndexBuilds
+from widerow.engine.indexes.definitions import check_columns_free, check_definitions
+from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.lease import Lease
 from widerow.engine.locks import check_unlocked
 from widerow.engine.observed import ObservedRow
@@ -109,7 +112,7 @@ from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
     from widerow.engine.typed.engine import TypedEngine
-    from widerow.engine.typed.index_builds import IndexBuilds
+    from widerow.engine.typed.form import TableForm
 
 __all__ = ["Engine"]
 
@@ -151,10 +154,14 @@ class Engine:
         self._builds = Once(self._make_builds)
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
+        self.indexes = Indexes(store, self.tables, clock, tables_per_instance)
+        self.observe((self.indexes.observer,))
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
         self.transactions = Transactions(store, self._context, entropy, self._names, self)
-        self._chores = deque((self.sweep.clear, self._build_step, self.sweep.step))
+        self._chores = deque(
+            (self.sweep.clear, self._build_step, self.indexes.step, self.sweep.step)
+        )
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -192,14 +199,14 @@ class Engine:
         return self.index_builds.step() if self._has_typed() else None
 
     @property
-    def index_builds(self) -> "IndexBuilds":
+    def index_builds(self) -> "IndexBuilds[TableForm]":
         """The builds of typed tables' indexes."""
         return self._builds.get()
 
-    def _make_builds(self) -> "IndexBuilds":
-        from widerow.engine.typed.index_builds import IndexBuilds  # noqa: PLC0415  # as `typed`
+    def _make_builds(self) -> "IndexBuilds[TableForm]":
+        from widerow.engine.typed.index_builds import TypedBuilds  # noqa: PLC0415  # as `typed`
 
-        return IndexBuilds(self.typed)
+        return IndexBuilds(TypedBuilds(self.typed))
 
     def _has_typed(self) -> bool:
         return self._typed.is_made() or self.catalog.holds(SPACE_TYPED_CATALOG)
@@ -227,8 +234,9 @@ class Engine:
         )
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
-        """Let these hear of every change of rows from now on; before the first write is planned."""
-        self._context.observers = Observers(observers)
+        """Let these too hear of every change of rows; before the first write is planned."""
+        known = self._context.observers
+        self._context.observers = Observers(observers) if known is None else known.joined(observers)
 
     # --- tables ------------------------------------------------------------------------------
 
@@ -237,13 +245,16 @@ class Engine:
         check_create(request)
         if request.local_transactions is None:
             request = replace(request, local_transactions=self.transactions.on_by_default)
+        check_definitions(request.indexes)
         self._check_room(self.catalog.seen(), instance, request.name)
 
         def make(draft: Draft) -> Table:
             self._check_room(draft.state, instance, request.name)
-            return new_table(instance, request, draft.number(), self._clock.now_us(), self._entropy)
+            number, now_us = draft.number(), self._clock.now_us()
+            table = new_table(instance, request, number, now_us, self._entropy)
+            return self.indexes.create_with(draft, table, request.indexes)
 
-        return Plan((self.tables.create(make),), failing)
+        return Plan((self.catalog.change(make),), failing)
 
     def _check_room(self, state: CatalogState, instance: str, name: str) -> None:
         if (SPACE_CATALOG, instance, name) in state.by_name:
@@ -252,8 +263,9 @@ class Engine:
             raise Exhausted(Rule.TABLE_QUOTA, limit=self._tables_per_instance)
 
     def list_tables(self, instance: str) -> tuple[str, ...]:
-        """ListTable: the names of the instance's tables, sorted (semantics §2.2)."""
-        return tuple(self.tables.names(instance))
+        """ListTable: the instance's tables by name, without indexes (semantics §2.2)."""
+        found = self.tables.owned(instance)
+        return tuple(table.name for table in found if not table.index_of)
 
     def describe_table(self, instance: str, table: str) -> Table:
         """DescribeTable (semantics §2.3)."""
@@ -269,15 +281,20 @@ class Engine:
         if request.limit is not None and request.limit <= 0:
             raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
         table = self._table(instance, request.table)
-        load, written = self.partitions.load_of(table), self.partitions.write_units(table)
+        divided = self._divided(table)
+        load, written = self.partitions.load_of(divided), self.partitions.write_units(divided)
         asked = request.split_bytes, request.limit
-        numbered = table.id, TABLESTORE_MODEL.partition_key(table).end
+        numbered = divided.id, TABLESTORE_MODEL.partition_key(divided).end
 
         def find() -> tuple[bytes, ...]:
             return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
 
         points = load.answered.of(written, asked, find)
-        return SplitPoints(table, points, find_locations(table, points))
+        return SplitPoints(table, points, find_locations(divided, points))
+
+    def _divided(self, table: Table) -> Table:
+        """Whose partitions a table's rows lie in: those of a local index lie beside the rows."""
+        return self.indexes.table_of(table) if table.local_index else table
 
     def describe_partitions(
         self, instance: str, table: str, *, history: bool = False
@@ -293,7 +310,7 @@ class Engine:
     def find_partitioned(self, instance: str, name: str) -> Partitioned:
         """The table of that name in an instance or namespace. Raises `NotFound`."""
         if ":" not in name:
-            return self._table(instance, name)
+            return self._divided(self._table(instance, name))
         form = self.typed.tables.get_qualified(name) if self._has_typed() else None
         if form is None or form.table.shown_namespace.lower() != instance.lower():
             raise NotFound(Rule.TABLE_NOT_FOUND, instance=instance, table=name)
@@ -309,7 +326,7 @@ class Engine:
         def make(table: Table) -> Table:
             return updated_table(table, request, self._clock.now_us(), self._entropy)
 
-        return Plan((self.tables.change_named(instance, request.name, make),), single)
+        return Plan((self.indexes.changing(instance, request.name, make),), single)
 
     def add_defined_columns(
         self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
@@ -318,7 +335,7 @@ class Engine:
         check_columns_named(name, tuple(column.name for column in columns))
         self._table(instance, name)
         make = partial(with_columns, columns=columns)
-        return Plan((self.tables.change_named(instance, name, make),), failing)
+        return Plan((self.indexes.changing(instance, name, make),), failing)
 
     def delete_defined_columns(
         self, instance: str, name: str, columns: tuple[str, ...]
@@ -326,13 +343,20 @@ class Engine:
         """DeleteDefinedColumn (semantics §2.6)."""
         check_columns_named(name, columns)
         self._table(instance, name)
-        make = partial(without_columns, names=columns)
-        return Plan((self.tables.change_named(instance, name, make),), failing)
+
+        def make(table: Table) -> Table:
+            check_columns_free(table, columns)
+            return without_columns(table, columns)
+
+        return Plan((self.indexes.changing(instance, name, make),), failing)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
-        """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""
+        """DeleteTable: gone when answered, with its indexes; `housekeeping` frees its space.
+
+        (semantics §2.5, change §A7)
+        """
         due_us = self.catalog.due_us(self._clock.now_us())
-        return Plan((self.tables.drop(self._table(instance, table), due_us=due_us),), failing)
+        return Plan((self.indexes.dropping(self._table(instance, table), due_us),), failing)
 
     def _table(self, instance: str, name: str) -> Table:
         check_table_name(name)
@@ -380,12 +404,15 @@ class Engine:
             self.throttle.read(table, partition_key)
         if reader is None:
             reader = self.store.snapshot()
+        if table.index_of:
+            reader = self.indexes.reading(table, reader)
         read = read_row(reader, key, values, rule, request.resume, budget)
         self._note_read(table, partition_key, read.read_units)
         return read
 
     def _note_read(self, table: Table, partition_key: bytes, read_units: int) -> None:
-        self._note(table.id, partition_key, read_units, 0)
+        number = table.index_of if table.local_index else table.id
+        self._note(number, partition_key, read_units, 0)
         if self.throttle is not None:
             self.throttle.charge_read(table, partition_key, read_units)
 
@@ -426,6 +453,8 @@ class Engine:
         """The rows of one table; in `notes` what is to be counted for them."""
         try:
             table = self.tables.find(instance, get.table)
+            if table.index_of:
+                source = self.indexes.reading(table, source[0]), source[1]
         except WiderowError as error:
             return [RowOutcome(error=error)] * len(get.keys)
         rule = self._rule(table, get.selection)
@@ -477,11 +506,14 @@ class Engine:
         first = check_key(table, start)
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
-        source = self.store.snapshot() if reader is None else reader, budget
+        if reader is None:
+            reader = self.store.snapshot()
+        if table.index_of:
+            reader = self.indexes.reading(table, reader)
         partition_key = _position(first[0])
         if self.throttle is not None:
             self.throttle.read(table, partition_key)
-        page = read_range(source, table, bounds, rule, limit, request.resume)
+        page = read_range((reader, budget), table, bounds, rule, limit, request.resume)
         self._note_read(table, partition_key, page.read_units)
         return page
 
@@ -550,6 +582,8 @@ class Engine:
                 try:
                     writes.append(self.row_body(table, prefix, change, planned))
                 except WiderowError as error:
+                    if _concerns_batch(error):
+                        raise
                     errors[len(writes) + len(errors)] = error
         return writes, errors
 
@@ -597,7 +631,11 @@ class Engine:
         Raises `Conflict(KEY_LOCKED)` where a local transaction holds its key. `inside` one nobody
         else holds what the caller may write.
         """
+        if table.index_of:
+            raise InvalidRequest(Rule.INDEX_WRITE, table=table.name)
         values = check_key(table, change.key)
+        if table.indexes:
+            self.indexes.observer.check(table, change)
         shard = prefix + encode_key_value(concrete(values)[0])
         if self._context.locks and not inside:
             check_unlocked(self._context.locks, shard, self._clock)
@@ -633,9 +671,14 @@ def _checked(table: Table, key: PrimaryKey) -> tuple[KeyValue, ...] | WiderowErr
     try:
         return concrete(check_key(table, key))
     except InvalidRequest as error:
-        if error.rule is Rule.KEY_COLUMN_COUNT:
-            raise  # it concerns the batch as a whole
+        if _concerns_batch(error):
+            raise
         return error
+
+
+def _concerns_batch(error: WiderowError) -> bool:
+    """Whether an error of one row is that of the batch as a whole."""
+    return isinstance(error, InvalidRequest) and error.rule is Rule.KEY_COLUMN_COUNT
 
 
 def _records(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar, final
 
 from widerow.engine.observer import RowEvent, Watch
-from widerow.engine.stored import row_cells, segments_from
+from widerow.engine.stored import cells_named, row_cells, segments_from
 from widerow.engine.writes import RowWrite
 from widerow.rows.cells import Cell
 from widerow.rows.record import RecordKind, header_of
@@ -35,6 +35,10 @@ class ObservedRow:
         self._reader = reader
         self.key = key
         self.record = record
+
+    def cells_of(self, names: frozenset[str]) -> list[Cell]:
+        """The stored cells of these columns in stored order; of a wide row only their segments."""
+        return cells_named(self._reader, self.key, self.record, header_of(self.record), names)
 
     def cells(self) -> Iterator[Cell]:
         """Every stored cell in stored order: also expired ones and versions beyond the bound.

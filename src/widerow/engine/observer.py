@@ -157,6 +157,10 @@ class Observers(Generic[T]):
         self._observers = tuple(observers)
         self._known: dict[int, Watch] = {}
 
+    def joined(self, observers: Sequence[RowObserver[Any, Any]]) -> "Observers[T]":
+        """These, and behind them `observers`."""
+        return Observers((*self._observers, *observers))
+
     def __bool__(self) -> bool:
         """Whether there is any at all."""
         return bool(self._observers)

@@ -87,7 +87,10 @@ def _read_selected(
     resume: Resume | None,
 ) -> Selected | None:
     every = row_cells(record, header)
-    if every and all(cell.version < rule.live_from for cell in every):
+    if rule.entries:
+        if header.latest_server < rule.live_from:
+            return None
+    elif every and all(cell.version < rule.live_from for cell in every):
         return None
     selection, section = rule.selection, key_section_of(record, header)
     first = "" if resume is None else resume.column

@@ -27,7 +27,8 @@ def check_key(table: Table, key: PrimaryKey) -> tuple[KeyInput, ...]:
     """
     columns, expected = key.columns, table.key_columns
     if len(columns) != len(expected):
-        if not 1 <= len(columns) <= KEY_COLUMNS_MAX:
+        most = KEY_COLUMNS_MAX if table.index_of == 0 else len(expected)
+        if not 1 <= len(columns) <= most:
             raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(columns))
         raise InvalidRequest(Rule.KEY_SIZE, count=len(columns), expected=len(expected))
     for index, column in enumerate(expected):

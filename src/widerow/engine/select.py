@@ -34,11 +34,13 @@ class ReadRule:
     wants. `live_from`: the smallest version that has not expired. `key_names`: the primary key
     columns, which filters may name and `columns` may ask for. `names_columns`: only attribute
     columns are named, so a row that has none of them is left out (semantics §5.2). `copies`: rows
-    whose header allows it are returned as stored.
+    whose header allows it are returned as stored. `entries`: the rows are those of an index,
+    whose headers say by `latest_server` when they expire (docs/formats/rows.md).
     """
 
     __slots__ = (
         "copies",
+        "entries",
         "key_names",
         "live_from",
         "names_columns",
@@ -59,6 +61,7 @@ class ReadRule:
         columns = selection.columns
         self.names_columns = bool(columns) and columns.isdisjoint(self.key_names)
         self.copies = selection.everything
+        self.entries = table.index_of != 0
 
 
 def column_selected(name: str, selection: Selection) -> bool:

@@ -201,7 +201,7 @@ def check_change(change: RowChange, names: ColumnNames = STRICT) -> None:
 def _check_names(change: RowChange, names: ColumnNames) -> None:
     """The names of key columns and cells, how many there are, and the key between them."""
     key_names = [name for name, _ in change.key.columns]
-    if not 1 <= len(key_names) <= KEY_COLUMNS_MAX:
+    if not 1 <= len(key_names) <= 2 * KEY_COLUMNS_MAX:  # of an index; the table says the rest
         raise InvalidRequest(Rule.KEY_COLUMN_COUNT, limit=KEY_COLUMNS_MAX, count=len(key_names))
     for name in key_names:
         STRICT.check(name)

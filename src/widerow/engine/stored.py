@@ -54,6 +54,7 @@ __all__ = [
     "segments_holding",
     "segments_of",
     "update_segments",
+    "whole_or_cut",
     "wide_root",
 ]
 
@@ -184,6 +185,21 @@ def put_row(
     for first, part in _cut(cells):
         txn.put(segment_key(key, first), encode_segment(part))
     txn.put(key, wide_root(section, summarize(cells), latest_server))
+
+
+def whole_or_cut(
+    key: bytes, section: KeySection, cells: Sequence[Cell], summary: Summary, latest_server: int
+) -> dict[bytes, bytes]:
+    """The records, by their keys, of a row of these cells whose header says `summary`."""
+    wires = [cell.wire for cell in cells]
+    if (
+        sum([len(wire) for wire in wires]) <= WHOLE_ROW_BYTES_MAX
+        and len(cells) <= WHOLE_ROW_CELLS_MAX
+    ):
+        return {key: _record(section, wires, summary, latest_server)}
+    records = {segment_key(key, first): encode_segment(part) for first, part in _cut(cells)}
+    records[key] = wide_root(section, summary, latest_server)
+    return records
 
 
 def put_sealed(

@@ -5,6 +5,7 @@ because a field that is not understood may change what the rows mean (docs/forma
 """
 
 import json
+from dataclasses import astuple
 from typing import Final, TypeVar
 
 from widerow.errors import StoreDamaged
@@ -12,6 +13,7 @@ from widerow.model.schema import (
     DefinedColumn,
     Encryption,
     KeyColumn,
+    SecondaryIndex,
     Stream,
     Table,
     TableOptions,
@@ -64,6 +66,10 @@ def encode_table(table: Table) -> bytes:
         record["untrimmed"] = True
     if not table.local_transactions:
         record["local_transactions"] = False
+    if table.indexes:
+        record["indexes"] = [list(map(_plain, astuple(index))) for index in table.indexes]
+    if table.index_of:
+        record["index_of"] = [table.index_of, table.local_index]
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -99,6 +105,7 @@ def _table(record: dict[str, Json]) -> Table:
     increase, decrease = _items(pop("throughput_changed"))
     splits = _bounds(pop("splits"))
     asked = pop("asked", None)
+    index_of, local_index = _items(pop("index_of", [0, False]))
     return Table(
         instance=_as(str, pop("instance")),
         name=_as(str, pop("name")),
@@ -124,6 +131,26 @@ def _table(record: dict[str, Json]) -> Table:
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
         local_transactions=_as(bool, pop("local_transactions", True)),  # the same
+        indexes=tuple(map(_index, _items(pop("indexes", [])))),
+        index_of=_as(int, index_of),
+        local_index=_as(bool, local_index),
+    )
+
+
+def _plain(value: str | int | tuple[str, ...]) -> Json:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _index(value: Json) -> SecondaryIndex:
+    name, number, is_local, listed, covered, ready, complete = _items(value)
+    return SecondaryIndex(
+        _as(str, name),
+        _as(int, number),
+        _as(bool, is_local),
+        tuple(_as(str, column) for column in _items(listed)),
+        tuple(_as(str, column) for column in _items(covered)),
+        _as(bool, ready),
+        _as(bool, complete),
     )
 
 

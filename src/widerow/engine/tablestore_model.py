@@ -51,9 +51,10 @@ class TablestoreModel(TableModel[Table]):
         return Leftover(number, key, table_prefixes(number))
 
     def leftover_of(self, table: Table, due_us: int) -> Leftover:
-        """Rows, sequences and statistics."""
+        """Rows, sequences and statistics; entries of a local index lie among those of others."""
         key = dropped_key(table.instance, table.id)
-        return Leftover(table.id, key, table_prefixes(table.id), due_us=due_us)
+        top = table.index_of if table.local_index else 0
+        return Leftover(table.id, key, table_prefixes(table.id), top, due_us)
 
     def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:  # noqa: ARG002  # same for all
         """Nothing."""
@@ -67,9 +68,9 @@ class TablestoreModel(TableModel[Table]):
         """The error for a table that was dropped: the same."""
         return self.missing(table.instance, table.name)
 
-    def partitioned(self, table: Table) -> Partitioned:
-        """The table itself."""
-        return table
+    def partitioned(self, table: Table) -> Partitioned | None:
+        """The table itself; entries of a local index lie in the partitions of its rows."""
+        return None if table.local_index else table
 
     def with_bounds(self, table: Table, bounds: Bounds) -> Table:
         """The table with other splits."""

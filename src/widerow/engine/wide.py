@@ -67,7 +67,10 @@ def read_wide(
         wire = join_segments(section.encoded, section.crc, _records(reader, key))
         return Selected(wire, section.size + header.data_size)
     reader = within(reader, budget)
-    if not is_present(reader, key, header, rule.live_from):
+    if rule.entries:
+        if header.latest_server < rule.live_from:
+            return None
+    elif not is_present(reader, key, header, rule.live_from):
         return None
     if not _filter_passes(reader, row, values, rule):
         return Selected(b"", section.size)

@@ -55,7 +55,9 @@ __all__ = [
     "dropped_key",
     "dropped_prefix",
     "index_prefix",
+    "intent_prefix",
     "load_key",
+    "local_index_prefix",
     "namespace_key",
     "row_prefix",
     "segment_key",
@@ -155,6 +157,16 @@ def sequence_prefix(table_id: int) -> bytes:
 def index_prefix(index_id: int) -> bytes:
     """All entries of one index of a typed table."""
     return SPACE_INDEXES + index_id.to_bytes(4, "big")
+
+
+def local_index_prefix(table_id: int) -> bytes:
+    """All entries of a table's local indexes, by the partition key of their rows."""
+    return SPACE_LOCAL_INDEXES + table_id.to_bytes(4, "big")
+
+
+def intent_prefix(table_id: int) -> bytes:
+    """What is still to be done outside the shards of a table's rows because of changes there."""
+    return SPACE_INTENTS + table_id.to_bytes(4, "big")
 
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:

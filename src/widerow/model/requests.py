@@ -20,10 +20,13 @@ __all__ = [
     "BatchGet",
     "BatchWrite",
     "ComputeSplitPoints",
+    "CreateIndex",
     "CreateTable",
+    "DropIndex",
     "GetRange",
     "GetRow",
     "InTransaction",
+    "IndexDefinition",
     "OptionsChange",
     "SplitPoints",
     "StreamChange",
@@ -138,6 +141,36 @@ class StreamChange:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexDefinition:
+    """A secondary index as asked for; `kind` and `mode` as the protocol numbers them.
+
+    (0, 0): global and asynchronous; (1, 1): local and synchronous (change §A2).
+    """
+
+    name: str
+    key_columns: tuple[str, ...]
+    defined_columns: tuple[str, ...] = ()
+    kind: int = 0
+    mode: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CreateIndex:
+    """CreateIndex (change §A1). `include_base_data`: the rows there are get entries too."""
+
+    table: str
+    index: IndexDefinition
+    include_base_data: bool = False
+
+
+class DropIndex(NamedTuple):
+    """DropIndex: the index `name` of `table` (change §A7)."""
+
+    table: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreateTable:
     """CreateTable. `partitions`: the pre-split as (begin, end) bounds of the partition key.
 
@@ -153,6 +186,7 @@ class CreateTable:
     stream: StreamChange | None = None
     encryption: Encryption | None = None
     local_transactions: bool | None = None
+    indexes: tuple[IndexDefinition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

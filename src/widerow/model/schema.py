@@ -8,6 +8,7 @@ __all__ = [
     "DefinedColumn",
     "Encryption",
     "KeyColumn",
+    "SecondaryIndex",
     "Stream",
     "Table",
     "TableOptions",
@@ -86,6 +87,25 @@ class Encryption:
 
 
 @dataclass(frozen=True, slots=True)
+class SecondaryIndex:
+    """A secondary index as its table defines it (change §A).
+
+    `id`: the number of the index, which has a `Table` of its own. `key_columns`, `defined_columns`:
+    the listed and the covered columns as the client gave them, in that order. `ready`: every row
+    that was to be indexed is, so it answers reads. `complete`: every row of the table is to have
+    its entry; else rows from before the index have one only once they are written again.
+    """
+
+    name: str
+    id: int
+    is_local: bool
+    key_columns: tuple[str, ...]
+    defined_columns: tuple[str, ...]
+    ready: bool
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """A table as the catalogue knows it. Immutable: a change is a new value with the same `id`.
 
@@ -93,6 +113,9 @@ class Table:
     the encoded partition keys where partitions meet, ascending, without the infinite ends; `asked`
     are those of the pre-split, which stay for good. `untrimmed`: options were lowered, and rows may
     still hold more until the sweep has passed. `local_transactions`: whether they may be begun.
+    `indexes`: in the order of creation. `index_of`: the number of the table that this one is an
+    index of, 0 for every other; `local_index`: it is a local one, whose entries stand beside the
+    rows.
     """
 
     instance: str
@@ -109,6 +132,9 @@ class Table:
     untrimmed: bool = False
     asked: tuple[bytes, ...] = ()
     local_transactions: bool = True
+    indexes: tuple[SecondaryIndex, ...] = ()
+    index_of: int = 0
+    local_index: bool = False
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property

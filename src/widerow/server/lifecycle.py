@@ -127,6 +127,7 @@ class Server:
                 enforce_throughput=self.settings.enforce_throughput,
             )
             engine.transactions.on_by_default = self.settings.local_transactions_default
+            engine.indexes.hold_back(self.settings.index_lag)
             await self._listen(engine, store, identity)
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)
@@ -261,7 +262,8 @@ class Server:
                 except Exception as error:  # noqa: BLE001  # cleaning can wait, serving goes on
                     facts = {"kind": type(error).__name__}
                     _log.warning("cleaning up is put off", extra={"facts": facts})
-            await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else HOUSEKEEPING_SECONDS)
+            pause = engine.indexes.pause(HOUSEKEEPING_SECONDS)
+            await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else pause)
 
     async def _clean_up(self, engine: Engine, committer: Committer) -> bool:
         """One step; whether there was something to do."""

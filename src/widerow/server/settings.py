@@ -62,6 +62,7 @@ class Settings:
     partitions_max: int = 256
     enforce_throughput: bool = False
     local_transactions_default: bool = True
+    index_lag: int = 0
 
     @property
     def thresholds(self) -> Thresholds:
@@ -118,6 +119,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
         "Whether local transactions may be begun on tables whose definition does not say; true if "
         "not set, the service's default is false."
     ),
+    "index_lag": "Keep entries of global indexes back for so many seconds; 0 if not set.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -232,6 +234,7 @@ _NUMBERS: Final = {
     "partition_cold_seconds": range(1, 86_400),
     "partition_key_mb": range(1, 1024 * 1024),
     "partitions_max": range(1, 1025),
+    "index_lag": range(3601),
 }
 _CHOICES: Final = {
     "log_format": FORMATS,

@@ -243,6 +243,11 @@ class Tables(Generic[T]):
         """The names of an owner's tables, sorted."""
         return self.catalog.seen().names(self._space, owner)
 
+    def owned(self, owner: str) -> list[T]:
+        """An owner's tables, sorted by name."""
+        by_name = self.catalog.seen().by_name
+        return [by_name[self._space, owner, name] for name in self.names(owner)]
+
     def all(self) -> list[T]:
         """Every table, sorted by owner and name."""
         by_name = self.catalog.seen().by_name

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from widerow.engine.catalog.model import Numbered
+from widerow.engine.catalog.state import Leftover
 from widerow.engine.sweep.record import SweepRecord
+from widerow.keys.layout import row_prefix
 from widerow.storage.interface import Reader, Transaction, Write
 
 __all__ = ["NOTHING_FREED", "STAYS", "Freed", "SweptModel", "SweptRecord"]
@@ -51,6 +53,12 @@ class SweptModel(ABC, Generic[T]):
     """A table model as the sweep sees it. `kind`: the class of its tables."""
 
     kind: ClassVar[type[Any]]
+    counts_cleared: ClassVar[bool] = True
+    """Whether what `place_of` finds was counted as rows of the table that it lies in."""
+
+    def among(self, leftover: Leftover) -> bytes:
+        """The prefix under which that of a dropped table is looked for which lies among others'."""
+        return row_prefix(leftover.top)
 
     @abstractmethod
     def is_swept(self, table: T) -> bool:

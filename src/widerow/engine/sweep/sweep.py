@@ -27,7 +27,7 @@ from widerow.engine.sweep.model import Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep, first_of
 from widerow.errors import Replan, StorageFailure
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import row_prefix, sweep_key
+from widerow.keys.layout import sweep_key
 from widerow.limits import (
     CLEAR_STEP_NOTES,
     SWEEP_NOTES_SECONDS,
@@ -122,9 +122,18 @@ class Sweep:
         """Where rows among other tables' are still looked for; None where no more can be."""
         if not leftover.top:
             return None
-        stop = after_prefix(row_prefix(leftover.top))
-        start = self._seen_of.get(leftover.id, row_prefix(leftover.top))
+        prefix = self._model_of(leftover).among(leftover)
+        stop = after_prefix(prefix)
+        start = self._seen_of.get(leftover.id, prefix)
         return (start, stop) if start < stop else None
+
+    def _model_of(self, leftover: Leftover) -> SweptModel[Any]:
+        """The model of the table or index that was dropped."""
+        return next(
+            each
+            for kind, each in self._models.items()
+            if leftover.key.startswith(self._catalog.models[kind].space)
+        )
 
     def _clear_ranges(self, leftovers: Sequence[Leftover]) -> Plan[None]:
         """Remove the ranges, and then the notes of those of which all ranges are gone."""
@@ -162,11 +171,7 @@ class Sweep:
 
     def _clear_rows(self, leftover: Leftover, start: bytes, stop: bytes) -> Plan[None]:
         """A step through the rows among which those of a dropped table lie."""
-        model = next(
-            each
-            for kind, each in self._models.items()
-            if leftover.key.startswith(self._catalog.models[kind].space)
-        )
+        model = self._model_of(leftover)
         writes: list[Write[Any]] = []
         following, count, size = stop, 0, 0
         for key, record in self._store.snapshot().scan(start, stop):
@@ -176,7 +181,9 @@ class Sweep:
             count, size = count + 1, size + len(key) + len(record)
             shard = model.place_of(record, key, leftover.id)
             if shard is not None:
-                shrunk = partial(self._shrunk, leftover.top, shard)
+                shrunk = (
+                    partial(self._shrunk, leftover.top, shard) if model.counts_cleared else None
+                )
                 writes.append(Write((key,), partial(_remove, key), settled=shrunk))
         self.reclaimed.records_examined += count
 

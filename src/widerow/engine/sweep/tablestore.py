@@ -24,6 +24,7 @@ from functools import partial
 from typing import Any, Final
 
 from widerow.engine.bodies import BodyContext
+from widerow.engine.catalog.state import Leftover
 from widerow.engine.expiry import live_from
 from widerow.engine.locks import is_locked
 from widerow.engine.observed import change_observed
@@ -46,6 +47,7 @@ from widerow.keys.layout import (
     ROW_PREFIX_BYTES,
     SPACE_ROWS,
     SPACE_SEQUENCES,
+    local_index_prefix,
     row_prefix,
     segment_range,
     sequence_prefix,
@@ -71,6 +73,7 @@ class TablestoreSweep(SweptModel[Table]):
     """Tables of instances; `SweepRecord.first` is the smallest version left, in milliseconds."""
 
     kind = Table
+    counts_cleared = False  # entries of local indexes are no rows
 
     def __init__(self, context: BodyContext) -> None:
         """Tables, clock and observers are those of other writes."""
@@ -78,7 +81,12 @@ class TablestoreSweep(SweptModel[Table]):
         self._left_alone: set[int] = set()  # tables with rows that a local transaction held
 
     def is_swept(self, table: Table) -> bool:
-        """Where cells expire, and once after the options changed so that more is to go."""
+        """Where cells expire, and once after the options changed so that more is to go.
+
+        Entries of an index go with their rows.
+        """
+        if table.index_of:
+            return False
         return table.options.time_to_live >= 0 or table.untrimmed
 
     def ranges(self, table: Table) -> tuple[tuple[bytes, bytes], ...]:
@@ -137,9 +145,19 @@ class TablestoreSweep(SweptModel[Table]):
 
         return self._context.tables.change(table, trimmed)
 
+    def among(self, leftover: Leftover) -> bytes:
+        """Entries of a local index lie among those of others of its table."""
+        return local_index_prefix(leftover.top)
+
     def place_of(self, record: bytes, key: bytes, table_id: int) -> bytes | None:  # noqa: ARG002  # the same for all
-        """No table's rows lie among another one's."""
-        return None
+        """The partition key of an entry, if it is of the dropped local index."""
+        top = self._context.tables.by_id(int.from_bytes(key[1:ROW_PREFIX_BYTES], "big"))
+        if top is None:
+            return None  # its entries go with it
+        end = key_value_end(key, ROW_PREFIX_BYTES, top.key_columns[0].type)
+        return (
+            key[ROW_PREFIX_BYTES:end] if key.startswith(table_id.to_bytes(4, "big"), end) else None
+        )
 
     def _trim(self, table: Table, key: bytes, shard: bytes, txn: Transaction) -> Freed:
         context = self._context

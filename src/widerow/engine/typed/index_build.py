@@ -9,8 +9,8 @@ creating it again goes through all rows once more.
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Final, NamedTuple
 
+from widerow.engine.index_builds import BuildStep, next_rows
 from widerow.engine.plan import Plan, failing
 from widerow.engine.typed.engine import TypedEngine
 from widerow.engine.typed.form import TableForm
@@ -24,19 +24,7 @@ from widerow.model.typed.table import Index, TypedTable
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Transaction, Write
 
-__all__ = ["BuildStep", "begin_index", "build_step", "drop_index", "finish_index"]
-
-STEP_ROWS: Final = 256  # share one sync; a group of this size takes a few milliseconds
-STEP_RECORDS: Final = 2000  # read in one step, where rows of other tables lie between
-STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
-
-
-class BuildStep(NamedTuple):
-    """A step of a build: its writes, how many rows it covers, where the next one starts."""
-
-    plan: Plan[None]
-    rows: int
-    following: bytes | None
+__all__ = ["begin_index", "build_step", "drop_index", "finish_index"]
 
 
 def begin_index(engine: TypedEngine, form: TableForm, index: Index) -> Plan[TypedTable]:
@@ -80,21 +68,13 @@ def build_step(engine: TypedEngine, form: TableForm, name: str, start: bytes) ->
 def _next_rows(
     engine: TypedEngine, form: TableForm, start: bytes
 ) -> tuple[list[bytes], bytes | None]:
-    """Keys of the table's next rows, and where the step behind begins; None: there are no more.
-
-    Bounded in records and bytes, because rows of other tables may lie between.
-    """
+    """Rows of other tables may lie between those of the table."""
     first, stop = form.key.range()
-    rows: list[bytes] = []
-    size = 0
-    scanned = engine.store.snapshot().scan(max(first, start), stop)
-    for count, (key, record) in enumerate(scanned):
-        if len(rows) == STEP_ROWS or count == STEP_RECORDS or size >= STEP_BYTES:
-            return rows, key
-        size += len(key) + len(record)
-        if typed_table_and_expiry(record)[0] == form.table.id:
-            rows.append(key)
-    return rows, None
+
+    def is_row(record: bytes) -> bool:
+        return typed_table_and_expiry(record)[0] == form.table.id
+
+    return next_rows(engine.store.snapshot(), max(first, start), stop, is_row)
 
 
 def _put_entries(

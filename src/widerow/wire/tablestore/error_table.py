@@ -38,6 +38,7 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
+from widerow.wire.tablestore.index_errors import INDEX_ERRORS
 from widerow.wire.tablestore.transaction_errors import TRANSACTION_ANSWERS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
@@ -696,7 +697,11 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     ),
 }
 
-FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(_ROWS)
+_ROWS.update((rule, Foreign(*row)) for rule, row in INDEX_ERRORS.items())
+
+FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(
+    {rule: _ROWS[rule] for rule in Rule if rule in _ROWS}
+)
 """Every rule, in the order of `Rule`."""
 
 _UNAVAILABLE: Final = "Server is not available."

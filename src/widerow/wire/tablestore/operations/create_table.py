@@ -2,7 +2,7 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.errors import InvalidRequest, Rule, Unsupported
+from widerow.errors import InvalidRequest, Rule
 from widerow.model.requests import CreateTable, OptionsChange
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.wire.tablestore.messages import CreateTableRequest, PartitionRange
@@ -10,6 +10,7 @@ from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import (
     defined_column,
     encryption,
+    index_definition,
     key_column,
     options_change,
     stream_change,
@@ -22,8 +23,7 @@ __all__ = ["call", "decode", "encode"]
 
 @decoder(CreateTableRequest)
 def decode(sent: CreateTableRequest) -> CreateTable:
-    """The table asked for. Raises `InvalidRequest`, `Unsupported`."""
-    _refuse_unsupported(sent)
+    """The table asked for. Raises `InvalidRequest`."""
     meta, has = sent.table_meta, sent.HasField
     return CreateTable(
         name=text(meta.table_name),
@@ -35,12 +35,8 @@ def decode(sent: CreateTableRequest) -> CreateTable:
         stream=stream_change(sent.stream_spec) if has("stream_spec") else None,
         encryption=encryption(sent.sse_spec) if has("sse_spec") else None,
         local_transactions=sent.enable_local_txn if has("enable_local_txn") else None,
+        indexes=tuple(map(index_definition, (*sent.index_metas, *meta.index_meta))),
     )
-
-
-def _refuse_unsupported(sent: CreateTableRequest) -> None:
-    if sent.index_metas or sent.table_meta.index_meta:
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="secondary indexes")
 
 
 def _partition(sent: PartitionRange) -> tuple[KeyInput, KeyInput]:

@@ -5,8 +5,8 @@ from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.keys.decode import decode_key_value
-from widerow.model.requests import OptionsChange, StreamChange, ThroughputChange
-from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table
+from widerow.model.requests import IndexDefinition, OptionsChange, StreamChange, ThroughputChange
+from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, SecondaryIndex, Table
 from widerow.model.values import ColumnType, KeyType
 from widerow.rows.cells import encode_key_section
 from widerow.wire.tablestore import messages
@@ -17,12 +17,14 @@ __all__ = [
     "defined_column",
     "describe_bounds",
     "describe_encryption",
+    "describe_index",
     "describe_meta",
     "describe_options",
     "describe_splits",
     "describe_stream",
     "describe_throughput",
     "encryption",
+    "index_definition",
     "key_column",
     "options_change",
     "stream_change",
@@ -40,6 +42,8 @@ _COLUMN_TYPES: Final = {
     4: ColumnType.STRING,
     7: ColumnType.BINARY,
 }
+_PHASE_FULL: Final = 1  # being built
+_PHASE_INCREMENTAL: Final = 2
 _COLUMN_TYPE_NUMBERS: Final = {kind: number for number, kind in _COLUMN_TYPES.items()}
 
 # --- from requests ---------------------------------------------------------------------------
@@ -106,6 +110,17 @@ def encryption(sent: messages.SSESpecification) -> Encryption:
     )
 
 
+def index_definition(sent: messages.IndexMeta) -> IndexDefinition:
+    """A secondary index as sent (change §A1)."""
+    return IndexDefinition(
+        text(sent.name),
+        texts(sent.primary_key),
+        texts(sent.defined_column),
+        sent.index_type,
+        sent.index_update_mode,
+    )
+
+
 # --- into responses --------------------------------------------------------------------------
 
 
@@ -119,6 +134,18 @@ def describe_meta(table: Table) -> messages.TableMeta:
     for defined in table.defined_columns:
         meta.defined_column.add(name=defined.name, type=_COLUMN_TYPE_NUMBERS[defined.type])
     return meta
+
+
+def describe_index(index: SecondaryIndex) -> messages.IndexMeta:
+    """Names as the client gave them; type, mode and phase always (change §0, change §A3)."""
+    return messages.IndexMeta(
+        name=index.name,
+        primary_key=index.key_columns,
+        defined_column=index.defined_columns,
+        index_type=int(index.is_local),
+        index_update_mode=int(index.is_local),
+        index_sync_phase=_PHASE_INCREMENTAL if index.ready else _PHASE_FULL,
+    )
 
 
 def describe_options(table: Table) -> messages.TableOptions:

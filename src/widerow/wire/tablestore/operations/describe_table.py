@@ -8,6 +8,7 @@ from widerow.wire.tablestore.messages import DescribeTableRequest, DescribeTable
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import (
     describe_encryption,
+    describe_index,
     describe_meta,
     describe_options,
     describe_splits,
@@ -43,4 +44,5 @@ def encode(result: Table) -> bytes:
         shard_splits=describe_splits(result),
         sse_details=details,
         creation_time=result.created_us,
+        index_metas=map(describe_index, result.indexes),
     ).SerializeToString()

@@ -20,11 +20,13 @@ from widerow.wire.tablestore.operations import (
     batch_write_row,
     commit_transaction,
     compute_split_points_by_size,
+    create_index,
     create_table,
     delete_defined_column,
     delete_row,
     delete_table,
     describe_table,
+    drop_index,
     get_range,
     get_row,
     list_search_index,
@@ -34,6 +36,7 @@ from widerow.wire.tablestore.operations import (
     start_local_transaction,
     update_row,
     update_table,
+    widerow_indexes,
     widerow_partitions,
 )
 from widerow.wire.tablestore.operations.units import (
@@ -94,6 +97,8 @@ _ALL: Final = (
     _served("DescribeTable", _READ, describe_table),
     _served("UpdateTable", _MANAGE, update_table, writes=True),
     _served("DeleteTable", _MANAGE, delete_table, writes=True),
+    _served("CreateIndex", _MANAGE, create_index, writes=True),
+    _served("DropIndex", _MANAGE, drop_index, writes=True),
     _served("AddDefinedColumn", _MANAGE, add_defined_column, writes=True),
     _served("DeleteDefinedColumn", _MANAGE, delete_defined_column, writes=True),
     _served(
@@ -151,7 +156,13 @@ OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
 """Every action that is served."""
 
 OWN: Final[Mapping[str, WireOperation]] = MappingProxyType(
-    {entry.name: entry for entry in (_served("WiderowPartitions", _READ, widerow_partitions),)}
+    {
+        entry.name: entry
+        for entry in (
+            _served("WiderowPartitions", _READ, widerow_partitions),
+            _served("WiderowIndexes", _READ, widerow_indexes),
+        )
+    }
 )
 """Actions beside the protocol, for our own commands."""
 
@@ -160,7 +171,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         action: feature
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
-            "secondary indexes": "CreateIndex DropIndex",
             "bulk import and export": "BulkImport BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",

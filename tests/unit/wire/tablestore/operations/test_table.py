@@ -2,7 +2,7 @@
 
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
@@ -32,6 +32,8 @@ SERVED = {
     "DescribeTable": ("read", False, "describe_table"),
     "UpdateTable": ("manage", True, "update_table"),
     "DeleteTable": ("manage", True, "delete_table"),
+    "CreateIndex": ("manage", True, "create"),
+    "DropIndex": ("manage", True, "drop"),
     "AddDefinedColumn": ("manage", True, "add_defined_columns"),
     "DeleteDefinedColumn": ("manage", True, "delete_defined_columns"),
     "ComputeSplitPointsBySize": ("read", False, "compute_split_points"),
@@ -50,6 +52,7 @@ SERVED = {
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow")
 LISTS = ("ListSearchIndex", "ListTimeseriesTable")
+INDEXES = ("CreateIndex", "DropIndex")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction")
 
@@ -75,7 +78,8 @@ takes_a_stand_in = pytest.mark.skipif(
 
 @takes_a_stand_in
 @pytest.mark.parametrize(
-    "name", [name for name in SERVED if name not in BATCHES + COLUMNS + LISTS + TRANSACTIONS]
+    "name",
+    [name for name in SERVED if name not in BATCHES + COLUMNS + INDEXES + LISTS + TRANSACTIONS],
 )
 def test_actions_ask_the_engine(name: str) -> None:
     engine = create_autospec(Engine, instance=True)
@@ -86,6 +90,16 @@ def test_actions_ask_the_engine(name: str) -> None:
     expected = ("instance",) if name == "ListTable" else ("instance", request)
     method.assert_called_once_with(*expected)
     assert len(engine.mock_calls) == 1
+
+
+@takes_a_stand_in
+@pytest.mark.parametrize("name", INDEXES)
+def test_actions_on_indexes_ask_the_indexes(name: str) -> None:
+    engine, answer, request = Mock(), object(), object()
+    method = getattr(engine.indexes, SERVED[name][2])
+    method.return_value = answer
+    assert operation(name).call(engine, "instance", request) is answer
+    method.assert_called_once_with("instance", request)
 
 
 def test_changes_of_defined_columns_ask_the_engine() -> None:

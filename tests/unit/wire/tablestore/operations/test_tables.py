@@ -193,8 +193,6 @@ def test_the_type_that_one_client_can_ask_for_is_named() -> None:
 @pytest.mark.parametrize(
     ("body", "feature"),
     [
-        (create_body(index_metas=[INDEX]), "secondary indexes"),
-        (create_body({"index_meta": [INDEX]}), "secondary indexes"),
         (
             create_body({"primary_key": [messages.PrimaryKeySchema(name="p", type=1, option=2)]}),
             "primary key option 2",

@@ -1,0 +1,95 @@
+"""`widerow indexes`: the secondary indexes of a table.
+
+Of a running server by a signed request, of a store that nobody has open by reading it.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from widerow.cli.flags import JSON_OUTPUT, Flag, with_flags
+from widerow.cli.partitions import PartitionsUnknown, ask_server
+from widerow.errors import NotFound, StoreLocked
+from widerow.server.system import SystemClock, SystemEntropy
+
+__all__ = ["INDEXES_EXAMPLES", "indexes"]
+
+Json = dict[str, Any]
+
+INDEXES_EXAMPLES: Final = """Examples:
+
+`widerow indexes orders` — of the server at 127.0.0.1:8087, instance widerow
+
+`widerow indexes orders --endpoint http://db:8087 --instance shop --json`
+
+`widerow indexes orders --path /srv/widerow` — of a store that no server has open
+"""
+
+
+@with_flags(
+    Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
+    Flag("instance", str, "The instance of the table.", "NAME", "widerow"),
+    Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
+    Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
+    Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
+    JSON_OUTPUT,
+)
+def indexes(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],
+    **flags: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Show the secondary indexes of a table: type, columns, and whether they are built."""
+    if flags["path"] is None:
+        found = ask_server("WiderowIndexes", {"table": table}, flags)
+    else:
+        found = _read(Path(flags["path"]), flags["instance"], table)
+    if flags["as_json"]:
+        sys.stdout.write(json.dumps(found) + "\n")
+    else:
+        _print(found)
+
+
+def _read(directory: Path, instance: str, table: str) -> Json:
+    from widerow.cli.places import no_table, require_store  # noqa: PLC0415  # only to read a store
+    from widerow.engine.engine import Engine  # noqa: PLC0415  # same
+    from widerow.storage.opener import open_store  # noqa: PLC0415  # same
+
+    require_store(directory)
+    try:
+        store = open_store(f"rocksdb:{directory}")
+    except StoreLocked as error:
+        raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
+    with store:
+        engine = Engine(store, SystemClock(), SystemEntropy())
+        try:
+            return engine.indexes.document(instance, table)
+        except NotFound as error:
+            raise no_table(table, instance, directory) from error
+
+
+def _print(found: Json) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    rows = found["indexes"]
+    count = f"{len(rows)} index" + ("" if len(rows) == 1 else "es")
+    shown = Table(title=Text(f"{found['name']}: {count}"))
+    for heading in ("index", "type", "listed columns", "covered columns", "state"):
+        shown.add_column(heading, overflow="fold")
+    for row in rows:
+        columns = (", ".join(row[name]) for name in ("key_columns", "defined_columns"))
+        shown.add_row(*map(Text, (row["name"], row["type"], *columns, _state(row))))
+    console = Console()
+    console.print(shown)
+    if found["waiting"]:
+        console.print(f"{found['waiting']:,} changes wait for global indexes")
+
+
+def _state(row: Json) -> str:
+    if row["phase"] == "full":
+        return f"being built, {row['rows_built']:,} rows"
+    return "ready" if row["complete"] else "ready, rows from its creation on"

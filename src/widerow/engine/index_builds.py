@@ -1,0 +1,216 @@
+"""Builds of indexes as tasks that go on in steps, and by themselves after a crash.
+
+For every table model: a `BuildSource` says which indexes of its tables are not ready and what a
+step of a build writes. Whoever creates an index drives its build (`IndexBuild.step` until the
+answer is true), or leaves it to housekeeping, which takes up every index that is in a definition,
+not ready and not driven, also after the store was opened again. A row that cannot be indexed ends a
+build: the index goes, and the reason is kept for as long as the store is open.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar, final
+
+from widerow.engine.plan import Plan
+from widerow.errors import InvalidRequest, NotFound
+from widerow.storage.interface import Outcome, Reader
+
+__all__ = ["BuildSource", "BuildStep", "IndexBuild", "IndexBuilds", "Unready", "next_rows"]
+
+STEP_ROWS: Final = 256  # share one sync; a group of this size takes a few milliseconds
+STEP_RECORDS: Final = 2000  # read in one step, where other records lie between
+STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
+
+T = TypeVar("T")
+
+
+class BuildStep(NamedTuple):
+    """A step of a build: its writes, how many rows it covers, where the next one starts."""
+
+    plan: Plan[None]
+    rows: int
+    following: bytes | None
+
+
+class Unready(NamedTuple):
+    """An index that does not answer yet: its number, its name, and that of its table."""
+
+    id: int
+    name: str
+    table: str
+
+
+class BuildSource(Protocol[T]):
+    """The indexes of one table model. `T`: its tables."""
+
+    def epoch(self) -> int:
+        """The state of the catalogue, by which `unready` is remembered."""
+        ...
+
+    def unready(self) -> list[tuple[T, Unready]]:
+        """Tables with each index that is not ready, in the order in which they are built."""
+        ...
+
+    def is_due(self, table: T, index: Unready) -> bool:
+        """Whether a build may begin by now that nobody drives."""
+        ...
+
+    def index_id(self, table: T, name: str) -> int:
+        """The number of an index by its name; 0 where the table has none."""
+        ...
+
+    def current(self, table: T) -> T:
+        """The table as it is now. Raises `NotFound`."""
+        ...
+
+    def build_step(self, table: T, name: str, start: bytes) -> BuildStep:
+        """The entries of the next rows from key `start` on (b"": all). Raises `NotFound`."""
+        ...
+
+    def finish(self, table: T, name: str) -> Plan[Any]:
+        """Let an index answer. Its plan raises `NotFound` if it was dropped."""
+        ...
+
+    def drop(self, table: T, name: str) -> Plan[Any]:
+        """Take an index away. Its plan raises `NotFound` if it was dropped."""
+        ...
+
+
+def next_rows(
+    reader: Reader, start: bytes, stop: bytes, is_row: Callable[[bytes], bool]
+) -> tuple[list[bytes], bytes | None]:
+    """Keys of the next rows, and where the step behind begins; None: there are no more.
+
+    `is_row`: whether a record is one of the table's rows. Bounded in records and bytes, because
+    other records may lie between.
+    """
+    rows: list[bytes] = []
+    size = 0
+    for count, (key, record) in enumerate(reader.scan(start, stop)):
+        if len(rows) == STEP_ROWS or count == STEP_RECORDS or size >= STEP_BYTES:
+            return rows, key
+        size += len(key) + len(record)
+        if is_row(record):
+            rows.append(key)
+    return rows, None
+
+
+@final
+class IndexBuild(Generic[T]):
+    """One build of an index that is in its table's definition. `rows`: how many it has covered."""
+
+    def __init__(self, source: BuildSource[T], table: T, name: str) -> None:
+        """From the first row on: entries that are there already are written again."""
+        self.rows = 0
+        self._source = source
+        self._table = table
+        self._name = name
+        self._start: bytes | None = b""
+
+    @property
+    def is_through(self) -> bool:
+        """Whether every row is covered, so that the next step lets the index answer."""
+        return self._start is None
+
+    def step(self) -> Plan[bool]:
+        """The next step; its answer is whether the index answers now.
+
+        A step that was not committed may be planned again. Raises, or its plan does: `NotFound`
+        when the index or its table was dropped, `InvalidRequest` for a row that cannot be indexed.
+        """
+        table = self._source.current(self._table)
+        if self._start is None:
+            return self._source.finish(table, self._name).answering(lambda _: True)
+        made = self._source.build_step(table, self._name, self._start)
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> bool:
+            made.plan.finish(outcomes)
+            self.rows += made.rows
+            self._start = made.following
+            return False
+
+        return Plan(made.plan.writes, finish, again=lambda _: self.step())
+
+
+@final
+class IndexBuilds(Generic[T]):
+    """The builds of one table model. `step` is for one caller at a time, the rest for any thread.
+
+    `failures`: why builds were ended that nobody drove, by table and index; the latest of each.
+    """
+
+    def __init__(self, source: BuildSource[T]) -> None:
+        """No build is under way."""
+        self.failures: dict[tuple[str, str], InvalidRequest] = {}
+        self._source = source
+        self._driven: list[int] = []  # indexes whose creators wait for them
+        self._builds: dict[int, IndexBuild[T]] = {}
+        self._ended: set[int] = set()  # indexes that are to be dropped
+        self._unready: tuple[int, list[tuple[T, Unready]]] = (-1, [])
+
+    @contextmanager
+    def driving(self, table: T, name: str) -> Iterator[IndexBuild[T]]:
+        """A build that the caller drives; housekeeping leaves it alone meanwhile."""
+        current = self._source.current(table)
+        number = self._source.index_id(current, name)
+        self._driven.append(number)
+        try:
+            yield IndexBuild(self._source, current, name)
+        finally:
+            self._driven.remove(number)
+
+    def step(self) -> Plan[None] | None:
+        """The next step of a build that nobody drives; None where there is none."""
+        for table, index in self._waiting():
+            if index.id in self._driven:
+                self._builds.pop(index.id, None)  # whoever drives it begins anew
+                continue
+            if not self._source.is_due(table, index):
+                continue
+            build = self._builds.get(index.id)
+            if build is None:
+                build = self._builds[index.id] = IndexBuild(self._source, table, index.name)
+            return self._go_on(table, index, build)
+        return None
+
+    def rows_of(self, index_id: int) -> int:
+        """How many rows the build of an index has covered here since the store was opened."""
+        build = self._builds.get(index_id)
+        return 0 if build is None else build.rows
+
+    def _waiting(self) -> list[tuple[T, Unready]]:
+        """Indexes that are not ready, worked out once for each state of the catalogue."""
+        epoch = self._source.epoch()
+        if self._unready[0] != epoch:
+            self._unready = epoch, self._source.unready()
+        return self._unready[1]
+
+    def _go_on(self, table: T, index: Unready, build: IndexBuild[T]) -> Plan[None]:
+        """A step, whose failure ends the build: then the next step takes the index away."""
+        if index.id in self._ended:
+            return self._end(table, index)
+        plan = build.step()
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            try:
+                plan.finish(outcomes)
+            except InvalidRequest as error:
+                self.failures[index.table, index.name] = error
+                self._ended.add(index.id)
+            except NotFound:
+                self._builds.pop(index.id, None)  # dropped meanwhile
+
+        return Plan(plan.writes, finish, again=lambda _: self._go_on(table, index, build))
+
+    def _end(self, table: T, index: Unready) -> Plan[None]:
+        plan = self._source.drop(table, index.name)
+
+        def finish(outcomes: Sequence[Outcome[Any]]) -> None:
+            self._ended.discard(index.id)
+            self._builds.pop(index.id, None)
+            try:
+                plan.finish(outcomes)
+            except NotFound:
+                return  # somebody else took it away
+
+        return Plan(plan.writes, finish)

@@ -1,0 +1,35 @@
+"""WiderowIndexes: the secondary indexes of a table. An action of our own, in JSON.
+
+Signed like every other. The request is `{"table": NAME}`; the answer is what
+`widerow indexes --json` prints.
+"""
+
+import json
+from typing import Any
+
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, Rule
+
+__all__ = ["call", "decode", "encode"]
+
+
+def decode(body: bytes) -> str:
+    """The table's name. Raises `InvalidRequest(BODY_UNREADABLE)` for anything else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
+        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+    table = found.get("table") if isinstance(found, dict) and found.keys() == {"table"} else None
+    if not isinstance(table, str):
+        raise InvalidRequest(Rule.BODY_UNREADABLE)
+    return table
+
+
+def call(engine: Engine, instance: str, request: str) -> dict[str, Any]:
+    """Ask the engine."""
+    return engine.indexes.document(instance, request)
+
+
+def encode(result: dict[str, Any]) -> bytes:
+    """One JSON document."""
+    return json.dumps(result, separators=(",", ":")).encode()
