@@ -362,7 +362,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
         self.store.close()
 
 
-TransactionsAgainstModel.TestCase.settings = settings(
+TestTransactionsAgainstModel = TransactionsAgainstModel.TestCase
+TestTransactionsAgainstModel.settings = settings(
     max_examples=60, stateful_step_count=40, deadline=None
 )
-test_transactions_keep_to_the_model = TransactionsAgainstModel.TestCase
