@@ -16,13 +16,13 @@ from widerow.testing.requests import BODIES
 
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"),
-    *("ComputeSplitPointsBySize", "WiderowPartitions"),
+    *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes"),
     *("ListSearchIndex", "ListTimeseriesTable"),
 }
 WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"}
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
-    *("AddDefinedColumn", "DeleteDefinedColumn"),
+    *("AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex"),
 }
 
 
