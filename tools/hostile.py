@@ -146,6 +146,7 @@ def _bodies_of() -> Iterator[tuple[str, bytes]]:
     for action, make in BODIES.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
     yield "WiderowPartitions", b'{"table": "T"}'
+    yield "WiderowIndexes", b'{"table": "T"}'
 
 
 def _signatures() -> Iterator[Attack]:

@@ -16,7 +16,7 @@ from widerow.testing.requests import BODIES
 
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"),
-    *("ComputeSplitPointsBySize", "WiderowPartitions"),
+    *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes"),
     *("ListSearchIndex", "ListTimeseriesTable"),
 }
 WRITE: Final = {
@@ -25,7 +25,7 @@ WRITE: Final = {
 }
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
-    *("AddDefinedColumn", "DeleteDefinedColumn"),
+    *("AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex"),
 }
 
 

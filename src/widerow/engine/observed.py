@@ -11,8 +11,8 @@ from typing import TypeVar, final
 from widerow.engine.observer import RowEvent, Watch
 from widerow.engine.stored import cells_named, row_cells, segments_from
 from widerow.engine.writes import RowWrite
-from widerow.rows.cells import Cell
-from widerow.rows.record import RecordKind, header_of
+from widerow.rows.cells import Cell, split_named
+from widerow.rows.record import HEADER_BYTES, RecordKind, header_of
 from widerow.storage.interface import Reader, Transaction
 from widerow.storage.pending import Overlay, WriteSet
 
@@ -38,7 +38,13 @@ class ObservedRow:
 
     def cells_of(self, names: frozenset[str]) -> list[Cell]:
         """The stored cells of these columns in stored order; of a wide row only their segments."""
-        return cells_named(self._reader, self.key, self.record, header_of(self.record), names)
+        record, header = self.record, header_of(self.record)
+        if header.kind != RecordKind.ROW:
+            return cells_named(self._reader, self.key, record, header, names)
+        if header.cell_count == 0:
+            return []
+        start, stop = HEADER_BYTES + header.key_length + 1, len(record) - 2
+        return split_named(record, start, stop, [name.encode() for name in names])
 
     def cells(self) -> Iterator[Cell]:
         """Every stored cell in stored order: also expired ones and versions beyond the bound.

@@ -10,7 +10,7 @@ taken apart and put together again on its way to the disk.
 """
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Final, final
 
 from mypy_extensions import i64, mypyc_attr
@@ -47,6 +47,7 @@ __all__ = [
     "key_section_size",
     "seal",
     "split_cells",
+    "split_named",
     "version_bytes",
 ]
 
@@ -170,6 +171,28 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
             version = _int64_at(data, value_end + 1)[0]
             cells.append(Cell(data[position + 6 : name_end].decode(), version, data[position:end]))
+            position = end
+    except (struct.error, IndexError, UnicodeDecodeError) as error:
+        raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
+    return cells
+
+
+def split_named(data: bytes, start: int, stop: int, names: Container[bytes]) -> list[Cell]:
+    """The cells of `split_cells` whose names, in bytes, are among `names`; no others are made."""
+    cells: list[Cell] = []
+    position: i64 = start
+    last: i64 = stop
+    try:
+        while position < last:
+            name_end = position + 6 + length_at(data, position + 2)
+            value_end = name_end + 5 + length_at(data, name_end + 1)
+            end = value_end + SEAL_BYTES
+            if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > last:
+                raise StoreDamaged(f"a stored cell is malformed at byte {position}")
+            name = data[position + 6 : name_end]
+            if name in names:
+                version = _int64_at(data, value_end + 1)[0]
+                cells.append(Cell(name.decode(), version, data[position:end]))
             position = end
     except (struct.error, IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error

@@ -20,6 +20,7 @@ __all__ = [
     "add_defined_column_request",
     "batch_get_request",
     "batch_write_request",
+    "create_index_request",
     "create_table_request",
     "delete_row_request",
     "get_range_request",
@@ -59,6 +60,12 @@ def create_table_request(table: str) -> m.CreateTableRequest:
 def update_table_request(table: str) -> m.UpdateTableRequest:
     """For seven versions."""
     return m.UpdateTableRequest(table_name=table, table_options=m.TableOptions(max_versions=7))
+
+
+def create_index_request(table: str) -> m.CreateIndexRequest:
+    """For a global index on a key column."""
+    meta = m.IndexMeta(name=f"{table}_by_n", primary_key=["n"], index_update_mode=0, index_type=0)
+    return m.CreateIndexRequest(main_table_name=table, index_meta=meta)
 
 
 def add_defined_column_request(table: str) -> m.AddDefinedColumnRequest:
@@ -130,6 +137,10 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "DescribeTable": lambda table: m.DescribeTableRequest(table_name=table).SerializeToString(),
         "UpdateTable": lambda table: update_table_request(table).SerializeToString(),
         "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
+        "CreateIndex": lambda table: create_index_request(table).SerializeToString(),
+        "DropIndex": lambda table: m.DropIndexRequest(
+            main_table_name=table, index_name=f"{table}_by_n"
+        ).SerializeToString(),
         "AddDefinedColumn": lambda table: add_defined_column_request(table).SerializeToString(),
         "DeleteDefinedColumn": lambda table: m.DeleteDefinedColumnRequest(
             table_name=table, columns=["old"]

@@ -15,7 +15,7 @@ from widerow.engine.stored import KeySection, whole_or_cut
 from widerow.keys.decode import decode_key
 from widerow.keys.encode import encode_key
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_LOCAL_INDEXES, row_prefix
-from widerow.limits import INT64_MAX, KEY_VALUE_BYTES_MAX
+from widerow.limits import INT64_MAX, KEY_VALUE_BYTES_MAX, WHOLE_ROW_BYTES_MAX
 from widerow.model.schema import KeyColumn, SecondaryIndex, Table
 from widerow.model.values import ColumnType, KeyType, KeyValue
 from widerow.rows.cells import Cell, cell_value, encode_key_section, key_section_size
@@ -73,7 +73,7 @@ class IndexedRow:
 class EntryForm:
     """One index of one definition of its table, ready to make entries."""
 
-    __slots__ = ("_covered", "_names", "_prefix", "_sources", "by_key", "index")
+    __slots__ = ("_covered", "_names", "_prefix", "_sources", "_used", "by_key", "index")
 
     def __init__(self, table: Table, index: SecondaryIndex) -> None:
         """Of an index of the table."""
@@ -87,14 +87,53 @@ class EntryForm:
         self._covered = tuple(sorted(index.defined_columns))
         number = index.id.to_bytes(4, "big")
         self._prefix = number if index.is_local else row_prefix(index.id)
+        self._used = tuple(self.names())
         self.by_key = all(place >= 0 for place, _, _ in self._sources)
 
     def names(self) -> Iterable[str]:
         """The defined columns that the index lists or covers."""
         return (*[name for place, name, _ in self._sources if place < 0], *self._covered)
 
-    def entries(self, row: IndexedRow) -> dict[bytes, bytes]:
-        """The records of the row's entry by their keys: none, one, or those of a wide one."""
+    def change(
+        self, old: IndexedRow | None, new: IndexedRow | None
+    ) -> tuple[dict[bytes, bytes], dict[bytes, bytes]]:
+        """Entries before and after a change of a row; none of either where it changes none.
+
+        Of those before, the keys alone are told where none can be of several records: what stands
+        there is replaced or removed in any case.
+        """
+        if old is None or new is None:
+            return {} if old is None else self._former(old), {} if new is None else self.entries(
+                new
+            )
+        if self.index.complete and self._same(old, new):
+            return {}, {}
+        return self._former(old), self.entries(new)
+
+    def _same(self, old: IndexedRow, new: IndexedRow) -> bool:
+        """Whether both rows have the same entry."""
+        if self.by_key and old.latest != new.latest:
+            return False
+        for name in self._used:
+            before, after = old.newest.get(name), new.newest.get(name)
+            if before is not after and (
+                before is None or after is None or before.wire != after.wire
+            ):
+                return False
+        return True
+
+    def _former(self, row: IndexedRow) -> dict[bytes, bytes]:
+        size = 0
+        for name in self._covered:
+            if name in row.newest:
+                size += len(row.newest[name].wire)
+        if size > WHOLE_ROW_BYTES_MAX:
+            return dict.fromkeys(self.entries(row), b"")
+        found = self._values(row)
+        return {} if found is None else {self._key(row, found[0]): b""}
+
+    def _values(self, row: IndexedRow) -> tuple[tuple[KeyValue, ...], int] | None:
+        """The composed key of the row's entry and what decides its life; None: it has no entry."""
         values: list[KeyValue] = []
         alive = row.latest if self.by_key else INT64_MAX
         for place, name, kind in self._sources:
@@ -104,11 +143,18 @@ class EntryForm:
             cell = row.newest.get(name)
             value = None if cell is None else _key_value(cell, kind)
             if cell is None or value is None:
-                return {}
+                return None
             values.append(value)
             alive = min(alive, cell.version)
+        return tuple(values), alive
+
+    def entries(self, row: IndexedRow) -> dict[bytes, bytes]:
+        """The records of the row's entry by their keys: none, one, or those of a wide one."""
+        found = self._values(row)
+        if found is None:
+            return {}
+        composed, alive = found
         cells = [row.newest[name] for name in self._covered if name in row.newest]
-        composed = tuple(values)
         encoded, crc = encode_key_section(zip(self._names, composed, strict=True))
         section = KeySection(encoded, crc, key_section_size(encoded, composed))
         summary = summarize(cells)
@@ -157,10 +203,17 @@ class TableForms:
         }
         self.listed = frozenset(name for index in table.indexes for name in index.key_columns)
 
-    def row(self, row: ObservedRow, shard: bytes) -> IndexedRow:
+    def values(self, key: bytes) -> tuple[KeyValue, ...]:
+        """The values of the key of a row that is stored there."""
+        return decode_key(key, ROW_PREFIX_BYTES, self._key_types)[0]
+
+    def row(
+        self, row: ObservedRow, shard: bytes, values: tuple[KeyValue, ...] | None = None
+    ) -> IndexedRow:
         """What entries need of a stored row. Cost: of a wide row the segments of the columns.
 
-        All segments where an index lists key columns only.
+        All segments where an index lists key columns only. `values`: those of the row's key, where
+        somebody knows them.
         """
         newest: dict[str, Cell] = {}
         latest = -1
@@ -169,5 +222,6 @@ class TableForms:
             latest = max(latest, cell.version)
             if cell.name in names and cell.name not in newest:  # the newest comes first
                 newest[cell.name] = cell
-        values, _ = decode_key(row.key, ROW_PREFIX_BYTES, self._key_types)
+        if values is None:
+            values = self.values(row.key)
         return IndexedRow(shard, values, newest, INT64_MAX if latest < 0 else latest)

@@ -76,16 +76,13 @@ class SecondaryIndexKeeper:
         forms = self.forms(table)
         if event.write is not None:
             self.check(table, event.write.change)
-        shard = event.shard
-        old = None if event.old is None else forms.row(event.old, shard)
-        new = None if event.new is None else forms.row(event.new, shard)
+        shard, values = event.shard, forms.values(event.key)
+        old = None if event.old is None else forms.row(event.old, shard, values)
+        new = None if event.new is None else forms.row(event.new, shard, values)
         deferred: list[tuple[int, bytes]] = []
         for form in forms.forms:
-            before = _NONE if old is None else form.entries(old)
-            after = _NONE if new is None else form.entries(new)
+            before, after = form.change(old, new)
             index = form.index
-            if not index.complete:  # the row may be one that has no entry yet
-                before = dict.fromkeys(before, b"")
             if self.deferred and not index.is_local:
                 deferred += _entry_keys(index, before, after)
             else:
@@ -150,7 +147,5 @@ def _entry_keys(
 
     A wide entry is all its records together, and their shortest key.
     """
-    if before == after:
-        return []
     keys = {min(records) for records in (before, after) if records}
     return [(index.id, key) for key in sorted(keys)]
