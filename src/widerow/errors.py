@@ -214,6 +214,7 @@ class Rule(AnyRule):
     BATCH_WRITE_EMPTY = "Name at least one table with one row."
     BATCH_WRITE_TABLE_EMPTY = "Give every table at least one row, or leave it out."
     BATCH_WRITE_COUNT = "Split the request: at most 200 rows."
+    DECLARED_TYPE = "Send a value of the declared type, or delete the column's declaration."
     BATCH_WRITE_SIZE = "Split the request: at most 4 MB of data."
     BATCH_WRITE_TYPE = "Use PUT, UPDATE or DELETE."
     BATCH_TABLE_DUPLICATE = "List every table once."

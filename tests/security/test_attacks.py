@@ -19,7 +19,7 @@ READ: Final = {
     *("ComputeSplitPointsBySize", "WiderowPartitions"),
     *("ListSearchIndex", "ListTimeseriesTable"),
 }
-WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"}
+WRITE: Final = {"PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"}
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
     *("AddDefinedColumn", "DeleteDefinedColumn"),

@@ -18,6 +18,7 @@ from widerow.testing.requests import (
     KEY,
     batch_get_request,
     batch_write_request,
+    bulk_import_request,
     create_table_request,
     delete_row_request,
     get_range_request,
@@ -46,6 +47,7 @@ MESSAGES: Final[dict[str, Callable[[], Message]]] = {
     "UpdateRow": lambda: update_row_request(TABLE),
     "DeleteRow": lambda: delete_row_request(TABLE),
     "BatchWriteRow": lambda: batch_write_request(TABLE),
+    "BulkImport": lambda: bulk_import_request(TABLE),
 }
 
 
@@ -388,6 +390,17 @@ BATCH_WRITE: Final = {
     ),
     "no transaction": (put(transaction_id="guess"), invalid("TransactionID is invalid.")),
 }
+BULK_IMPORT: Final = {
+    "no rows": (leave_out("rows"), invalid(f"No operation is specified for table: '{TABLE}'.")),
+    "201 rows": (
+        lambda message: message.rows.extend([message.rows[0]] * 200),
+        invalid("Rows count exceeds the upper limit: 200."),
+    ),
+    "a row of no type": (
+        lambda message: put(type=9)(message.rows[0]),
+        invalid("The type of row in batch write operation is invalid."),
+    ),
+}
 ALL: Final = {
     "CreateTable": CREATE,
     "UpdateTable": UPDATE,
@@ -397,6 +410,7 @@ ALL: Final = {
     "PutRow": ONE_WRITE,
     "UpdateRow": ONE_WRITE,
     "BatchWriteRow": BATCH_WRITE,
+    "BulkImport": BULK_IMPORT,
     "DeleteRow": ONE_WRITE,
 }
 

@@ -19,6 +19,7 @@ __all__ = [
     "add_defined_column_request",
     "batch_get_request",
     "batch_write_request",
+    "bulk_import_request",
     "create_table_request",
     "delete_row_request",
     "get_range_request",
@@ -116,6 +117,14 @@ def batch_write_request(table: str) -> m.BatchWriteRowRequest:
     )
 
 
+def bulk_import_request(table: str) -> m.BulkImportRequest:
+    """For another value of `c`, in place of the whole row."""
+    row = row_buffer(KEY, [cell("c", "changed")])
+    return m.BulkImportRequest(
+        table_name=table, rows=[m.RowInBulkImportRequest(type=1, row_change=row)]
+    )
+
+
 BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     {
         "CreateTable": lambda table: create_table_request(table).SerializeToString(),
@@ -137,6 +146,7 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "UpdateRow": lambda table: update_row_request(table).SerializeToString(),
         "DeleteRow": lambda table: delete_row_request(table).SerializeToString(),
         "BatchWriteRow": lambda table: batch_write_request(table).SerializeToString(),
+        "BulkImport": lambda table: bulk_import_request(table).SerializeToString(),
         "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
             table_name=table
         ).SerializeToString(),

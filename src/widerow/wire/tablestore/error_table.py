@@ -531,6 +531,10 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         f"Rows count exceeds the upper limit: {BATCH_WRITE_ROWS_MAX}.",
         "BatchWriteRow of too many rows",
     ),
+    Rule.DECLARED_TYPE: _invalid(
+        "Invalid column type for column {column} expect {expected!v} actual {type!v}",
+        "BulkImport of a value of another type than the defined column's",
+    ),
     Rule.BATCH_WRITE_SIZE: _invalid(
         "The total data size of BatchWriteRow request exceeds the limit, limit size: "
         f"{BATCH_WRITE_BYTES_MAX}, data size: {{size}}.",

@@ -31,7 +31,13 @@ _BROKEN_RULES: Final = (
     Exhausted,
     Unsupported,
 )
-_VARIANT_TYPES: Final = {"INTEGER": "VT_INTEGER", "STRING": "VT_STRING", "BINARY": "VT_BLOB"}
+_VARIANT_TYPES: Final = {
+    "INTEGER": "VT_INTEGER",
+    "DOUBLE": "VT_DOUBLE",
+    "BOOLEAN": "VT_BOOLEAN",
+    "STRING": "VT_STRING",
+    "BINARY": "VT_BLOB",
+}
 
 # Facts that a hint may tell. Anything that can be, or hold, a value of a cell is not among them.
 _TOLD: Final = frozenset(

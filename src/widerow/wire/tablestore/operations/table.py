@@ -17,6 +17,7 @@ from widerow.wire.tablestore.operations import (
     add_defined_column,
     batch_get_row,
     batch_write_row,
+    bulk_import,
     compute_split_points_by_size,
     create_table,
     delete_defined_column,
@@ -122,6 +123,7 @@ _ALL: Final = (
         consumed=batch_units,
         lengthy=batch_write_row.is_lengthy,
     ),
+    _served("BulkImport", _WRITE, bulk_import, writes=True, lengthy=bulk_import.is_lengthy),
     _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
@@ -143,7 +145,7 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
             "loading and unloading of tables": "LoadTable UnloadTable",
             "secondary indexes": "CreateIndex DropIndex",
             "local transactions": "StartLocalTransaction CommitTransaction AbortTransaction",
-            "bulk import and export": "BulkImport BulkExport",
+            "bulk export": "BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
             "search indexes": (

@@ -38,10 +38,11 @@ SERVED = {
     "UpdateRow": ("write", True, "write_row"),
     "DeleteRow": ("write", True, "write_row"),
     "BatchWriteRow": ("write", True, "batch_write_row"),
+    "BulkImport": ("write", True, "batch_write_row"),
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
-BATCHES = ("BatchGetRow", "BatchWriteRow")
+BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 LISTS = ("ListSearchIndex", "ListTimeseriesTable")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 
