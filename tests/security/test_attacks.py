@@ -15,7 +15,7 @@ from hostile import CANARY, OWNER, Attack, Report, Victim
 from widerow.testing.requests import BODIES
 
 READ: Final = {
-    *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"),
+    *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),
     *("ComputeSplitPointsBySize", "WiderowPartitions"),
     *("ListSearchIndex", "ListTimeseriesTable"),
 }

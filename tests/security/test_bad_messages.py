@@ -18,6 +18,7 @@ from widerow.testing.requests import (
     KEY,
     batch_get_request,
     batch_write_request,
+    bulk_export_request,
     bulk_import_request,
     create_table_request,
     delete_row_request,
@@ -48,6 +49,7 @@ MESSAGES: Final[dict[str, Callable[[], Message]]] = {
     "DeleteRow": lambda: delete_row_request(TABLE),
     "BatchWriteRow": lambda: batch_write_request(TABLE),
     "BulkImport": lambda: bulk_import_request(TABLE),
+    "BulkExport": lambda: bulk_export_request(TABLE),
 }
 
 
@@ -401,6 +403,31 @@ BULK_IMPORT: Final = {
         invalid("The type of row in batch write operation is invalid."),
     ),
 }
+BULK_EXPORT: Final = {
+    "a matrix of no columns": (
+        leave_out("columns_to_get"),
+        invalid("DBT_SIMPLE_ROW_MATRIX need at least one column to get."),
+    ),
+    "1025 columns": (
+        lambda message: message.columns_to_get.extend([f"x{n}" for n in range(1024)]),
+        invalid(
+            "The number of columns from the request exceeds the limit, "
+            "limit count: 1024, column count: 1025."
+        ),
+    ),
+    "bounds of one column": (
+        put(
+            inclusive_start_primary_key=key_buffer(KEY[:1]),
+            exclusive_end_primary_key=key_buffer((("k", "z"),)),
+        ),
+        invalid("Validate PK size fail. Input: 1, Meta: 2."),
+    ),
+    "equal bounds": (
+        put(exclusive_end_primary_key=key_buffer(KEY)),
+        invalid("Begin key must less than end key in FORWARD"),
+    ),
+    "an unknown form": (put(data_block_type_hint=7), invalid("Invalid data block type: 7.")),
+}
 ALL: Final = {
     "CreateTable": CREATE,
     "UpdateTable": UPDATE,
@@ -411,6 +438,7 @@ ALL: Final = {
     "UpdateRow": ONE_WRITE,
     "BatchWriteRow": BATCH_WRITE,
     "BulkImport": BULK_IMPORT,
+    "BulkExport": BULK_EXPORT,
     "DeleteRow": ONE_WRITE,
 }
 

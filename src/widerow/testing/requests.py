@@ -19,6 +19,7 @@ __all__ = [
     "add_defined_column_request",
     "batch_get_request",
     "batch_write_request",
+    "bulk_export_request",
     "bulk_import_request",
     "create_table_request",
     "delete_row_request",
@@ -125,6 +126,16 @@ def bulk_import_request(table: str) -> m.BulkImportRequest:
     )
 
 
+def bulk_export_request(table: str) -> m.BulkExportRequest:
+    """For the column `c` of the row and of those behind it, as a row matrix."""
+    return m.BulkExportRequest(
+        table_name=table,
+        columns_to_get=["c"],
+        inclusive_start_primary_key=key_buffer(KEY),
+        exclusive_end_primary_key=key_buffer(_END),
+    )
+
+
 BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     {
         "CreateTable": lambda table: create_table_request(table).SerializeToString(),
@@ -147,6 +158,7 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "DeleteRow": lambda table: delete_row_request(table).SerializeToString(),
         "BatchWriteRow": lambda table: batch_write_request(table).SerializeToString(),
         "BulkImport": lambda table: bulk_import_request(table).SerializeToString(),
+        "BulkExport": lambda table: bulk_export_request(table).SerializeToString(),
         "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
             table_name=table
         ).SerializeToString(),

@@ -17,6 +17,7 @@ from widerow.wire.tablestore.operations import (
     add_defined_column,
     batch_get_row,
     batch_write_row,
+    bulk_export,
     bulk_import,
     compute_split_points_by_size,
     create_table,
@@ -124,6 +125,7 @@ _ALL: Final = (
         lengthy=batch_write_row.is_lengthy,
     ),
     _served("BulkImport", _WRITE, bulk_import, writes=True, lengthy=bulk_import.is_lengthy),
+    _served("BulkExport", _READ, bulk_export, call_within=bulk_export.call_within),
     _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
@@ -145,7 +147,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
             "loading and unloading of tables": "LoadTable UnloadTable",
             "secondary indexes": "CreateIndex DropIndex",
             "local transactions": "StartLocalTransaction CommitTransaction AbortTransaction",
-            "bulk export": "BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
             "search indexes": (

@@ -39,11 +39,12 @@ SERVED = {
     "DeleteRow": ("write", True, "write_row"),
     "BatchWriteRow": ("write", True, "batch_write_row"),
     "BulkImport": ("write", True, "batch_write_row"),
+    "BulkExport": ("read", False, "get_range"),
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
-LISTS = ("ListSearchIndex", "ListTimeseriesTable")
+LISTS = ("BulkExport", "ListSearchIndex", "ListTimeseriesTable")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 
 
