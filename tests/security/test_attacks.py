@@ -15,12 +15,12 @@ from hostile import CANARY, OWNER, Attack, Report, Victim
 from widerow.testing.requests import BODIES
 
 READ: Final = {
-    *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange"),
+    *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),
     *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes"),
     *("ListSearchIndex", "ListTimeseriesTable"),
 }
 WRITE: Final = {
-    *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"),
+    *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"),
     *("StartLocalTransaction", "CommitTransaction", "AbortTransaction"),
 }
 MANAGE: Final = {

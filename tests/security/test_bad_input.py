@@ -5,7 +5,7 @@ code and text (semantics §18; wire §1.2, §1.7); nothing is written by it, and
 the fixture `wire` looks. Messages and PlainBuffers have files of their own beside this one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import pytest
@@ -290,6 +290,7 @@ def test_a_body_at_the_limit_is_looked_at(wire: Wire, sender: Sender, action: st
 ON_TABLES: Final = tuple(
     name for name in ACTIONS if name not in {*NAMELESS, *ON_TRANSACTIONS, "CreateTable"}
 )
+ROW_BY_ROW: Final = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 NOT_FOUND: Final[Error] = (404, "OTSObjectNotExist", "Requested table does not exist.")
 
 
@@ -300,16 +301,24 @@ def _not_found(action: str, table: str) -> Error:
     return NOT_FOUND
 
 
+def _rows(
+    action: str, body: bytes
+) -> Sequence[m.RowInBulkImportResponse | m.RowInBatchGetRowResponse]:
+    if action == "BulkImport":
+        return m.BulkImportResponse.FromString(body).rows
+    return m.BatchGetRowResponse.FromString(body).tables[0].rows
+
+
 @pytest.mark.parametrize("action", ON_TABLES)
 @pytest.mark.parametrize("table", ["Missing", "t", "T_", "a" * 255])
 def test_an_unknown_table_is_refused(wire: Wire, sender: Sender, action: str, table: str) -> None:
     answer = wire.ask(sender.request(action, BODIES[action](table)))
-    if not action.startswith("Batch"):
+    if action not in ROW_BY_ROW:
         assert_refused(sender, action, answer, _not_found(action, table))
         return
-    assert answer.status == 200  # each row fails by itself (semantics §4.8, §5.5)
+    assert answer.status == 200  # each row fails by itself (semantics §4.8, §5.5; change §D1)
     assert sender.signed(action, answer)
-    (row,) = m.BatchGetRowResponse.FromString(answer.body).tables[0].rows
+    (row,) = _rows(action, answer.body)
     assert not row.is_ok
     assert (row.error.code, row.error.message) == NOT_FOUND[1:]
 
@@ -328,7 +337,7 @@ def test_what_is_no_table_name_is_refused(
 def test_tables_of_another_instance_are_not_there(wire: Wire, sender: Sender, action: str) -> None:
     other = Sender(instance="other")
     answer = wire.ask(other.request(action, BODIES[action](TABLE)))
-    if action.startswith("Batch"):
+    if action in ROW_BY_ROW:
         assert NOT_FOUND[1].encode() in answer.body
     else:
         assert_refused(sender, action, answer, _not_found(action, TABLE))

@@ -18,6 +18,8 @@ from widerow.testing.requests import (
     KEY,
     batch_get_request,
     batch_write_request,
+    bulk_export_request,
+    bulk_import_request,
     create_table_request,
     delete_row_request,
     get_range_request,
@@ -46,6 +48,8 @@ MESSAGES: Final[dict[str, Callable[[], Message]]] = {
     "UpdateRow": lambda: update_row_request(TABLE),
     "DeleteRow": lambda: delete_row_request(TABLE),
     "BatchWriteRow": lambda: batch_write_request(TABLE),
+    "BulkImport": lambda: bulk_import_request(TABLE),
+    "BulkExport": lambda: bulk_export_request(TABLE),
 }
 
 
@@ -387,6 +391,42 @@ BATCH_WRITE: Final = {
     ),
     "no transaction": (put(transaction_id="guess"), invalid("TransactionID is invalid.")),
 }
+BULK_IMPORT: Final = {
+    "no rows": (leave_out("rows"), invalid(f"No operation is specified for table: '{TABLE}'.")),
+    "201 rows": (
+        lambda message: message.rows.extend([message.rows[0]] * 200),
+        invalid("Rows count exceeds the upper limit: 200."),
+    ),
+    "a row of no type": (
+        lambda message: put(type=9)(message.rows[0]),
+        invalid("The type of row in batch write operation is invalid."),
+    ),
+}
+BULK_EXPORT: Final = {
+    "a matrix of no columns": (
+        leave_out("columns_to_get"),
+        invalid("DBT_SIMPLE_ROW_MATRIX need at least one column to get."),
+    ),
+    "1025 columns": (
+        lambda message: message.columns_to_get.extend([f"x{n}" for n in range(1024)]),
+        invalid(
+            "The number of columns from the request exceeds the limit, "
+            "limit count: 1024, column count: 1025."
+        ),
+    ),
+    "bounds of one column": (
+        put(
+            inclusive_start_primary_key=key_buffer(KEY[:1]),
+            exclusive_end_primary_key=key_buffer((("k", "z"),)),
+        ),
+        invalid("Validate PK size fail. Input: 1, Meta: 2."),
+    ),
+    "equal bounds": (
+        put(exclusive_end_primary_key=key_buffer(KEY)),
+        invalid("Begin key must less than end key in FORWARD"),
+    ),
+    "an unknown form": (put(data_block_type_hint=7), invalid("Invalid data block type: 7.")),
+}
 ALL: Final = {
     "CreateTable": CREATE,
     "UpdateTable": UPDATE,
@@ -396,6 +436,8 @@ ALL: Final = {
     "PutRow": ONE_WRITE,
     "UpdateRow": ONE_WRITE,
     "BatchWriteRow": BATCH_WRITE,
+    "BulkImport": BULK_IMPORT,
+    "BulkExport": BULK_EXPORT,
     "DeleteRow": ONE_WRITE,
 }
 

@@ -91,7 +91,7 @@ def without(request: BatchWrite, done: Sequence[bool]) -> BatchWrite:
         )
         for table in request.tables
     ]
-    return BatchWrite(tuple(tables), request.atomic)
+    return BatchWrite(tuple(tables), request.atomic, request.declared)
 
 
 def filled(made: Sequence[RowOutcome | None], rest: Sequence[RowOutcome]) -> list[RowOutcome]:

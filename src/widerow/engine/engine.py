@@ -26,6 +26,7 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
+from widerow.engine.declared import check_declared, declared_types
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.expiry import live_from
 from widerow.engine.index_builds import IndexBuilds
@@ -578,9 +579,13 @@ class Engine:
                 errors.update(dict.fromkeys(range(first, first + len(asked.changes)), error))
                 continue
             prefix = row_prefix(table.id)
+            declared = declared_types(table) if request.declared else None
             for change in asked.changes:
                 try:
-                    writes.append(self.row_body(table, prefix, change, planned))
+                    write = self.row_body(table, prefix, change, planned)
+                    if declared is not None:
+                        check_declared(declared, change)
+                    writes.append(write)
                 except WiderowError as error:
                     if _concerns_batch(error):
                         raise

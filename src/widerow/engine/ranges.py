@@ -95,7 +95,7 @@ def read_range(
             next_key = _key_of(record, header)
             break
     size = max(1, units(page.data_size))
-    return RangePage(page.parts, next_key, size, page.resume)
+    return RangePage(page.parts, next_key, size, page.resume, page.data_size)
 
 
 def _key_of(record: bytes, header: Header) -> tuple[bytes, int]:

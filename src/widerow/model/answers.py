@@ -123,13 +123,15 @@ class RangePage(NamedTuple):
 
     `pieces`: the rows as stored, in order, each in a piece of its own. `next_key`: a primary key
     section (01 and cells) and the row checksum after it. `resume`: the last row is wide and goes
-    on there; `next_key` is then its own.
+    on there; `next_key` is then its own. `data_size`: what was selected of all rows scanned, in
+    bytes, before the filter judged them.
     """
 
     pieces: Sequence[bytes]
     next_key: tuple[bytes, int] | None
     read_units: int
     resume: Resume | None = None
+    data_size: int = 0
 
     @property
     def rows(self) -> bytes:

@@ -106,10 +106,15 @@ class TableWrite(NamedTuple):
 
 
 class BatchWrite(NamedTuple):
-    """BatchWriteRow: every row stands alone unless `atomic`. `data_size`: bytes of all rows."""
+    """BatchWriteRow: every row stands alone unless `atomic`.
+
+    `declared`: the values of defined columns must have the types that the table declares
+    (BulkImport, change §D1).
+    """
 
     tables: tuple[TableWrite, ...]
     atomic: bool = False
+    declared: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ __all__ = [
     "add_defined_column_request",
     "batch_get_request",
     "batch_write_request",
+    "bulk_export_request",
+    "bulk_import_request",
     "create_index_request",
     "create_table_request",
     "delete_row_request",
@@ -130,6 +132,24 @@ def start_transaction_request(table: str) -> m.StartLocalTransactionRequest:
     return m.StartLocalTransactionRequest(table_name=table, key=key_buffer((("k", "begun"),)))
 
 
+def bulk_import_request(table: str) -> m.BulkImportRequest:
+    """For another value of `c`, in place of the whole row."""
+    row = row_buffer(KEY, [cell("c", "changed")])
+    return m.BulkImportRequest(
+        table_name=table, rows=[m.RowInBulkImportRequest(type=1, row_change=row)]
+    )
+
+
+def bulk_export_request(table: str) -> m.BulkExportRequest:
+    """For the column `c` of the row and of those behind it, as a row matrix."""
+    return m.BulkExportRequest(
+        table_name=table,
+        columns_to_get=["c"],
+        inclusive_start_primary_key=key_buffer(KEY),
+        exclusive_end_primary_key=key_buffer(_END),
+    )
+
+
 BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     {
         "CreateTable": lambda table: create_table_request(table).SerializeToString(),
@@ -162,6 +182,8 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "AbortTransaction": lambda table: m.AbortTransactionRequest(
             transaction_id=table
         ).SerializeToString(),
+        "BulkImport": lambda table: bulk_import_request(table).SerializeToString(),
+        "BulkExport": lambda table: bulk_export_request(table).SerializeToString(),
         "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
             table_name=table
         ).SerializeToString(),

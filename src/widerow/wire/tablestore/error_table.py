@@ -524,6 +524,24 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "a wide row of a BatchGetRow whose answer is full",
         published=False,
     ),
+    Rule.EXPORT_COLUMNS_MISSING: _invalid(
+        "DBT_SIMPLE_ROW_MATRIX need at least one column to get.",
+        "BulkExport of a row matrix without columns",
+    ),
+    Rule.EXPORT_KEY_SIZE: _invalid(
+        "Validate PK size fail. Input: {count}, Meta: {expected}.",
+        "BulkExport with another number of key columns than the table has",
+    ),
+    Rule.EXPORT_ROW_SIZE: _invalid(
+        "The row is too large for BulkExport.",
+        "BulkExport of a row that one answer cannot hold",
+        published=False,
+    ),
+    Rule.EXPORT_BLOCK_TYPE: _invalid(
+        "Invalid data block type: {value}.",
+        "BulkExport in a form that there is not",
+        published=False,
+    ),
     Rule.BATCH_WRITE_EMPTY: _invalid(
         "No row is specified in BatchWriteRow.", "BatchWriteRow without tables"
     ),
@@ -533,6 +551,10 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.BATCH_WRITE_COUNT: _invalid(
         f"Rows count exceeds the upper limit: {BATCH_WRITE_ROWS_MAX}.",
         "BatchWriteRow of too many rows",
+    ),
+    Rule.DECLARED_TYPE: _invalid(
+        "Invalid column type for column {column} expect {expected!v} actual {type!v}",
+        "BulkImport of a value of another type than the defined column's",
     ),
     Rule.BATCH_WRITE_SIZE: _invalid(
         "The total data size of BatchWriteRow request exceeds the limit, limit size: "

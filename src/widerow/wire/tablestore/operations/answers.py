@@ -14,7 +14,15 @@ from typing import Final
 from widerow.model.answers import RowWritten
 from widerow.wire.tablestore.plainbuffer import HEADER
 
-__all__ = ["consumed_field", "field", "varint", "with_pieces", "with_rows", "written"]
+__all__ = [
+    "consumed_field",
+    "data_size_field",
+    "field",
+    "varint",
+    "with_pieces",
+    "with_rows",
+    "written",
+]
 
 _SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
 _GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
@@ -44,6 +52,12 @@ def consumed_field(key: bytes, read: int, write: int) -> bytes:
     """A field of type ConsumedCapacity; both numbers always stand in it (protos §0 rule 6)."""
     units = b"\x08%b\x10%b" % (varint(read), varint(write))
     return field(key, field(b"\x0a", units))
+
+
+def data_size_field(key: bytes, read: int, write: int) -> bytes:
+    """A field of type ConsumedCapacity that counts bytes: its capacity units are 0 (change §D1)."""
+    sizes = b"\x08%b\x10%b" % (varint(read), varint(write))
+    return field(key, field(b"\x0a", b"\x08\x00\x10\x00"), field(b"\x12", sizes))
 
 
 def with_rows(before: bytes, key: bytes, rows: bytes, after: bytes = b"") -> bytes:

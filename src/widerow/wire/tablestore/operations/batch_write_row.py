@@ -15,7 +15,6 @@ from widerow.limits import (
 from widerow.model.condition import UNCONDITIONAL
 from widerow.model.requests import BatchWrite, InTransaction, TableWrite
 from widerow.model.row import Modification, RowChange
-from widerow.model.values import KeyMarker, value_bytes
 from widerow.safepoint import safepoint
 from widerow.wire.tablestore.messages import (
     BatchWriteRowRequest,
@@ -29,6 +28,7 @@ from widerow.wire.tablestore.operations.writing import (
     EXPECTATIONS,
     RETURN_TYPES,
     condition,
+    key_data_size,
     return_content,
 )
 from widerow.wire.tablestore.plainbuffer import decode_row_change
@@ -113,10 +113,7 @@ def _check_size(encoded: int, request: BatchWrite) -> None:
 
 def _data_size(change: RowChange) -> int:
     """What a row change counts in capacity units, and each version that it names (semantics §9)."""
-    key = sum(
-        len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
-        for name, value in change.key.columns
-    )
+    key = key_data_size(change.key, 0)
     versions = sum(cell.version is not None for cell in change.cells) if change.is_dated else 0
     return key + change.data_size + versions * VERSION_BYTES
 

@@ -18,6 +18,8 @@ from widerow.wire.tablestore.operations import (
     add_defined_column,
     batch_get_row,
     batch_write_row,
+    bulk_export,
+    bulk_import,
     commit_transaction,
     compute_split_points_by_size,
     create_index,
@@ -146,6 +148,8 @@ _ALL: Final = (
         "CommitTransaction", _WRITE, commit_transaction, writes=True, consumed=transaction_units
     ),
     _served("AbortTransaction", _WRITE, abort_transaction, writes=True, consumed=transaction_units),
+    _served("BulkImport", _WRITE, bulk_import, writes=True, lengthy=bulk_import.is_lengthy),
+    _served("BulkExport", _READ, bulk_export, call_within=bulk_export.call_within),
     _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
@@ -171,7 +175,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         action: feature
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
-            "bulk import and export": "BulkImport BulkExport",
             "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
             "search indexes": (

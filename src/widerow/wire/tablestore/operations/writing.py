@@ -7,17 +7,26 @@ from widerow.model.condition import Condition, RowExpectation
 from widerow.model.requests import InTransaction
 from widerow.model.row import (
     Modification,
+    PrimaryKey,
     ReturnContent,
     ReturnType,
     RowChange,
 )
+from widerow.model.values import KeyMarker, value_bytes
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_condition
 from widerow.wire.tablestore.operations.bodies import parsed, text, texts
 from widerow.wire.tablestore.operations.short_form import short_form
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["EXPECTATIONS", "RETURN_TYPES", "condition", "return_content", "row_change"]
+__all__ = [
+    "EXPECTATIONS",
+    "RETURN_TYPES",
+    "condition",
+    "key_data_size",
+    "return_content",
+    "row_change",
+]
 
 Write = messages.PutRowRequest | messages.UpdateRowRequest | messages.DeleteRowRequest
 
@@ -82,3 +91,11 @@ def return_content(write: Write | messages.RowInBatchWriteRowRequest) -> ReturnC
         raise InvalidRequest(Rule.RETURN_TYPE, value=sent.return_type)
     names = texts(sent.return_column_names)
     return ReturnContent(plain.type, names) if names else plain
+
+
+def key_data_size(key: PrimaryKey, marker_bytes: int) -> int:
+    """What the names and values of a key count, in bytes; a marker instead of a value so many."""
+    return sum(
+        len(name.encode()) + (marker_bytes if isinstance(value, KeyMarker) else value_bytes(value))
+        for name, value in key.columns
+    )

@@ -47,11 +47,13 @@ SERVED = {
     "StartLocalTransaction": ("write", True, ""),
     "CommitTransaction": ("write", True, ""),
     "AbortTransaction": ("write", True, ""),
+    "BulkImport": ("write", True, "batch_write_row"),
+    "BulkExport": ("read", False, "get_range"),
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
-BATCHES = ("BatchGetRow", "BatchWriteRow")
-LISTS = ("ListSearchIndex", "ListTimeseriesTable")
+BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
+LISTS = ("BulkExport", "ListSearchIndex", "ListTimeseriesTable")
 INDEXES = ("CreateIndex", "DropIndex")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction")
