@@ -51,6 +51,7 @@ __all__ = [
     "TABLE_ID_KEY",
     "catalog_key",
     "catalog_prefix",
+    "change_prefix",
     "dropped_key",
     "dropped_prefix",
     "index_prefix",
@@ -153,6 +154,11 @@ def sequence_prefix(table_id: int) -> bytes:
 def index_prefix(index_id: int) -> bytes:
     """All entries of one index of a typed table."""
     return SPACE_INDEXES + index_id.to_bytes(4, "big")
+
+
+def change_prefix(table_id: int) -> bytes:
+    """All streams of a table."""
+    return SPACE_CHANGES + table_id.to_bytes(4, "big")
 
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:
