@@ -22,6 +22,7 @@ from widerow.engine.indexes.check import index_parts
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
+from widerow.engine.streams.check import stream_parts
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
 from widerow.engine.typed.check import typed_parts
@@ -32,6 +33,7 @@ from widerow.keys.layout import (
     PLAN_PREFIX,
     ROW_PREFIX_BYTES,
     SPACE_CATALOG,
+    SPACE_CHANGES,
     SPACE_INDEXES,
     SPACE_INTENTS,
     SPACE_LOCAL_INDEXES,
@@ -52,6 +54,7 @@ PROGRESS_RECORDS: Final = 1000
 _UNKNOWN: Final = "of a table that the catalogue does not know"
 _NUMBERED: Final = {
     SPACE_ROWS: f"a row {_UNKNOWN}",
+    SPACE_CHANGES: f"a change record {_UNKNOWN}",
     SPACE_SEQUENCES: f"a sequence record {_UNKNOWN}",
     SPACE_LOCAL_INDEXES: f"an entry of a local index {_UNKNOWN}",
     SPACE_INTENTS: f"an intent {_UNKNOWN}",
@@ -84,7 +87,11 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     snapshot = store.snapshot()
     findings = [*_unknown_spaces(snapshot), *_orphans(snapshot, catalog)]
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
-    for parts in (tablestore_parts, index_parts, typed_parts, _statistics_parts, _plan_parts):
+    every = (
+        *(tablestore_parts, index_parts, stream_parts),
+        *(typed_parts, _statistics_parts, _plan_parts),
+    )
+    for parts in every:
         for part in parts(catalog, snapshot):
             findings += _walk(snapshot, part, progress)
     return findings

@@ -57,6 +57,9 @@ from widerow.engine.static import (
     check_selection,
     check_table_name,
 )
+from widerow.engine.streams.reading import Streams
+from widerow.engine.streams.recorder import ChangeRecorder
+from widerow.engine.streams.trim import StreamTrim
 from widerow.engine.sweep.sweep import Sweep
 from widerow.engine.sweep.tablestore import TablestoreSweep
 from widerow.engine.table_models import open_catalog
@@ -78,6 +81,7 @@ from widerow.errors import (
     NotFound,
     Replan,
     Rule,
+    Unsupported,
     WiderowError,
 )
 from widerow.keys.encode import encode_key_value
@@ -156,13 +160,14 @@ class Engine:
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.indexes = Indexes(store, self.tables, clock, tables_per_instance)
-        self.observe((self.indexes.observer,))
+        self.observe((self.indexes.observer, ChangeRecorder()))
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
         self.transactions = Transactions(store, self._context, entropy, self._names, self)
-        self._chores = deque(
-            (self.sweep.clear, self._build_step, self.indexes.step, self.sweep.step)
-        )
+        self.streams = Streams(store, self.tables)
+        trim = StreamTrim(store, self.tables, clock)
+        clearing = (self.sweep.clear, self._build_step, self.indexes.step)
+        self._chores = deque((*clearing, trim.step, self.sweep.step))
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -247,12 +252,12 @@ class Engine:
         if request.local_transactions is None:
             request = replace(request, local_transactions=self.transactions.on_by_default)
         check_definitions(request.indexes)
+        self._check_stream(request)
         self._check_room(self.catalog.seen(), instance, request.name)
 
         def make(draft: Draft) -> Table:
             self._check_room(draft.state, instance, request.name)
-            number, now_us = draft.number(), self._clock.now_us()
-            table = new_table(instance, request, number, now_us, self._entropy)
+            table = new_table(instance, request, draft.number, self._clock.now_us())
             return self.indexes.create_with(draft, table, request.indexes)
 
         return Plan((self.catalog.change(make),), failing)
@@ -322,12 +327,19 @@ class Engine:
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
         """UpdateTable: the table as it is afterwards (semantics §2.4)."""
         check_update(request)
+        self._check_stream(request)
         self._table(instance, request.name)
 
-        def make(table: Table) -> Table:
-            return updated_table(table, request, self._clock.now_us(), self._entropy)
+        def make(table: Table, draft: Draft) -> Table:
+            return updated_table(table, request, self._clock.now_us(), draft.number)
 
         return Plan((self.indexes.changing(instance, request.name, make),), single)
+
+    def _check_stream(self, request: CreateTable | UpdateTable) -> None:
+        """A record is made with its row only where transactions reach over shards."""
+        begins = request.stream is not None and request.stream.enable
+        if begins and not self.store.capabilities.atomic_across_shards:
+            raise Unsupported(Rule.STREAM_ACROSS_SHARDS)
 
     def add_defined_columns(
         self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
@@ -335,7 +347,10 @@ class Engine:
         """AddDefinedColumn (semantics §2.6)."""
         check_columns_named(name, tuple(column.name for column in columns))
         self._table(instance, name)
-        make = partial(with_columns, columns=columns)
+
+        def make(table: Table, _: Draft) -> Table:
+            return with_columns(table, columns)
+
         return Plan((self.indexes.changing(instance, name, make),), failing)
 
     def delete_defined_columns(
@@ -345,7 +360,7 @@ class Engine:
         check_columns_named(name, columns)
         self._table(instance, name)
 
-        def make(table: Table) -> Table:
+        def make(table: Table, _: Draft) -> Table:
             check_columns_free(table, columns)
             return without_columns(table, columns)
 

@@ -5,14 +5,16 @@ because a field that is not understood may change what the rows mean (docs/forma
 """
 
 import json
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from typing import Final, TypeVar
 
+from widerow.engine.log_shards import first_shards
 from widerow.errors import StoreDamaged
 from widerow.model.schema import (
     DefinedColumn,
     Encryption,
     KeyColumn,
+    LogShard,
     SecondaryIndex,
     Stream,
     Table,
@@ -54,6 +56,8 @@ def encode_table(table: Table) -> bytes:
             stream.expiration_hours,
             stream.enabled_at_us,
             list(stream.columns),
+            stream.number,
+            [[s.number, s.start.hex(), list(s.parents), s.is_open] for s in stream.shards],
         ]
     if encryption is not None:
         record["encryption"] = [
@@ -106,10 +110,11 @@ def _table(record: dict[str, Json]) -> Table:
     splits = _bounds(pop("splits"))
     asked = pop("asked", None)
     index_of, local_index = _items(pop("index_of", [0, False]))
+    name, number = _as(str, pop("name")), _as(int, pop("id"))
     return Table(
         instance=_as(str, pop("instance")),
-        name=_as(str, pop("name")),
-        id=_as(int, pop("id")),
+        name=name,
+        id=number,
         key_columns=tuple(
             KeyColumn(_as(str, name), KeyType(kind), _as(bool, auto))
             for name, kind, auto in map(_items, _items(pop("key_columns")))
@@ -127,7 +132,7 @@ def _table(record: dict[str, Json]) -> Table:
         created_us=_as(int, pop("created_us")),
         splits=splits,
         asked=splits if asked is None else _bounds(asked),
-        stream=_stream(pop("stream", None)),
+        stream=_stream(pop("stream", None), name, number, splits),
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
         local_transactions=_as(bool, pop("local_transactions", True)),  # the same
@@ -173,12 +178,42 @@ def _options(value: Json) -> TableOptions:
     return TableOptions(**{name: fields[name] for name in _OPTIONS})
 
 
-def _stream(value: Json) -> Stream | None:
+def _stream(value: Json, table: str, table_id: int, splits: tuple[bytes, ...]) -> Stream | None:
+    """The stream of a record.
+
+    Records of four fields are of a version that recorded no changes: such a stream begins now, with
+    the number of its table, which no other stream has.
+    """
     if value is None:
         return None
-    stream_id, hours, enabled, columns = _items(value)
-    names = tuple(_as(str, name) for name in _items(columns))
-    return Stream(_as(str, stream_id), _as(int, hours), _as(int, enabled), names)
+    stream_id, hours, enabled, columns, *log = _items(value)
+    stream = Stream(
+        _as(str, stream_id),
+        _as(int, hours),
+        _as(int, enabled),
+        tuple(_as(str, name) for name in _items(columns)),
+    )
+    if not log:
+        name = f"{table}_{stream.enabled_at_us:016}"
+        return replace(stream, id=name, number=table_id, shards=first_shards(splits))
+    number, shards = log
+    return replace(
+        stream,
+        number=_as(int, number),
+        shards=_log_shards(shards),
+    )
+
+
+def _log_shards(value: Json) -> tuple[LogShard, ...]:
+    return tuple(
+        LogShard(
+            _as(int, shard),
+            bytes.fromhex(_as(str, start)),
+            tuple(_as(int, parent) for parent in _items(parents)),
+            _as(bool, is_open),
+        )
+        for shard, start, parents, is_open in map(_items, _items(value))
+    )
 
 
 def _encryption(value: Json) -> Encryption | None:

@@ -7,6 +7,7 @@ from functools import partial
 from widerow.engine.catalog.model import TableModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
+from widerow.engine.log_shards import divided
 from widerow.engine.partitions.tables import Bounds, KeyText, Partitioned, PartitionKey
 from widerow.engine.table_record import decode_table, encode_table
 from widerow.errors import NotFound, Rule
@@ -16,6 +17,7 @@ from widerow.keys.layout import (
     ROW_PREFIX_BYTES,
     SPACE_CATALOG,
     catalog_key,
+    change_prefix,
     dropped_key,
     table_prefixes,
 )
@@ -56,9 +58,13 @@ class TablestoreModel(TableModel[Table]):
         top = table.index_of if table.local_index else 0
         return Leftover(table.id, key, table_prefixes(table.id), top, due_us)
 
-    def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:  # noqa: ARG002  # same for all
-        """Nothing."""
-        return ()
+    def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:
+        """The records of a stream that was switched off."""
+        old, new = before.stream, after.stream
+        if old is not None and (new is None or new.number != old.number):
+            prefix = change_prefix(before.id) + old.number.to_bytes(4, "big")
+            key = dropped_key(before.instance, old.number)
+            yield Leftover(old.number, key, (prefix,), due_us=due_us)
 
     def missing(self, owner: str, name: str) -> NotFound:
         """The error for a name that no table has."""
@@ -74,7 +80,10 @@ class TablestoreModel(TableModel[Table]):
 
     def with_bounds(self, table: Table, bounds: Bounds) -> Table:
         """The table with other splits."""
-        return replace(table, splits=bounds)
+        stream = table.stream
+        if stream is not None:
+            stream = divided(stream, table.splits, bounds)
+        return replace(table, splits=bounds, stream=stream)
 
     def partition_key(self, table: Table) -> PartitionKey:
         """The first column of the primary key."""

@@ -52,6 +52,7 @@ __all__ = [
     "TABLE_ID_KEY",
     "catalog_key",
     "catalog_prefix",
+    "change_prefix",
     "dropped_key",
     "dropped_prefix",
     "index_prefix",
@@ -167,6 +168,11 @@ def local_index_prefix(table_id: int) -> bytes:
 def intent_prefix(table_id: int) -> bytes:
     """What is still to be done outside the shards of a table's rows because of changes there."""
     return SPACE_INTENTS + table_id.to_bytes(4, "big")
+
+
+def change_prefix(table_id: int) -> bytes:
+    """All streams of a table."""
+    return SPACE_CHANGES + table_id.to_bytes(4, "big")
 
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:

@@ -279,17 +279,6 @@ class Tables(Generic[T]):
 
         return self.catalog.change(body, due_us=due_us)
 
-    def change_named(self, owner: str, name: str, make: Callable[[T], T]) -> Write[T]:
-        """The write that puts what `make` makes of the table that has a name then."""
-
-        def body(draft: Draft) -> T:
-            found: T | None = draft.state.by_name.get((self._space, owner, name))
-            if found is None:
-                raise self.model.missing(owner, name)
-            return draft.put(self.model, make(found))
-
-        return self.catalog.change(body)
-
     def drop(self, table: T, *, due_us: int = 0) -> Write[None]:
         """The write that removes a table and notes what must go, as it is then.
 

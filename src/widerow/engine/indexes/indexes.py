@@ -29,7 +29,7 @@ from widerow.storage.interface import Outcome, Reader, Store, Write
 
 __all__ = ["Indexes", "TableChange"]
 
-TableChange = Callable[[Table], Table]
+TableChange = Callable[[Table, Draft], Table]
 
 
 @final
@@ -140,7 +140,7 @@ class Indexes:
 
         def body(draft: Draft) -> Table:
             before = table_named(draft, instance, name)
-            return replace_table(draft, before, make(before))
+            return replace_table(draft, before, make(before, draft))
 
         return self._tables.catalog.change(body)
 

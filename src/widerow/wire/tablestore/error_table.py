@@ -39,6 +39,7 @@ from widerow.limits import (
     VALUE_BYTES_MAX,
 )
 from widerow.wire.tablestore.index_errors import INDEX_ERRORS
+from widerow.wire.tablestore.stream_errors import STREAM_ANSWERS
 from widerow.wire.tablestore.transaction_errors import TRANSACTION_ANSWERS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
@@ -258,6 +259,7 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "stream hours outside their range",
         published=False,
     ),
+    **{rule: Foreign(*answer) for rule, answer in STREAM_ANSWERS.items()},
     # Cells (semantics §1.3, §4)
     Rule.VALUE_LENGTH: _invalid(
         f"The length of attribute column: '{{column}}' exceeds the MaxLength:{VALUE_BYTES_MAX} "

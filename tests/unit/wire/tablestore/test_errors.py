@@ -30,7 +30,13 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
-from widerow.wire.tablestore import error_table, index_errors, messages, transaction_errors
+from widerow.wire.tablestore import (
+    error_table,
+    index_errors,
+    messages,
+    stream_errors,
+    transaction_errors,
+)
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 
@@ -48,7 +54,8 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
-    places = [inspect.getfile(each) for each in (error_table, index_errors, transaction_errors)]
+    pages = (error_table, index_errors, stream_errors, transaction_errors)
+    places = [inspect.getfile(each) for each in pages]
     source = "".join(Path(place).read_text(encoding="utf-8") for place in places)
     listed = re.findall(r"^ {4,8}(Rule\.\w+): ", source, re.MULTILINE)
     assert len(listed) == len(set(listed)) == len(Rule)
@@ -74,6 +81,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSTooFrequentReservedThroughputAdjustment": {403},
         "OTSObjectNotExist": {404},
         "OTSTableNotReady": {404},
+        "OTSTrimmedDataAccess": {404},
         "OTSMethodNotAllowed": {405},
         "OTSRequestTimeout": {408},
         "OTSSessionNotExist": {404},

@@ -27,11 +27,15 @@ from widerow.wire.tablestore.operations import (
     delete_defined_column,
     delete_row,
     delete_table,
+    describe_stream,
     describe_table,
     drop_index,
     get_range,
     get_row,
+    get_shard_iterator,
+    get_stream_record,
     list_search_index,
+    list_stream,
     list_table,
     list_timeseries_table,
     put_row,
@@ -150,6 +154,16 @@ _ALL: Final = (
     _served("AbortTransaction", _WRITE, abort_transaction, writes=True, consumed=transaction_units),
     _served("BulkImport", _WRITE, bulk_import, writes=True, lengthy=bulk_import.is_lengthy),
     _served("BulkExport", _READ, bulk_export, call_within=bulk_export.call_within),
+    _served("ListStream", _READ, list_stream),
+    _served("DescribeStream", _READ, describe_stream),
+    _served("GetShardIterator", _READ, get_shard_iterator),
+    _served(
+        "GetStreamRecord",
+        _READ,
+        get_stream_record,
+        consumed=get_stream_record.consumed,
+        call_within=get_stream_record.call_within,
+    ),
     _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
 )
@@ -175,7 +189,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         action: feature
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
-            "streams": "ListStream DescribeStream GetShardIterator GetStreamRecord",
             "SQL": "SQLQuery",
             "search indexes": (
                 "CreateSearchIndex UpdateSearchIndex DescribeSearchIndex "

@@ -49,12 +49,17 @@ SERVED = {
     "AbortTransaction": ("write", True, ""),
     "BulkImport": ("write", True, "batch_write_row"),
     "BulkExport": ("read", False, "get_range"),
+    "ListStream": ("read", False, ""),
+    "DescribeStream": ("read", False, ""),
+    "GetShardIterator": ("read", False, ""),
+    "GetStreamRecord": ("read", False, ""),
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 LISTS = ("BulkExport", "ListSearchIndex", "ListTimeseriesTable")
 INDEXES = ("CreateIndex", "DropIndex")
+STREAMS = ("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction")
 
@@ -81,7 +86,9 @@ takes_a_stand_in = pytest.mark.skipif(
 @takes_a_stand_in
 @pytest.mark.parametrize(
     "name",
-    [name for name in SERVED if name not in BATCHES + COLUMNS + INDEXES + LISTS + TRANSACTIONS],
+    sorted(
+        SERVED.keys() - {*BATCHES, *COLUMNS, *INDEXES, *LISTS, *STREAMS, *TRANSACTIONS},
+    ),
 )
 def test_actions_ask_the_engine(name: str) -> None:
     engine = create_autospec(Engine, instance=True)

@@ -1,0 +1,106 @@
+"""Indexes, local transactions and streams on one table (change, section E)."""
+
+from dataclasses import replace
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.errors import Conflict, Rule
+from widerow.model.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
+from widerow.model.row import RowChange
+from widerow.model.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
+from widerow.testing.answers import decode_answer_rows
+from widerow.testing.changes import (
+    create,
+    delete,
+    get,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
+
+KEYS = {"p": KeyType.STRING, "n": KeyType.INTEGER}
+MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX
+INDEXES = ("local", "global")
+
+
+@pytest.fixture
+def engine_with_all(engine: Engine) -> Engine:
+    """A table with a local and a global index over its column `c`, and a stream."""
+    asked = replace(
+        create("t", KEYS),
+        defined_columns=(DefinedColumn("c", ColumnType.STRING),),
+        indexes=(
+            IndexDefinition("local", ("p", "c"), (), 1, 1),
+            IndexDefinition("global", ("c",), (), 0, 0),
+        ),
+        stream=StreamChange(enable=True),
+    )
+    engine.run(engine.create_table("i", asked))
+    return engine
+
+
+def entries(engine: Engine, index: str) -> list[tuple[str, str, int]]:
+    """What stands in an index: the listed column and the key of the row."""
+    names = ("p", "c", "n") if index == "local" else ("c", "p", "n")
+    bounds: list[dict[str, KeyInput]] = [dict.fromkeys(names, end) for end in (MIN, MAX)]
+    rows = decode_answer_rows(engine.get_range("i", scan_all(index, *bounds)).rows)
+    return sorted((str(key["c"]), str(key["p"]), int(str(key["n"]))) for key, _ in rows)
+
+
+def actions(engine: Engine) -> list[int]:
+    """What the stream has recorded."""
+    table = engine.describe_table("i", "t")
+    page = engine.streams.read(table, engine.streams.iterator(table, "0", None), None)
+    return [record.action for record in page.records]
+
+
+def row(number: int, value: str) -> RowChange:
+    """A put of a row of partition key a."""
+    return put("t", {"p": "a", "n": number}, {"c": value})
+
+
+def test_what_a_transaction_implies_comes_with_its_commit(engine_with_all: Engine) -> None:
+    engine = engine_with_all
+    engine.run(engine.write_row("i", row(1, "old")))
+    identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
+    for change in (
+        row(1, "new"),
+        update("t", {"p": "a", "n": 2}, put_cells({"c": "two"})),
+        row(3, "gone"),
+        delete("t", {"p": "a", "n": 3}),
+    ):
+        engine.run(engine.transactions.write_row("i", identity, change))
+    assert [entries(engine, index) for index in INDEXES] == [[("old", "a", 1)]] * 2
+    assert actions(engine) == [1]
+    engine.run(engine.transactions.commit("i", identity))
+    assert [entries(engine, index) for index in INDEXES] == [[("new", "a", 1), ("two", "a", 2)]] * 2
+    assert actions(engine) == [1, 1, 2, 1, 3]
+
+
+def test_nothing_of_an_aborted_transaction_is_implied(engine_with_all: Engine) -> None:
+    engine = engine_with_all
+    identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
+    engine.run(engine.transactions.write_row("i", identity, row(1, "never")))
+    engine.run(engine.transactions.abort("i", identity))
+    assert [entries(engine, index) for index in INDEXES] == [[], []]
+    assert actions(engine) == []
+    assert engine.get_row("i", get("t", {"p": "a", "n": 1})).row == b""
+
+
+def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(engine_with_all: Engine) -> None:
+    """BulkImport, too: every row for itself (change §D1, the table in E)."""
+    engine = engine_with_all
+    engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
+    changes = (row(1, "locked"), put("t", {"p": "b", "n": 1}, {"c": "free"}))
+    for declared in (False, True):
+        request = BatchWrite((TableWrite("t", changes),), declared=declared)
+        ((locked, free),) = engine.run(engine.batch_write_row("i", request))
+        assert isinstance(locked.error, Conflict)
+        assert locked.error.rule is Rule.KEY_LOCKED
+        assert free.error is None
+    assert [entries(engine, index) for index in INDEXES] == [[("free", "b", 1)]] * 2
+    assert actions(engine) == [1, 1]
