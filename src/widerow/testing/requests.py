@@ -155,12 +155,12 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "CreateTable": lambda table: create_table_request(table).SerializeToString(),
         "ListTable": lambda _: b"",
         "DescribeTable": lambda table: m.DescribeTableRequest(table_name=table).SerializeToString(),
-        "UpdateTable": lambda table: update_table_request(table).SerializeToString(),
-        "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
         "CreateIndex": lambda table: create_index_request(table).SerializeToString(),
         "DropIndex": lambda table: m.DropIndexRequest(
             main_table_name=table, index_name=f"{table}_by_n"
         ).SerializeToString(),
+        "UpdateTable": lambda table: update_table_request(table).SerializeToString(),
+        "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
         "AddDefinedColumn": lambda table: add_defined_column_request(table).SerializeToString(),
         "DeleteDefinedColumn": lambda table: m.DeleteDefinedColumnRequest(
             table_name=table, columns=["old"]

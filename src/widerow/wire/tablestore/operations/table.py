@@ -101,10 +101,10 @@ _ALL: Final = (
     _served("CreateTable", _MANAGE, create_table, writes=True),
     _served("ListTable", _READ, list_table),
     _served("DescribeTable", _READ, describe_table),
-    _served("UpdateTable", _MANAGE, update_table, writes=True),
-    _served("DeleteTable", _MANAGE, delete_table, writes=True),
     _served("CreateIndex", _MANAGE, create_index, writes=True),
     _served("DropIndex", _MANAGE, drop_index, writes=True),
+    _served("UpdateTable", _MANAGE, update_table, writes=True),
+    _served("DeleteTable", _MANAGE, delete_table, writes=True),
     _served("AddDefinedColumn", _MANAGE, add_defined_column, writes=True),
     _served("DeleteDefinedColumn", _MANAGE, delete_defined_column, writes=True),
     _served(
