@@ -35,6 +35,7 @@ from widerow.keys.layout import (
     SPACE_SEQUENCES,
     SPACE_STATISTICS,
     SPACE_STORE,
+    SPACE_TUNNELS,
     SPACE_TYPED_CATALOG,
     statistics_key,
     statistics_prefix,
@@ -51,6 +52,7 @@ _NUMBERED: Final = {
     SPACE_SEQUENCES: f"a sequence record {_UNKNOWN}",
     SPACE_INDEXES: "entries of index {number}, which no table has",
     SPACE_STATISTICS: f"statistics {_UNKNOWN}",
+    SPACE_TUNNELS: f"state of a tunnel {_UNKNOWN}",
 }
 
 

@@ -18,6 +18,7 @@ from widerow.model.schema import (
     Throughput,
     ThroughputState,
 )
+from widerow.model.tunnel import StreamStart, Tunnel, TunnelConfig, TunnelKind
 from widerow.model.values import ColumnType, KeyType
 
 __all__ = ["decode_table", "encode_table"]
@@ -62,10 +63,20 @@ def encode_table(table: Table) -> bytes:
         ]
     if table.untrimmed:
         record["untrimmed"] = True
+    if table.tunnels:
+        record["tunnels"] = [_tunnel_record(tunnel) for tunnel in table.tunnels]
     return json.dumps(record, separators=(",", ":")).encode()
 
 
 _OPTIONS: Final = tuple(TableOptions.__dataclass_fields__)
+
+
+def _tunnel_record(tunnel: Tunnel) -> Json:
+    start, start_ns, end_ns = tunnel.config
+    return [
+        *(tunnel.id, tunnel.number, tunnel.name, tunnel.kind.value),
+        *(start.name, start_ns, end_ns, tunnel.created_us),
+    ]
 
 
 def _hex(data: bytes | None) -> str | None:
@@ -121,6 +132,7 @@ def _table(record: dict[str, Json]) -> Table:
         stream=_stream(pop("stream", None)),
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
+        tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
     )
 
 
@@ -149,6 +161,18 @@ def _stream(value: Json) -> Stream | None:
     stream_id, hours, enabled, columns = _items(value)
     names = tuple(_as(str, name) for name in _items(columns))
     return Stream(_as(str, stream_id), _as(int, hours), _as(int, enabled), names)
+
+
+def _tunnel(value: Json) -> Tunnel:
+    tunnel_id, number, name, kind, start, start_ns, end_ns, created_us = _items(value)
+    return Tunnel(
+        id=_as(str, tunnel_id),
+        number=_as(int, number),
+        name=_as(str, name),
+        kind=TunnelKind(kind),
+        config=TunnelConfig(StreamStart[_as(str, start)], _as(int, start_ns), _as(int, end_ns)),
+        created_us=_as(int, created_us),
+    )
 
 
 def _encryption(value: Json) -> Encryption | None:

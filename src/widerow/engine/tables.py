@@ -277,6 +277,8 @@ def updated_table(table: Table, request: UpdateTable, now_us: int, entropy: Entr
     if request.throughput is not None:
         throughput = _throughput(throughput, request.throughput, now_us // 1_000_000)
     stream = _stream(table.stream, request.stream, now_us, entropy)
+    if stream is None and any(tunnel.kind.has_stream for tunnel in table.tunnels):
+        raise InvalidRequest(Rule.STREAM_HAS_TUNNELS, table=table.name)
     untrimmed = table.untrimmed or _loses_sooner(table.options, options)
     return replace(
         table, options=options, throughput=throughput, stream=stream, untrimmed=untrimmed

@@ -18,6 +18,7 @@ from widerow.keys.layout import (
     catalog_key,
     dropped_key,
     table_prefixes,
+    tunnel_prefix,
 )
 from widerow.model.schema import Table
 from widerow.model.values import KeyType
@@ -51,13 +52,18 @@ class TablestoreModel(TableModel[Table]):
         return Leftover(number, key, table_prefixes(number))
 
     def leftover_of(self, table: Table, due_us: int) -> Leftover:
-        """Rows, sequences and statistics."""
+        """Rows, sequences, statistics, the state of tunnels."""
         key = dropped_key(table.instance, table.id)
         return Leftover(table.id, key, table_prefixes(table.id), due_us=due_us)
 
-    def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:  # noqa: ARG002  # same for all
-        """Nothing."""
-        return ()
+    def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:
+        """The state of tunnels that are gone."""
+        kept = {tunnel.number for tunnel in after.tunnels}
+        for tunnel in before.tunnels:
+            if tunnel.number not in kept:
+                key = dropped_key(before.instance, tunnel.number)
+                prefixes = (tunnel_prefix(before.id, tunnel.number),)
+                yield Leftover(tunnel.number, key, prefixes, due_us=due_us)
 
     def missing(self, owner: str, name: str) -> NotFound:
         """The error for a name that no table has."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from widerow.model.tunnel import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
 __all__ = [
@@ -92,7 +93,7 @@ class Table:
     `id` is never used again after the table is dropped; keys of rows begin with it. `splits` are
     the encoded partition keys where partitions meet, ascending, without the infinite ends; `asked`
     are those of the pre-split, which stay for good. `untrimmed`: options were lowered, and rows may
-    still hold more until the sweep has passed.
+    still hold more until the sweep has passed. `tunnels`: those of the table, by their names.
     """
 
     instance: str
@@ -108,6 +109,7 @@ class Table:
     encryption: Encryption | None = None
     untrimmed: bool = False
     asked: tuple[bytes, ...] = ()
+    tunnels: tuple[Tunnel, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property

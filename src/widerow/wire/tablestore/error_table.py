@@ -38,6 +38,7 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
+from widerow.wire.tablestore.tunnel_errors import TUNNEL_ERRORS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
 
@@ -694,7 +695,11 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     ),
 }
 
-FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(_ROWS)
+_ROWS.update((rule, Foreign(*row)) for rule, row in TUNNEL_ERRORS.items())
+
+FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(
+    {rule: _ROWS[rule] for rule in Rule if rule in _ROWS}
+)
 """Every rule, in the order of `Rule`."""
 
 _UNAVAILABLE: Final = "Server is not available."

@@ -29,7 +29,7 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
-from widerow.wire.tablestore import error_table, messages
+from widerow.wire.tablestore import error_table, messages, tunnel_errors
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 
@@ -47,7 +47,8 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
-    source = Path(error_table.__file__).read_text(encoding="utf-8")
+    sources = (error_table.__file__, tunnel_errors.__file__)
+    source = "".join(Path(file).read_text(encoding="utf-8") for file in sources)
     listed = re.findall(r"^    (Rule\.\w+): ", source, re.MULTILINE)
     assert len(listed) == len(set(listed)) == len(Rule)
 
@@ -68,6 +69,11 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSConditionCheckFail": {403},
         "OTSNotEnoughCapacityUnit": {403},
         "OTSQuotaExhausted": {403},
+        "OTSTunnelExist": {409},
+        "OTSTunnelExpired": {400},
+        "OTSSequenceNumberNotMatch": {400},
+        "OTSResourceGone": {410},
+        "OTSTunnelServerUnavailable": {503},
         "OTSTooFrequentReservedThroughputAdjustment": {403},
         "OTSObjectNotExist": {404},
         "OTSMethodNotAllowed": {405},

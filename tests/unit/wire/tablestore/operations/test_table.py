@@ -41,6 +41,21 @@ SERVED = {
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
+TUNNELS = {
+    "tunnel/create": ("manage", True),
+    "tunnel/delete": ("manage", True),
+    "tunnel/list": ("read", False),
+    "tunnel/describe": ("read", False),
+    "tunnel/connect": ("read", True),
+    "tunnel/heartbeat": ("read", True),
+    "tunnel/shutdown": ("read", True),
+    "tunnel/getcheckpoint": ("read", False),
+    "tunnel/readrecords": ("read", False),
+    "tunnel/checkpoint": ("read", True),
+    "tunnel/getrpo": ("read", False),
+    "tunnel/getrpobyoffset": ("read", False),
+    "tunnel/schedule": ("manage", True),
+}
 BATCHES = ("BatchGetRow", "BatchWriteRow")
 LISTS = ("ListSearchIndex", "ListTimeseriesTable")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
@@ -49,7 +64,7 @@ COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 def test_the_actions_served() -> None:
     assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
-    }
+    } | TUNNELS
     assert all(name == entry.name for name, entry in OPERATIONS.items())
 
 
