@@ -228,7 +228,7 @@ def assigned(
     `withheld` are not given to it now: it gave them up at this moment, perhaps because it cannot
     consume them, and must not be asked again at once.
     """
-    room = _shares(state)[client_id] - _open_count(state, client_id)
+    room = _share(state, client_id, yields=False) - _open_count(state, client_id)
     free = sorted(
         channel.id
         for channel in state.channels.values()
@@ -251,7 +251,7 @@ def relieved(state: TunnelState, client_id: str, now_us: int) -> TunnelState:
 
     A channel that was taken from a client for another's sake stays where it then is for a timeout.
     """
-    surplus = _open_count(state, client_id) - _shares(state)[client_id]
+    surplus = _open_count(state, client_id) - _share(state, client_id, yields=True)
     rest_us = state.clients[client_id].timeout_s * 1_000_000
     movable = [
         channel
@@ -276,15 +276,20 @@ def _open_count(state: TunnelState, client_id: str) -> int:
     return sum(1 for channel in held if channel.status is ChannelStatus.OPEN)
 
 
-def _shares(state: TunnelState) -> dict[str, int]:
-    """How many channels each client is to have: all as many, but for one.
+def _share(state: TunnelState, client_id: str, *, yields: bool) -> int:
+    """How many channels a client is to have: all as many, but for one.
 
-    Those that have most keep the remainder, so that as little as possible moves.
+    Those that have most keep the remainder, so that as little as possible moves. Of those that have
+    as many, the one that asks; or where it `yields`, the one whose id sorts first.
     """
     active = sum(1 for channel in state.channels.values() if is_runnable(state, channel))
     each, more = divmod(active, max(1, len(state.clients)))
-    ranked = sorted(state.clients, key=lambda name: (-_open_count(state, name), name))
-    return {name: each + (place < more) for place, name in enumerate(ranked)}
+    mine = _open_count(state, client_id)
+    counts = [(_open_count(state, name), name) for name in state.clients]
+    ahead = sum(
+        count > mine or (yields and count == mine and name < client_id) for count, name in counts
+    )
+    return each + (ahead < more)
 
 
 # --- checkpoints and what is asked for from outside -------------------------------------------

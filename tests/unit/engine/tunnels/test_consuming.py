@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.engine.engine import Engine
@@ -33,11 +33,12 @@ from widerow.testing.changes import create, delete, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.strict import StrictSpace, StrictStore
 
-pytestmark = pytest.mark.timeout(40)
+pytestmark = pytest.mark.timeout(180)
 keys = st.sampled_from("abcdefgh")
 places = st.integers(0, 7)
 TIMEOUT = TUNNEL_TIMEOUT_SECONDS_MIN
 DELETE = 3
+SPLITS_MAX = 3  # seven shards; each is read to its end in every run
 
 
 class _Server:
@@ -68,6 +69,7 @@ class Consuming(RuleBasedStateMachine):
         self.consumers: list[Consumer] = []
         self.heard: dict[str, float] = {}
         self.now = 0.0
+        self.splits = 0
         self.versions: dict[str, int] = {}
 
     def make_stores(self) -> list[Store]:
@@ -142,8 +144,10 @@ class Consuming(RuleBasedStateMachine):
         self.run(lambda: self.server.engine.write_row("i", delete("t", {"k": key})))
         self.log.append(key, json.dumps([key, None]).encode(), self.clock.now_us(), DELETE)
 
+    @precondition(lambda self: self.splits < SPLITS_MAX)
     @rule(key=keys)
     def split(self, key: str) -> None:
+        self.splits += 1
         self.log.split(key)
 
     @rule()
@@ -229,8 +233,9 @@ class Consuming(RuleBasedStateMachine):
         server = self.servers[0]
         client = self.run(lambda: server.tunnels.connect("i", self.tunnel_id, "last", TIMEOUT))
         last = Consumer(self.run, self.tunnel_id, client)
-        for _ in range(4 + 2 * len(self.log.shards(self.shown.table))):
+        for _ in range(8 + 2 * len(self.log.shards(self.shown.table))):
             last.heartbeat(server.tunnels)
+            self.clock.advance(TIMEOUT / 2)  # a client that nobody heard of connected goes too
             for name in last.open_channels():
                 while last.work(server.tunnels, name, self.take):
                     if name not in last.open_channels():
