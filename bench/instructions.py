@@ -2,11 +2,11 @@
 
     PYTHONPATH=build/compiled:. python -m bench.instructions [--json] [--keep FOLDER] [CASE ...]
 
-Cases are get, put, and batch, of which a row is counted. Connections are handed the bytes of signed
-requests, a turn of the loop at a time, and their answers go nowhere; everything between is the
-server's. Valgrind's callgrind counts what runs, so the figure is the same at every hour and on
-every machine with the same libraries, and a change of one in a thousand shows. It says nothing
-about caches, nor about the kernel.
+Cases are get, put, update, batch, range and batch-get; of the last three a row is counted.
+Connections are handed the bytes of signed requests, a turn of the loop at a time, and their answers
+go nowhere; everything between is the server's. Valgrind's callgrind counts what runs, so the figure
+is the same at every hour and on every machine with the same libraries, and a change of one in a
+thousand shows. It says nothing about caches, nor about the kernel.
 
 `--keep` leaves callgrind's files, for `callgrind_annotate --inclusive=yes` or KCachegrind.
 """
@@ -68,15 +68,26 @@ class Case(NamedTuple):
         ]
 
 
+_BATCH_GET_ROWS: Final = 100
+
+
 def _batch(number: int) -> bytes:
     numbers = range(number, number + rows.BATCH_WRITE_ROWS)
     return rows.batch_write([each % ROWS for each in numbers])
+
+
+def _batch_get(number: int) -> bytes:
+    numbers = range(number, number + _BATCH_GET_ROWS)
+    return rows.batch_get([each % ROWS for each in numbers])
 
 
 CASES: Final[dict[str, Case]] = {
     "get": Case(rows.get, 32),
     "put": Case(rows.put, 128),
     "batch": Case(_batch, 2, rows.BATCH_WRITE_ROWS),
+    "update": Case(rows.update, 128),
+    "range": Case(rows.page, 8, rows.PARTITION_ROWS),
+    "batch-get": Case(_batch_get, 8, _BATCH_GET_ROWS),
 }
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from bench import rows
 from bench.growth import READERS, grow
-from bench.load import Load, Outcome, prepared
+from bench.load import Load, LoadFailed, Outcome, prepared
 from bench.measure import Case, Result, Settings, combine, take_turns, timed
 from bench.servers import Place, settle
 from bench.workloads import REQUESTS, ask, scattered
@@ -227,7 +227,7 @@ def expire(place: Place) -> Iterator[None]:
         ends = time.monotonic() + _BEGINS_SECONDS_MAX
         while examined(wire) == before:
             if time.monotonic() > ends:
-                raise SystemExit("the server does not sweep what has expired")
+                raise LoadFailed("the server does not sweep what has expired")
             time.sleep(0.1)
     yield
 

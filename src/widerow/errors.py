@@ -121,6 +121,16 @@ class Rule(AnyRule):
     SPLIT_CONTIGUOUS = "The ranges must touch, in order, from INF_MIN to INF_MAX."
     STREAM_EXPIRATION = "Keep stream records between 1 and 168 hours."
 
+    # Streams (change §C1)
+    STREAM_ID = "Use a stream id as ListStream and DescribeTable show it."
+    STREAM_NOT_FOUND = "ListStream shows the streams there are; a table's ends when it is disabled."
+    STREAM_ACROSS_SHARDS = "Use a store whose transactions reach over shards, as the default does."
+    STREAM_LIMIT = "Ask for one record or more."
+    STREAM_TRIMMED = "Records were kept for the stream's hours only: begin at the oldest one there."
+    SHARD_NOT_FOUND = "DescribeStream shows the shards; a closed one leaves when all has expired."
+    SHARD_LIMIT = "Ask for 1 to 100 shards."
+    SHARD_ITERATOR = "Use an iterator of GetShardIterator or of the page before."
+
     # Cells (semantics §1.3, §4)
     VALUE_LENGTH = "Split the value: one attribute value holds at most 2 MB."
     VALUE_TEXT = "Encode STRING values as UTF-8, or store the bytes as BINARY."

@@ -20,8 +20,10 @@ from widerow.engine.check_rows import tablestore_parts
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
+from widerow.engine.streams.check import stream_parts
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
+from widerow.engine.tunnels.check import tunnel_parts
 from widerow.engine.typed.check import typed_parts
 from widerow.engine.typed.plans import check_plan
 from widerow.errors import InvalidRequest, StoreDamaged
@@ -30,6 +32,7 @@ from widerow.keys.layout import (
     PLAN_PREFIX,
     ROW_PREFIX_BYTES,
     SPACE_CATALOG,
+    SPACE_CHANGES,
     SPACE_INDEXES,
     SPACE_ROWS,
     SPACE_SEQUENCES,
@@ -49,6 +52,7 @@ PROGRESS_RECORDS: Final = 1000
 _UNKNOWN: Final = "of a table that the catalogue does not know"
 _NUMBERED: Final = {
     SPACE_ROWS: f"a row {_UNKNOWN}",
+    SPACE_CHANGES: f"a change record {_UNKNOWN}",
     SPACE_SEQUENCES: f"a sequence record {_UNKNOWN}",
     SPACE_INDEXES: "entries of index {number}, which no table has",
     SPACE_STATISTICS: f"statistics {_UNKNOWN}",
@@ -80,7 +84,14 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     snapshot = store.snapshot()
     findings = [*_unknown_spaces(snapshot), *_orphans(snapshot, catalog)]
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
-    for parts in (tablestore_parts, typed_parts, _statistics_parts, _plan_parts):
+    for parts in (
+        tablestore_parts,
+        stream_parts,
+        tunnel_parts,
+        typed_parts,
+        _statistics_parts,
+        _plan_parts,
+    ):
         for part in parts(catalog, snapshot):
             findings += _walk(snapshot, part, progress)
     return findings

@@ -51,6 +51,9 @@ from widerow.engine.static import (
     check_selection,
     check_table_name,
 )
+from widerow.engine.streams.reading import Streams
+from widerow.engine.streams.recorder import ChangeRecorder
+from widerow.engine.streams.trim import StreamTrim
 from widerow.engine.sweep.sweep import Sweep
 from widerow.engine.sweep.tablestore import TablestoreSweep
 from widerow.engine.table_models import open_catalog
@@ -154,7 +157,10 @@ class Engine:
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
-        self._chores = deque((self.sweep.clear, self._build_step, self.sweep.step))
+        self.streams = Streams(store, self.tables)
+        self.observe((ChangeRecorder(),))
+        trim = StreamTrim(store, self.tables, clock)
+        self._chores = deque((self.sweep.clear, self._build_step, trim.step, self.sweep.step))
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
     def run(self, plan: Plan[T]) -> T:
@@ -237,7 +243,9 @@ class Engine:
         return open_tunnels(self.tables, given, self.partitions, self._note_read, self._change_log)
 
     def _change_log(self) -> "ChangeLog":
-        raise Unsupported(Rule.FEATURE_UNSUPPORTED, feature="streams")
+        if not self.store.capabilities.atomic_across_shards:
+            raise Unsupported(Rule.STREAM_ACROSS_SHARDS)
+        return self.streams
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these hear of every change of rows from now on; before the first write is planned."""
@@ -248,11 +256,12 @@ class Engine:
     def create_table(self, instance: str, request: CreateTable) -> Plan[None]:
         """CreateTable (semantics §2.1)."""
         check_create(request)
+        self._check_stream(request)
         self._check_room(self.catalog.seen(), instance, request.name)
 
         def make(draft: Draft) -> Table:
             self._check_room(draft.state, instance, request.name)
-            return new_table(instance, request, draft.number(), self._clock.now_us(), self._entropy)
+            return new_table(instance, request, draft.number, self._clock.now_us())
 
         return Plan((self.tables.create(make),), failing)
 
@@ -315,12 +324,19 @@ class Engine:
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
         """UpdateTable: the table as it is afterwards (semantics §2.4)."""
         check_update(request)
+        self._check_stream(request)
         self._table(instance, request.name)
 
-        def make(table: Table) -> Table:
-            return updated_table(table, request, self._clock.now_us(), self._entropy)
+        def make(table: Table, draft: Draft) -> Table:
+            return updated_table(table, request, self._clock.now_us(), draft.number)
 
         return Plan((self.tables.change_named(instance, request.name, make),), single)
+
+    def _check_stream(self, request: CreateTable | UpdateTable) -> None:
+        """A record is made with its row only where transactions reach over shards."""
+        begins = request.stream is not None and request.stream.enable
+        if begins and not self.store.capabilities.atomic_across_shards:
+            raise Unsupported(Rule.STREAM_ACROSS_SHARDS)
 
     def add_defined_columns(
         self, instance: str, name: str, columns: tuple[DefinedColumn, ...]
@@ -328,8 +344,12 @@ class Engine:
         """AddDefinedColumn (semantics §2.6)."""
         check_columns_named(name, tuple(column.name for column in columns))
         self._table(instance, name)
-        make = partial(with_columns, columns=columns)
-        return Plan((self.tables.change_named(instance, name, make),), failing)
+
+        def make(table: Table, _: Draft) -> Table:
+            return with_columns(table, columns)
+
+        write = self.tables.change_named(instance, name, make)
+        return Plan((write,), failing)
 
     def delete_defined_columns(
         self, instance: str, name: str, columns: tuple[str, ...]
@@ -337,8 +357,12 @@ class Engine:
         """DeleteDefinedColumn (semantics §2.6)."""
         check_columns_named(name, columns)
         self._table(instance, name)
-        make = partial(without_columns, names=columns)
-        return Plan((self.tables.change_named(instance, name, make),), failing)
+
+        def make(table: Table, _: Draft) -> Table:
+            return without_columns(table, columns)
+
+        write = self.tables.change_named(instance, name, make)
+        return Plan((write,), failing)
 
     def delete_table(self, instance: str, table: str) -> Plan[None]:
         """DeleteTable: gone when answered; `housekeeping` frees its space (semantics §2.5)."""

@@ -12,6 +12,7 @@ from widerow.model.schema import (
     DefinedColumn,
     Encryption,
     KeyColumn,
+    LogShard,
     Stream,
     Table,
     TableOptions,
@@ -53,6 +54,8 @@ def encode_table(table: Table) -> bytes:
             stream.expiration_hours,
             stream.enabled_at_us,
             list(stream.columns),
+            stream.number,
+            [[s.number, s.start.hex(), list(s.parents), s.is_open] for s in stream.shards],
         ]
     if encryption is not None:
         record["encryption"] = [
@@ -158,9 +161,23 @@ def _options(value: Json) -> TableOptions:
 def _stream(value: Json) -> Stream | None:
     if value is None:
         return None
-    stream_id, hours, enabled, columns = _items(value)
-    names = tuple(_as(str, name) for name in _items(columns))
-    return Stream(_as(str, stream_id), _as(int, hours), _as(int, enabled), names)
+    stream_id, hours, enabled, columns, number, shards = _items(value)
+    return Stream(
+        _as(str, stream_id),
+        _as(int, hours),
+        _as(int, enabled),
+        tuple(_as(str, name) for name in _items(columns)),
+        _as(int, number),
+        tuple(
+            LogShard(
+                _as(int, shard),
+                bytes.fromhex(_as(str, start)),
+                tuple(_as(int, parent) for parent in _items(parents)),
+                _as(bool, is_open),
+            )
+            for shard, start, parents, is_open in map(_items, _items(shards))
+        ),
+    )
 
 
 def _tunnel(value: Json) -> Tunnel:

@@ -1,10 +1,11 @@
 """CreateTable, UpdateTable and the rules of table definitions (semantics §2)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from widerow.clock import Entropy
+from widerow.engine.log_shards import first_shards
 from widerow.engine.static import STRICT, check_table_name
 from widerow.errors import Exhausted, InvalidRequest, Rule
 from widerow.keys.encode import encode_key_value
@@ -180,16 +181,15 @@ def _check_stream(stream: StreamChange) -> None:
         STRICT.check(name)
 
 
-def new_table(
-    instance: str, request: CreateTable, table_id: int, now_us: int, entropy: Entropy
-) -> Table:
-    """The table that a checked definition makes."""
+def new_table(instance: str, request: CreateTable, number: Callable[[], int], now_us: int) -> Table:
+    """The table that a checked definition makes. `number` gives one that nothing ever had."""
     asked, options = request.throughput, request.options
     assert asked.read is not None
     assert asked.write is not None
     assert options.time_to_live is not None
     assert options.max_versions is not None
     allow = options.allow_update
+    stream = request.stream
     splits = tuple(
         encode_key_value(begin)
         for begin, _ in request.partitions[1:]
@@ -199,7 +199,7 @@ def new_table(
     return Table(
         instance=instance,
         name=request.name,
-        id=table_id,
+        id=number(),
         key_columns=request.key_columns,
         defined_columns=request.defined_columns,
         options=TableOptions(
@@ -212,26 +212,39 @@ def new_table(
         throughput=ThroughputState(Throughput(asked.read, asked.write), now_us // 1_000_000),
         created_us=now_us,
         splits=splits,
-        stream=_stream(None, request.stream, now_us, entropy),
+        stream=(
+            _begun_stream(request.name, stream, splits, number(), now_us)
+            if stream is not None and stream.enable
+            else None
+        ),
         encryption=request.encryption,
         asked=splits,
     )
 
 
 def _stream(
-    current: Stream | None, asked: StreamChange | None, now_us: int, entropy: Entropy
+    table: Table, asked: StreamChange | None, now_us: int, number: Callable[[], int]
 ) -> Stream | None:
+    """The stream after a change: the list of columns replaces the former one (change §C1.1)."""
+    current = table.stream
     if asked is None:
         return current
     if not asked.enable:
         return None
-    hours = asked.expiration_hours
+    if current is None:
+        return _begun_stream(table.name, asked, table.splits, number(), now_us)
+    kept = current.expiration_hours if asked.expiration_hours is None else asked.expiration_hours
     columns = tuple(dict.fromkeys(asked.columns))
-    if current is not None:
-        kept = current.expiration_hours if hours is None else hours
-        return replace(current, expiration_hours=kept, columns=columns)
-    stream_id = entropy.token_bytes(16).hex()
-    return Stream(stream_id, STREAM_HOURS_MAX if hours is None else hours, now_us, columns)
+    return replace(current, expiration_hours=kept, columns=columns)
+
+
+def _begun_stream(
+    table: str, asked: StreamChange, splits: tuple[bytes, ...], number: int, now_us: int
+) -> Stream:
+    hours = STREAM_HOURS_MAX if asked.expiration_hours is None else asked.expiration_hours
+    columns = tuple(dict.fromkeys(asked.columns))
+    name = f"{table}_{now_us:016}"
+    return Stream(name, hours, now_us, columns, number, first_shards(splits))
 
 
 # --- UpdateTable -------------------------------------------------------------------------------
@@ -263,8 +276,13 @@ def _check_throughput_update(asked: ThroughputChange) -> None:
     _check_throughput_size(asked)
 
 
-def updated_table(table: Table, request: UpdateTable, now_us: int, entropy: Entropy) -> Table:
-    """The table after a checked change. Raises `Exhausted` when throughput changes too often."""
+def updated_table(
+    table: Table, request: UpdateTable, now_us: int, number: Callable[[], int]
+) -> Table:
+    """The table after a checked change. Raises `Exhausted` when throughput changes too often.
+
+    `number` gives one that nothing ever had, for a stream that begins.
+    """
     options = table.options
     if request.options is not None:
         changes = {
@@ -276,7 +294,7 @@ def updated_table(table: Table, request: UpdateTable, now_us: int, entropy: Entr
     throughput = table.throughput
     if request.throughput is not None:
         throughput = _throughput(throughput, request.throughput, now_us // 1_000_000)
-    stream = _stream(table.stream, request.stream, now_us, entropy)
+    stream = _stream(table, request.stream, now_us, number)
     if stream is None and any(tunnel.kind.has_stream for tunnel in table.tunnels):
         raise InvalidRequest(Rule.STREAM_HAS_TUNNELS, table=table.name)
     untrimmed = table.untrimmed or _loses_sooner(table.options, options)

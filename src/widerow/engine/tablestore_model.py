@@ -7,6 +7,7 @@ from functools import partial
 from widerow.engine.catalog.model import TableModel
 from widerow.engine.catalog.notes import decode_note
 from widerow.engine.catalog.state import Leftover
+from widerow.engine.log_shards import divided
 from widerow.engine.partitions.tables import Bounds, KeyText, Partitioned, PartitionKey
 from widerow.engine.table_record import decode_table, encode_table
 from widerow.errors import NotFound, Rule
@@ -16,6 +17,7 @@ from widerow.keys.layout import (
     ROW_PREFIX_BYTES,
     SPACE_CATALOG,
     catalog_key,
+    change_prefix,
     dropped_key,
     table_prefixes,
     tunnel_prefix,
@@ -57,7 +59,12 @@ class TablestoreModel(TableModel[Table]):
         return Leftover(table.id, key, table_prefixes(table.id), due_us=due_us)
 
     def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:
-        """The state of tunnels that are gone."""
+        """The records of a stream that was switched off, and the state of tunnels that are gone."""
+        old, new = before.stream, after.stream
+        if old is not None and (new is None or new.number != old.number):
+            prefix = change_prefix(before.id) + old.number.to_bytes(4, "big")
+            key = dropped_key(before.instance, old.number)
+            yield Leftover(old.number, key, (prefix,), due_us=due_us)
         kept = {tunnel.number for tunnel in after.tunnels}
         for tunnel in before.tunnels:
             if tunnel.number not in kept:
@@ -79,7 +86,10 @@ class TablestoreModel(TableModel[Table]):
 
     def with_bounds(self, table: Table, bounds: Bounds) -> Table:
         """The table with other splits."""
-        return replace(table, splits=bounds)
+        stream = table.stream
+        if stream is not None:
+            stream = divided(stream, table.splits, bounds)
+        return replace(table, splits=bounds, stream=stream)
 
     def partition_key(self, table: Table) -> PartitionKey:
         """The first column of the primary key."""

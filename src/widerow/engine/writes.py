@@ -59,7 +59,7 @@ from widerow.rows.record import (
 )
 from widerow.storage.interface import Transaction
 
-__all__ = ["RowWrite", "write_row"]
+__all__ = ["RowWrite", "key_section_for", "write_row"]
 
 
 _IGNORE: Final = RowExpectation.IGNORE
@@ -115,14 +115,15 @@ def write_row(txn: Transaction, write: RowWrite) -> RowWritten:
     updates = write.change.modification is _UPDATE
     if updates and not write.table.options.allow_update:
         raise InvalidRequest(Rule.UPDATE_NOT_ALLOWED, table=write.table.name)
-    section = _key_section(write)
+    section = key_section_for(write)
     current = _current(txn, write)
     _check_condition(txn, write, current)
     incremented = _MODIFY[write.change.modification - 1](txn, write, current, section)
     return _answer(txn, write, current, section, incremented)
 
 
-def _key_section(write: RowWrite) -> KeySection:
+def key_section_for(write: RowWrite) -> KeySection:
+    """The key section of the row that a write is about, as it is stored."""
     key = write.change.key
     encoded, crc = key.encoded, key.crc
     if not encoded or not _unmarked(write):

@@ -53,6 +53,7 @@ __all__ = [
     "TABLE_ID_KEY",
     "catalog_key",
     "catalog_prefix",
+    "change_prefix",
     "dropped_key",
     "dropped_prefix",
     "index_prefix",
@@ -169,6 +170,11 @@ def tunnel_prefix(table_id: int, number: int) -> bytes:
 def index_prefix(index_id: int) -> bytes:
     """All entries of one index of a typed table."""
     return SPACE_INDEXES + index_id.to_bytes(4, "big")
+
+
+def change_prefix(table_id: int) -> bytes:
+    """All streams of a table."""
+    return SPACE_CHANGES + table_id.to_bytes(4, "big")
 
 
 def table_prefixes(table_id: int) -> tuple[bytes, ...]:

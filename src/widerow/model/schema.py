@@ -9,6 +9,7 @@ __all__ = [
     "DefinedColumn",
     "Encryption",
     "KeyColumn",
+    "LogShard",
     "Stream",
     "Table",
     "TableOptions",
@@ -67,13 +68,34 @@ class ThroughputState:
 
 
 @dataclass(frozen=True, slots=True)
+class LogShard:
+    """A part of a stream: the changes of the partition that begins at `start`, while it is open.
+
+    `number` is never used again in the stream. `parents`: the parts that it goes on from. A part
+    that is closed gets no more records.
+    """
+
+    number: int
+    start: bytes
+    parents: tuple[int, ...] = ()
+    is_open: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
-    """The change stream's specification, as asked for and as described."""
+    """A change stream: its specification as asked for, and where its records are (change §C1).
+
+    `columns`: of which the values before a change are recorded. `number`: what its records' keys
+    begin with behind the table's; no other table, index or stream has it. `shards` by number; the
+    open ones are one for each partition.
+    """
 
     id: str
     expiration_hours: int
     enabled_at_us: int
     columns: tuple[str, ...] = ()
+    number: int = 0
+    shards: tuple[LogShard, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

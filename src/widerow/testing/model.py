@@ -4,6 +4,7 @@ The engine is held against this model by stateful tests. It is written from the 
 §1.5, §1.6, §4, §5), not from the engine, and favours the obvious over the fast.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from widerow.model.condition import Condition, RowExpectation
@@ -87,9 +88,10 @@ class ModelTable:
         chosen = any(cell.version is None and cell.body for cell in change.cells)
         self.rows[key] = ModelRow(self._kept(columns), server=stamp if chosen else row.server)
 
-    def purge(self, now_ms: int) -> None:
-        """Remove for good what no longer shows."""
-        for key, row in list(self.rows.items()):
+    def purge(self, now_ms: int, keys: Iterable[Key] | None = None) -> None:
+        """Remove for good what no longer shows, of rows with these keys; None: of all rows."""
+        for key in list(self.rows if keys is None else keys):
+            row = self.rows[key]
             shown = self.visible(key, now_ms)
             if shown is None:
                 del self.rows[key]

@@ -49,6 +49,8 @@ from widerow.errors import (
     StoreFull,
     StorePoisoned,
 )
+from widerow.keys.encode import encode_key_value
+from widerow.keys.layout import row_prefix
 from widerow.model.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.server.metrics import Metrics
@@ -529,10 +531,8 @@ class World:
             return
         self._note(f"sweep of {len(plan.writes)}")
         purged = copied(self._models)
-        if dropped:
-            self._see("rows of a dropped table were removed")
-        else:
-            purged[BRIEF].purge(self._now_ms())
+        swept = self._swept(plan)
+        purged[BRIEF].purge(self._now_ms(), swept)
         try:
             self._engine.run(plan)
         except PowerCut:
@@ -541,10 +541,22 @@ class World:
         except StorageFailure:
             self._crash(cut=False, instead=purged)
             return
-        if plan.writes and not dropped:
+        if swept:
             self._see("expired rows were removed")
+        if len(self._engine.catalog.leftovers()) < len(dropped):
+            self._see("rows of a dropped table were removed")
         self._purge(purged)
         self._compare_all()
+
+    def _swept(self, plan: Plan[None]) -> list[Any]:
+        """The rows of the model that a step trims: others stay, expired as they may be."""
+        table = self._engine.tables.get(INSTANCE, BRIEF)
+        if table is None:
+            return []
+        shards = {shard for write in plan.writes for shard in write.shards}
+        prefix = row_prefix(table.id)
+        rows = self._models[BRIEF].rows
+        return [key for key in rows if prefix + encode_key_value(key[0]) in shards]
 
     def _purge(self, purged: Models) -> None:
         """The models are without what was swept; rows that are gone begin anew."""

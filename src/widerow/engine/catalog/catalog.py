@@ -274,14 +274,14 @@ class Tables(Generic[T]):
 
         return self.catalog.change(body, due_us=due_us)
 
-    def change_named(self, owner: str, name: str, make: Callable[[T], T]) -> Write[T]:
+    def change_named(self, owner: str, name: str, make: Callable[[T, Draft], T]) -> Write[T]:
         """The write that puts what `make` makes of the table that has a name then."""
 
         def body(draft: Draft) -> T:
             found: T | None = draft.state.by_name.get((self._space, owner, name))
             if found is None:
                 raise self.model.missing(owner, name)
-            return draft.put(self.model, make(found))
+            return draft.put(self.model, make(found, draft))
 
         return self.catalog.change(body)
 

@@ -6,6 +6,7 @@ The stream is seen through `ChangeLog`, which says no more than tunnels need of 
 from collections.abc import Collection, Sequence
 from typing import Final, Protocol
 
+from widerow.engine.streams.reading import ChangePage, ShardInfo
 from widerow.engine.tunnels.base import TunnelPage, TunnelRecord
 from widerow.engine.tunnels.definitions import start_us
 from widerow.engine.tunnels.state import Channel, ChannelPosition
@@ -16,9 +17,6 @@ from widerow.model.tunnel import Tunnel
 
 __all__ = [
     "ChangeLog",
-    "LogPage",
-    "LogRecord",
-    "LogShard",
     "change_channels",
     "consumed_until",
     "read_changes",
@@ -27,72 +25,10 @@ __all__ = [
 _AFTER_ALL_US: Final = 2**62  # a time behind every change: the tail of a shard
 
 
-class LogShard(Protocol):
-    """A shard of a stream."""
-
-    @property
-    def id(self) -> str:
-        """Its name, of which there is no second one in the stream."""
-        ...
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        """The shards whose changes come before its own."""
-        ...
-
-    @property
-    def is_open(self) -> bool:
-        """Whether changes may still come."""
-        ...
-
-
-class LogRecord(Protocol):
-    """A change: bytes as they are sent."""
-
-    @property
-    def action(self) -> int:
-        """What was done: the number of a `Modification`."""
-        ...
-
-    @property
-    def record(self) -> bytes:
-        """The row as it was changed."""
-        ...
-
-    @property
-    def origin(self) -> bytes | None:
-        """Listed columns as they were before."""
-        ...
-
-    @property
-    def timestamp_us(self) -> int:
-        """When, in microseconds since 1970; it never decreases in a shard."""
-        ...
-
-
-class LogPage(Protocol):
-    """Changes, where the next ones begin (None: the shard is closed and read), whether more are."""
-
-    @property
-    def records(self) -> Sequence[LogRecord]:
-        """The changes."""
-        ...
-
-    @property
-    def following(self) -> str | None:
-        """The iterator behind them."""
-        ...
-
-    @property
-    def more(self) -> bool:
-        """Whether the page ended before the changes did."""
-        ...
-
-
 class ChangeLog(Protocol):
     """The streams of all tables. Raises `NotFound` for what is gone, or was trimmed."""
 
-    def shards(self, table: Table) -> Sequence[LogShard]:
+    def shards(self, table: Table) -> Sequence[ShardInfo]:
         """Those of the table's stream, parents before children."""
         ...
 
@@ -100,7 +36,7 @@ class ChangeLog(Protocol):
         """Where to read from: a time or the oldest change; "" if a closed shard ends before it."""
         ...
 
-    def read(self, table: Table, iterator: str, limit: int | None) -> LogPage:
+    def read(self, table: Table, iterator: str, limit: int | None) -> ChangePage:
         """Changes from there on. Raises `InvalidRequest` for what is no iterator."""
         ...
 
@@ -137,7 +73,7 @@ def change_channels(
 
 
 def _begins_behind_end(
-    log: ChangeLog, table: Table, tunnel: Tunnel, shard: LogShard, listed: Collection[str]
+    log: ChangeLog, table: Table, tunnel: Tunnel, shard: ShardInfo, listed: Collection[str]
 ) -> bool:
     """Whether all changes of a shard lie behind the tunnel's end: one of its parents reaches it."""
     end_ns = tunnel.config.end_ns
@@ -182,7 +118,7 @@ def _is_over(end_ns: int, now_us: int) -> bool:
 
 def _page_of(
     log: ChangeLog, table: Table, channel: Channel, position: ChannelPosition
-) -> LogPage | None:
+) -> ChangePage | None:
     """None where nothing is left of the shard."""
     if not position.iterator or position.key:
         raise InvalidRequest(Rule.TUNNEL_TOKEN)

@@ -1,6 +1,7 @@
 """Which tunnels a table may have: what is checked, and what stands in the catalogue afterwards."""
 
 import uuid
+from collections.abc import Callable
 from dataclasses import replace
 
 from widerow.clock import Entropy
@@ -56,12 +57,13 @@ def check_create_tunnel(request: CreateTunnel) -> None:
 def with_tunnel(
     table: Table,
     request: CreateTunnel,
-    number: int,
+    number: Callable[[], int],
     tunnel_id: str,
     now_us: int,
-    entropy: Entropy,
 ) -> Table:
     """The table with one more tunnel, and with a stream where that needs one.
+
+    `number` gives one that nothing ever had.
 
     Raises: `Conflict(TUNNEL_EXISTS)`, `InvalidRequest`.
     """
@@ -75,8 +77,8 @@ def with_tunnel(
             change = UpdateTable(
                 table.name, stream=StreamChange(enable=True, expiration_hours=STREAM_HOURS_MAX)
             )
-            table = updated_table(table, change, now_us, entropy)
-    tunnel = Tunnel(tunnel_id, number, request.name, request.kind, request.config, now_us)
+            table = updated_table(table, change, now_us, number)
+    tunnel = Tunnel(tunnel_id, number(), request.name, request.kind, request.config, now_us)
     tunnels = sorted((*table.tunnels, tunnel), key=lambda each: each.name)
     return replace(table, tunnels=tuple(tunnels))
 

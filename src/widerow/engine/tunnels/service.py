@@ -161,7 +161,7 @@ class Tunnels:
         def make(draft: Draft) -> _Found:
             model = self._tables.model
             current = draft.current(model, table)
-            after = with_tunnel(current, request, draft.number(), tunnel_id, now_us, self._entropy)
+            after = with_tunnel(current, request, draft.number, tunnel_id, now_us)
             draft.put(model, after)
             return _Found(after, tunnel_named(after, request.name))
 

@@ -38,6 +38,7 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
+from widerow.wire.tablestore.stream_errors import STREAM_ANSWERS
 from widerow.wire.tablestore.tunnel_errors import TUNNEL_ERRORS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
@@ -257,6 +258,7 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "stream hours outside their range",
         published=False,
     ),
+    **{rule: Foreign(*answer) for rule, answer in STREAM_ANSWERS.items()},
     # Cells (semantics §1.3, §4)
     Rule.VALUE_LENGTH: _invalid(
         f"The length of attribute column: '{{column}}' exceeds the MaxLength:{VALUE_BYTES_MAX} "

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from widerow.engine.plan import Plan
+from widerow.engine.streams.reading import ChangePage, ChangeRecord, ShardInfo
 from widerow.engine.tunnels.base import TunnelRecord
 from widerow.engine.tunnels.service import ChannelCall, TunnelCall, Tunnels
 from widerow.engine.tunnels.state import (
@@ -22,40 +23,14 @@ Run = Callable[[Callable[[], Plan[Any]]], Any]
 Take = Callable[[str, TunnelRecord], None]
 """Hears of a record of a channel."""
 
-__all__ = ["Consumer", "FakeLog", "FakeShard"]
-
-
-class FakeShard(NamedTuple):
-    """A shard as the log tells of it."""
-
-    id: str
-    parents: tuple[str, ...]
-    is_open: bool
-
-
-class FakeRecord(NamedTuple):
-    """A change; tests put what they like into `record`."""
-
-    action: int
-    record: bytes
-    origin: bytes | None
-    timestamp_us: int
-    row_index: int
-
-
-class FakePage(NamedTuple):
-    """A page of them."""
-
-    records: list[FakeRecord]
-    following: str | None
-    more: bool
+__all__ = ["Consumer", "FakeLog"]
 
 
 @dataclass
 class _Shard:
     parents: tuple[str, ...]
     first: str  # the smallest key that it takes
-    records: list[FakeRecord] = field(default_factory=list)
+    records: list[ChangeRecord] = field(default_factory=list)
     is_open: bool = True
     trimmed: int = 0
 
@@ -74,7 +49,7 @@ class FakeLog:
         """A change of a row, in the open shard of its key."""
         shard = self._shards[self.shard_of(key)]
         last = shard.records[-1].timestamp_us if shard.records else 0
-        shard.records.append(FakeRecord(action, record, None, max(now_us, last + 1), 0))
+        shard.records.append(ChangeRecord(action, record, None, max(now_us, last + 1), 0))
 
     def shard_of(self, key: str) -> str:
         """The open shard of a key."""
@@ -95,10 +70,10 @@ class FakeLog:
 
     # --- what tunnels ask --------------------------------------------------------------------
 
-    def shards(self, table: Table) -> tuple[FakeShard, ...]:
+    def shards(self, table: Table) -> tuple[ShardInfo, ...]:
         """All of them."""
         del table
-        return tuple(FakeShard(n, s.parents, s.is_open) for n, s in self._shards.items())
+        return tuple(ShardInfo(n, s.parents, s.is_open) for n, s in self._shards.items())
 
     def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
         """The place of the first record from a time on."""
@@ -112,7 +87,7 @@ class FakeLog:
                 return ""
         return f"{shard_id}:{place}"
 
-    def read(self, table: Table, iterator: str, limit: int | None) -> FakePage:
+    def read(self, table: Table, iterator: str, limit: int | None) -> ChangePage:
         """A page from there on."""
         del table
         shard_id, _, text = iterator.partition(":")
@@ -124,8 +99,8 @@ class FakeLog:
         end = min(place + min(limit or self.page, self.page), len(shard.records))
         records, more = shard.records[place:end], end < len(shard.records)
         if not more and not shard.is_open:
-            return FakePage(records, None, more=False)
-        return FakePage(records, f"{shard_id}:{end}", more)
+            return ChangePage(records, None, more=False)
+        return ChangePage(records, f"{shard_id}:{end}", more)
 
     def end_us(self, table: Table, shard_id: str) -> int:
         """The time of the last record."""

@@ -1,0 +1,123 @@
+"""Where the records of a stream lie, and what they say (docs/formats/streams.md).
+
+    12 table stream shard                         the head: last record, and how far trimmed
+    12 table stream shard timestamp row-index     a record
+
+Table and stream in four bytes, shard and timestamp (microseconds since 1970) in eight, row index
+in four, big-endian: so records lie in the order in which they were made.
+"""
+
+import struct
+from typing import Final, NamedTuple
+
+from widerow.errors import StoreDamaged
+from widerow.keys.layout import change_prefix
+from widerow.storage.interface import Reader
+
+__all__ = [
+    "EMPTY_HEAD",
+    "LogHead",
+    "LogPosition",
+    "LogRecord",
+    "decode_head",
+    "decode_record",
+    "encode_head",
+    "encode_record",
+    "position_of",
+    "read_head",
+    "record_key",
+    "shard_prefix",
+]
+
+_SHARD: Final = struct.Struct(">Q")
+_POSITION: Final = struct.Struct(">QI")
+_HEAD: Final = struct.Struct(">QIQ")
+_RECORD: Final = struct.Struct(">BI")
+
+
+class LogPosition(NamedTuple):
+    """Where a record stands in its shard: `timestamp_us`, and the row index at that time."""
+
+    timestamp_us: int
+    row_index: int
+
+
+class LogHead(NamedTuple):
+    """What a shard's head says: its last record, and since when records are kept.
+
+    `last`: (0, 0) where there was none. `trimmed_us`: records from before are gone.
+    """
+
+    last: LogPosition
+    trimmed_us: int
+
+
+EMPTY_HEAD: Final = LogHead(LogPosition(0, 0), 0)
+
+
+class LogRecord(NamedTuple):
+    """A change as it is stored: what was done (the number is that of the wire), and the rows.
+
+    `record` and `origin` are complete PlainBuffers; `origin` is b"" where there is none.
+    """
+
+    action: int
+    record: bytes
+    origin: bytes
+
+
+def shard_prefix(table_id: int, stream: int, shard: int) -> bytes:
+    """The key of a shard's head, which the keys of its records begin with."""
+    return change_prefix(table_id) + stream.to_bytes(4, "big") + _SHARD.pack(shard)
+
+
+def record_key(prefix: bytes, position: LogPosition) -> bytes:
+    """The key of a record."""
+    return prefix + _POSITION.pack(*position)
+
+
+def position_of(key: bytes) -> LogPosition:
+    """The position in the key of a record. Raises `StoreDamaged`."""
+    try:
+        return LogPosition(*_POSITION.unpack(key[_PREFIX_BYTES:]))
+    except struct.error as error:
+        raise StoreDamaged("the key of a change record has another length") from error
+
+
+_PREFIX_BYTES: Final = 17
+
+
+def encode_head(head: LogHead) -> bytes:
+    """The record of a head."""
+    return _HEAD.pack(*head.last, head.trimmed_us)
+
+
+def decode_head(data: bytes) -> LogHead:
+    """The head of a record. Raises `StoreDamaged`."""
+    try:
+        timestamp, index, trimmed = _HEAD.unpack(data)
+    except struct.error as error:
+        raise StoreDamaged("the head of a stream's shard has another length") from error
+    return LogHead(LogPosition(timestamp, index), trimmed)
+
+
+def read_head(reader: Reader, prefix: bytes) -> LogHead | None:
+    """The head of a shard; None where nothing was written there yet. Raises `StoreDamaged`."""
+    data = reader.get(prefix)
+    return None if data is None else decode_head(data)
+
+
+def encode_record(record: LogRecord) -> bytes:
+    """The value of a record."""
+    return _RECORD.pack(record.action, len(record.record)) + record.record + record.origin
+
+
+def decode_record(data: bytes) -> LogRecord:
+    """The record of a value. Raises `StoreDamaged`."""
+    if len(data) < _RECORD.size:
+        raise StoreDamaged("a change record is too short")
+    action, size = _RECORD.unpack_from(data)
+    end = _RECORD.size + size
+    if len(data) < end or action not in (1, 2, 3):
+        raise StoreDamaged("a change record is cut off, or of an unknown action")
+    return LogRecord(action, data[_RECORD.size : end], data[end:])

@@ -1,0 +1,219 @@
+"""Streams as their readers see them: the shards, positions in them, and pages of records."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from widerow.engine.budget import Budget
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.streams.iterators import ShardIterator, decode_iterator, encode_iterator
+from widerow.engine.streams.log import (
+    EMPTY_HEAD,
+    LogHead,
+    LogPosition,
+    decode_record,
+    position_of,
+    read_head,
+    record_key,
+    shard_prefix,
+)
+from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.keys.encode import after_prefix
+from widerow.model.schema import LogShard, Stream, Table
+from widerow.safepoint import safepoint
+from widerow.storage.interface import Reader, Store
+
+__all__ = ["ChangePage", "ChangeRecord", "ShardInfo", "Streams", "stream_of"]
+
+PAGE_RECORDS_MAX: Final = 1000
+PAGE_BYTES_MAX: Final = 1024 * 1024
+_ID_CHARS_MAX: Final = 255
+_LET_THROUGH: Final = 64  # records between two moments at which others may run
+
+
+class ShardInfo(NamedTuple):
+    """A shard as it is described: `id` and the ids of those that it goes on from."""
+
+    id: str
+    parents: tuple[str, ...]
+    is_open: bool
+
+
+class ChangeRecord(NamedTuple):
+    """A change: 1 put, 2 update, 3 delete; its record, and the former row if it is kept.
+
+    Both are complete PlainBuffers. `timestamp_us` and `row_index` are its position.
+    """
+
+    action: int
+    record: bytes
+    origin: bytes | None
+    timestamp_us: int
+    row_index: int
+
+
+class ChangePage(NamedTuple):
+    """Records in their order. `following`: the next iterator, None behind a shard's end.
+
+    `more`: a limit ended the page; False only where there was nothing more at the moment.
+    """
+
+    records: list[ChangeRecord]
+    following: str | None
+    more: bool
+
+
+def stream_of(table: Table) -> Stream:
+    """The stream of a table. Raises `NotFound` where it is off."""
+    if table.stream is None:
+        raise NotFound(Rule.STREAM_NOT_FOUND)
+    return table.stream
+
+
+class Streams:
+    """The streams of one engine. Any thread may ask."""
+
+    def __init__(self, store: Store, tables: Tables[Table]) -> None:
+        """Those of these tables."""
+        self._store = store
+        self._tables = tables
+
+    def list(self, instance: str, name: str | None) -> Sequence[Table]:
+        """ListStream: the tables that have a stream, sorted; of one table if it is named.
+
+        Raises `NotFound` for a name that no table has.
+        """
+        if name is not None:
+            found = [self._tables.find(instance, name)]
+        else:
+            names = self._tables.names(instance)
+            found = [self._tables.find(instance, each) for each in names]
+        return [table for table in found if table.stream is not None]
+
+    def find(self, instance: str, stream_id: str) -> Table:
+        """The table of a stream.
+
+        Raises: `InvalidRequest` for what is no stream's id, `NotFound` for one that is not there.
+        """
+        name, _, time = stream_id.rpartition("_")
+        if not name or not time.isdecimal() or not time.isascii():
+            raise InvalidRequest(Rule.STREAM_ID, id=stream_id[:_ID_CHARS_MAX])
+        table = self._tables.get(instance, name)
+        if table is None or table.stream is None or table.stream.id != stream_id:
+            raise NotFound(Rule.STREAM_NOT_FOUND)
+        return table
+
+    def opened(self, instance: str, iterator: str) -> Table:
+        """The table whose stream an iterator is of.
+
+        Raises as `find`, and `InvalidRequest` for what is no iterator. Ids of more than 255
+        characters are refused here and in no other action, as the service does (change §C1.1).
+        """
+        stream_id = decode_iterator(iterator).stream_id
+        if len(stream_id) > _ID_CHARS_MAX:
+            raise InvalidRequest(Rule.STREAM_ID, id=stream_id)
+        return self.find(instance, stream_id)
+
+    def shards(self, table: Table) -> tuple[ShardInfo, ...]:
+        """The shards of a table's stream, by creation. Raises `NotFound`."""
+        return tuple(
+            [
+                ShardInfo(str(each.number), tuple(map(str, each.parents)), each.is_open)
+                for each in stream_of(table).shards
+            ]
+        )
+
+    def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
+        """An iterator that begins at the oldest record, or at the first from a time on.
+
+        "" where a closed shard ends before that time. Raises `NotFound`.
+        """
+        stream, shard = _shard(table, shard_id)
+        prefix = shard_prefix(table.id, stream.number, shard.number)
+        snapshot = self._store.snapshot()
+        if from_us is None:
+            return _text(stream, shard, LogPosition(0, 0))
+        start = LogPosition(max(0, from_us), 0)
+        for key, _ in snapshot.scan(record_key(prefix, start), after_prefix(prefix)):
+            return _text(stream, shard, position_of(key))
+        if not shard.is_open:
+            return ""
+        return _text(stream, shard, _tail(read_head(snapshot, prefix)))
+
+    def end_us(self, table: Table, shard_id: str) -> int:
+        """The time of a shard's last record; 0 where there was none. Raises `NotFound`."""
+        stream, shard = _shard(table, shard_id)
+        prefix = shard_prefix(table.id, stream.number, shard.number)
+        return (read_head(self._store.snapshot(), prefix) or EMPTY_HEAD).last.timestamp_us
+
+    def read(
+        self, table: Table, iterator: str, limit: int | None, budget: Budget | None = None
+    ) -> ChangePage:
+        """The next records: at most `limit` (1000 where None), and a megabyte or one record.
+
+        Raises: `InvalidRequest` for a bad iterator or limit, `NotFound` for a stream or shard that
+        is not there, or where records from there were trimmed; `TooLong` beyond `budget`.
+        """
+        if limit is not None and limit <= 0:
+            raise InvalidRequest(Rule.STREAM_LIMIT, value=limit)
+        asked = decode_iterator(iterator)
+        stream, shard = _shard(table, str(asked.shard))
+        if stream.id != asked.stream_id:
+            raise NotFound(Rule.STREAM_NOT_FOUND)
+        prefix = shard_prefix(table.id, stream.number, shard.number)
+        snapshot = self._store.snapshot()
+        _check_kept(read_head(snapshot, prefix), asked.following)
+        count = min(limit or PAGE_RECORDS_MAX, PAGE_RECORDS_MAX)
+        records, more = _page(snapshot, prefix, asked.following, count, budget)
+        following = asked.following
+        if records:
+            last = records[-1]
+            following = LogPosition(last.timestamp_us, last.row_index + 1)
+        if not more and not shard.is_open:
+            return ChangePage(records, None, more=False)
+        return ChangePage(records, _text(stream, shard, following), more)
+
+
+def _shard(table: Table, shard_id: str) -> tuple[Stream, LogShard]:
+    stream = stream_of(table)
+    for each in stream.shards:
+        if str(each.number) == shard_id:
+            return stream, each
+    raise NotFound(Rule.SHARD_NOT_FOUND)
+
+
+def _text(stream: Stream, shard: LogShard, following: LogPosition) -> str:
+    return encode_iterator(ShardIterator(stream.id, shard.number, following))
+
+
+def _tail(head: LogHead | None) -> LogPosition:
+    if head is None:
+        return LogPosition(0, 0)
+    return LogPosition(head.last.timestamp_us, head.last.row_index + 1)
+
+
+def _check_kept(head: LogHead | None, following: LogPosition) -> None:
+    """The start, and the tail of a shard in which nothing happens, are never trimmed."""
+    if head is None or following == LogPosition(0, 0) or following >= _tail(head):
+        return
+    if following.timestamp_us < head.trimmed_us:
+        raise NotFound(Rule.STREAM_TRIMMED)
+
+
+def _page(
+    reader: Reader, prefix: bytes, start: LogPosition, count: int, budget: Budget | None
+) -> tuple[list[ChangeRecord], bool]:
+    """Records from a position on, and whether a limit ended the page."""
+    records: list[ChangeRecord] = []
+    size = 0
+    for key, value in reader.scan(record_key(prefix, start), after_prefix(prefix)):
+        if budget is not None:
+            budget.take(len(value), 1)
+        if len(records) % _LET_THROUGH == 0:
+            safepoint()
+        found = decode_record(value)
+        origin = found.origin or None
+        records.append(ChangeRecord(found.action, found.record, origin, *position_of(key)))
+        size += len(value)
+        if len(records) == count or size >= PAGE_BYTES_MAX:
+            return records, True
+    return records, False

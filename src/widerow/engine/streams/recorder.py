@@ -1,0 +1,91 @@
+"""Writing down the changes of a table that has a stream, in their own transactions (change §C1.8).
+
+A record's time is when its request came, but never before the last one's of its shard, and later
+than every record of the shards that this one goes on from. So times never decrease in a shard, and
+the rows of one request share theirs, counted by the row index.
+"""
+
+from widerow.engine.log_shards import shard_at
+from widerow.engine.observed import ObservedRow
+from widerow.engine.observer import RowEvent
+from widerow.engine.streams.log import (
+    LogHead,
+    LogPosition,
+    encode_head,
+    encode_record,
+    read_head,
+    record_key,
+    shard_prefix,
+)
+from widerow.engine.streams.plain import change_record
+from widerow.keys.layout import ROW_PREFIX_BYTES, change_prefix
+from widerow.model.schema import LogShard, Stream, Table
+from widerow.storage.interface import Reader, Transaction
+
+__all__ = ["ChangeRecorder", "floor_of"]
+
+
+class ChangeRecorder:
+    """The `RowObserver` of tables that have a stream."""
+
+    def watches(self, table: Table) -> bool:
+        """Tables that have a stream."""
+        return table.stream is not None
+
+    def shards(self, table: Table) -> tuple[bytes, ...]:
+        """The table's streams, whichever partition a row is in by then."""
+        return (change_prefix(table.id),)
+
+    def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # the same for all
+        """None."""
+        return b""
+
+    def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # the same for all
+        """Nothing."""
+        return ()
+
+    def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
+        """Append a record. What nobody asked for is not recorded: expiry, and surplus versions."""
+        stream = table.stream
+        if stream is None or event.write is None:
+            return
+        shard = shard_at(stream.shards, event.shard[ROW_PREFIX_BYTES:])
+        prefix = shard_prefix(table.id, stream.number, shard.number)
+        head = read_head(txn, prefix)
+        position = _following(txn, table, stream, shard, head, event.asked_us)
+        record = change_record(table, event, position, stream.columns)
+        txn.put(record_key(prefix, position), encode_record(record))
+        trimmed_us = 0 if head is None else head.trimmed_us
+        txn.put(prefix, encode_head(LogHead(position, trimmed_us)))
+
+
+def _following(
+    reader: Reader,
+    table: Table,
+    stream: Stream,
+    shard: LogShard,
+    head: LogHead | None,
+    asked_us: int,
+) -> LogPosition:
+    """Where the next record of a shard stands."""
+    if head is None:
+        return LogPosition(max(asked_us, floor_of(reader, table, stream, shard) + 1), 0)
+    last = head.last
+    if asked_us > last.timestamp_us:
+        return LogPosition(asked_us, 0)
+    return LogPosition(last.timestamp_us, last.row_index + 1)
+
+
+def floor_of(reader: Reader, table: Table, stream: Stream, shard: LogShard) -> int:
+    """The time of the last record of the shards that one goes on from; 0 where there is none."""
+    known = {each.number: each for each in stream.shards}
+    floor = 0
+    waiting = [known[number] for number in shard.parents if number in known]
+    while waiting:
+        parent = waiting.pop()
+        head = read_head(reader, shard_prefix(table.id, stream.number, parent.number))
+        if head is not None:
+            floor = max(floor, head.last.timestamp_us)
+        else:
+            waiting += [known[number] for number in parent.parents if number in known]
+    return floor

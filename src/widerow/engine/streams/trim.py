@@ -1,0 +1,124 @@
+"""Removing what streams no longer keep, one bounded step at a time (change §C1.6).
+
+A record goes when it is older than the stream's expiration time. What is gone of a shard says its
+head, in the same transaction. A closed shard of which nothing is left leaves the list; those that
+go on from it keep naming it, and their heads keep its time, so that no record of theirs is older.
+"""
+
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.plan import Plan, put_off
+from widerow.engine.streams.log import (
+    EMPTY_HEAD,
+    LogHead,
+    LogPosition,
+    encode_head,
+    position_of,
+    read_head,
+    record_key,
+    shard_prefix,
+)
+from widerow.engine.streams.recorder import floor_of
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import change_prefix
+from widerow.limits import STREAM_TRIM_SECONDS
+from widerow.model.schema import LogShard, Stream, Table
+from widerow.storage.interface import Reader, Store, Transaction, Write
+
+__all__ = ["StreamTrim"]
+
+_HOUR_US: Final = 3_600_000_000
+_SECOND_NS: Final = 1_000_000_000
+_REST_NS: Final = STREAM_TRIM_SECONDS * _SECOND_NS
+
+
+class StreamTrim:
+    """Where trimming stands. For one caller at a time."""
+
+    def __init__(self, store: Store, tables: Tables[Table], clock: Clock) -> None:
+        """Nothing was looked at."""
+        self._store = store
+        self._tables = tables
+        self._clock = clock
+        self._waiting: list[Table] = []
+        self._looked_ns = -_REST_NS
+
+    def step(self) -> Plan[None] | None:
+        """The next step; None where nothing is to go. All streams are looked at once a minute."""
+        now_ns = self._clock.monotonic_ns()
+        if not self._waiting and now_ns - self._looked_ns >= _REST_NS:
+            self._looked_ns = now_ns
+            self._waiting = [each for each in self._tables.all() if each.stream is not None]
+        while self._waiting:
+            table = self._tables.by_id(self._waiting.pop().id)
+            if table is not None and table.stream is not None:
+                plan = self._plan(table, table.stream)
+                if plan is not None:
+                    return plan
+        return None
+
+    def _plan(self, table: Table, stream: Stream) -> Plan[None] | None:
+        """Of one table: remove old records, and then the shards of which nothing is left."""
+        snapshot = self._store.snapshot()
+        until_us = self._clock.now_us() - stream.expiration_hours * _HOUR_US
+        writes: list[Write[None]] = []
+        spent: list[LogShard] = []
+        for shard in stream.shards:
+            prefix = shard_prefix(table.id, stream.number, shard.number)
+            oldest = _oldest(snapshot, prefix)
+            if oldest is not None and oldest.timestamp_us < until_us:
+                writes.append(Write((prefix,), partial(_trim, prefix, until_us)))
+            elif oldest is None and not shard.is_open:
+                head = read_head(snapshot, prefix) or EMPTY_HEAD
+                if head.last.timestamp_us < until_us:
+                    spent.append(shard)
+        if writes:
+            return Plan(tuple(writes), put_off)
+        return self._forget(table, stream, spent) if spent else None
+
+    def _forget(self, table: Table, stream: Stream, spent: list[LogShard]) -> Plan[None]:
+        gone = frozenset([each.number for each in spent])
+
+        def make(draft: Draft) -> None:
+            found: Table | None = draft.state.by_id.get(table.id)
+            if found is None or found.stream is None or found.stream.number != stream.number:
+                return
+            for shard in found.stream.shards:
+                if gone & set(shard.parents):
+                    _keep_floor(draft.txn, found, found.stream, shard)
+            for number in gone:
+                prefix = shard_prefix(found.id, stream.number, number)
+                draft.txn.delete_range(prefix, after_prefix(prefix))
+            kept = tuple([each for each in found.stream.shards if each.number not in gone])
+            draft.put(self._tables.model, replace(found, stream=replace(found.stream, shards=kept)))
+
+        write = self._tables.catalog.change(make, shards=(change_prefix(table.id),))
+        return Plan((write,), put_off)
+
+
+def _oldest(reader: Reader, prefix: bytes) -> LogPosition | None:
+    start = record_key(prefix, LogPosition(0, 0))
+    for key, _ in reader.scan(start, after_prefix(prefix)):
+        return position_of(key)
+    return None
+
+
+def _trim(prefix: bytes, until_us: int, txn: Transaction) -> None:
+    head = read_head(txn, prefix) or EMPTY_HEAD
+    txn.delete_range(
+        record_key(prefix, LogPosition(0, 0)), record_key(prefix, LogPosition(until_us, 0))
+    )
+    txn.put(prefix, encode_head(LogHead(head.last, max(head.trimmed_us, until_us))))
+
+
+def _keep_floor(txn: Transaction, table: Table, stream: Stream, shard: LogShard) -> None:
+    """Let a shard without records know the time that its parents' heads say, which go."""
+    prefix = shard_prefix(table.id, stream.number, shard.number)
+    if read_head(txn, prefix) is None:
+        floor = floor_of(txn, table, stream, shard)
+        txn.put(prefix, encode_head(LogHead(LogPosition(floor, 2**32 - 1), 0)))
