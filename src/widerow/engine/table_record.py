@@ -5,8 +5,10 @@ because a field that is not understood may change what the rows mean (docs/forma
 """
 
 import json
+from dataclasses import replace
 from typing import Final, TypeVar
 
+from widerow.engine.log_shards import first_shards
 from widerow.errors import StoreDamaged
 from widerow.model.schema import (
     DefinedColumn,
@@ -111,10 +113,11 @@ def _table(record: dict[str, Json]) -> Table:
     increase, decrease = _items(pop("throughput_changed"))
     splits = _bounds(pop("splits"))
     asked = pop("asked", None)
+    name, number = _as(str, pop("name")), _as(int, pop("id"))
     return Table(
         instance=_as(str, pop("instance")),
-        name=_as(str, pop("name")),
-        id=_as(int, pop("id")),
+        name=name,
+        id=number,
         key_columns=tuple(
             KeyColumn(_as(str, name), KeyType(kind), _as(bool, auto))
             for name, kind, auto in map(_items, _items(pop("key_columns")))
@@ -132,7 +135,7 @@ def _table(record: dict[str, Json]) -> Table:
         created_us=_as(int, pop("created_us")),
         splits=splits,
         asked=splits if asked is None else _bounds(asked),
-        stream=_stream(pop("stream", None)),
+        stream=_stream(pop("stream", None), name, number, splits),
         encryption=_encryption(pop("encryption", None)),
         untrimmed=_as(bool, pop("untrimmed", False)),  # the default of a field
         tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
@@ -158,25 +161,41 @@ def _options(value: Json) -> TableOptions:
     return TableOptions(**{name: fields[name] for name in _OPTIONS})
 
 
-def _stream(value: Json) -> Stream | None:
+def _stream(value: Json, table: str, table_id: int, splits: tuple[bytes, ...]) -> Stream | None:
+    """The stream of a record.
+
+    Records of four fields are of a version that recorded no changes: such a stream begins now, with
+    the number of its table, which no other stream has.
+    """
     if value is None:
         return None
-    stream_id, hours, enabled, columns, number, shards = _items(value)
-    return Stream(
+    stream_id, hours, enabled, columns, *log = _items(value)
+    stream = Stream(
         _as(str, stream_id),
         _as(int, hours),
         _as(int, enabled),
         tuple(_as(str, name) for name in _items(columns)),
-        _as(int, number),
-        tuple(
-            LogShard(
-                _as(int, shard),
-                bytes.fromhex(_as(str, start)),
-                tuple(_as(int, parent) for parent in _items(parents)),
-                _as(bool, is_open),
-            )
-            for shard, start, parents, is_open in map(_items, _items(shards))
-        ),
+    )
+    if not log:
+        name = f"{table}_{stream.enabled_at_us:016}"
+        return replace(stream, id=name, number=table_id, shards=first_shards(splits))
+    number, shards = log
+    return replace(
+        stream,
+        number=_as(int, number),
+        shards=_log_shards(shards),
+    )
+
+
+def _log_shards(value: Json) -> tuple[LogShard, ...]:
+    return tuple(
+        LogShard(
+            _as(int, shard),
+            bytes.fromhex(_as(str, start)),
+            tuple(_as(int, parent) for parent in _items(parents)),
+            _as(bool, is_open),
+        )
+        for shard, start, parents, is_open in map(_items, _items(value))
     )
 
 

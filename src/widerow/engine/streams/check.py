@@ -2,7 +2,8 @@
 
 Verified: each record is of a shard that the table's stream has, or of a stream that was switched
 off; its position lies behind the last one of the shard and not behind the one that the head says;
-it says the same position itself, ends as a row does, and stands behind what was trimmed.
+it says the same position itself and stands behind what was trimmed; the checksums of its cells and
+rows are right.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from widerow.engine.streams.log import (
     position_of,
     shard_prefix,
 )
-from widerow.engine.streams.plain import recorded_position
+from widerow.engine.streams.plain import check_checksums, recorded_position
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
@@ -74,10 +75,13 @@ class _LogWalk:
     def _check(self, key: bytes, record: bytes) -> None:
         position = position_of(key)
         found = decode_record(record)
+        check_checksums(found.record)
+        if found.origin:
+            check_checksums(found.origin)
         if recorded_position(found.record) != position:
             raise StoreDamaged("a change record says another position than its key")
         if not self._last < position <= self._head.last:
             raise StoreDamaged(f"a change record at {position}, the head says {self._head.last}")
-        if position.timestamp_us < self._head.trimmed_us:
+        if position < self._head.trimmed:
             raise StoreDamaged("a change record that was trimmed")
         self._last = position

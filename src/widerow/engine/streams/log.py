@@ -16,6 +16,8 @@ from widerow.storage.interface import Reader
 
 __all__ = [
     "EMPTY_HEAD",
+    "LOG_START",
+    "ROW_INDEX_MAX",
     "LogHead",
     "LogPosition",
     "LogRecord",
@@ -29,9 +31,12 @@ __all__ = [
     "shard_prefix",
 ]
 
+ROW_INDEX_MAX: Final = 2**31 - 1
+"""The largest row index: four bytes with a sign on the wire."""
+
 _SHARD: Final = struct.Struct(">Q")
 _POSITION: Final = struct.Struct(">QI")
-_HEAD: Final = struct.Struct(">QIQ")
+_HEAD: Final = struct.Struct(">QIQI")
 _RECORD: Final = struct.Struct(">BI")
 
 
@@ -41,18 +46,27 @@ class LogPosition(NamedTuple):
     timestamp_us: int
     row_index: int
 
+    @property
+    def behind(self) -> "LogPosition":
+        """Where reading goes on once this record has passed."""
+        return LogPosition(self.timestamp_us, self.row_index + 1)
+
 
 class LogHead(NamedTuple):
-    """What a shard's head says: its last record, and since when records are kept.
+    """What a shard's head says: its last record, and from where on records are kept.
 
-    `last`: (0, 0) where there was none. `trimmed_us`: records from before are gone.
+    `last`: (0, 0) where there was none. `trimmed`: behind the last record that is gone; (0, 0)
+    where none is.
     """
 
     last: LogPosition
-    trimmed_us: int
+    trimmed: LogPosition
 
 
-EMPTY_HEAD: Final = LogHead(LogPosition(0, 0), 0)
+LOG_START: Final = LogPosition(0, 0)
+"""Before every record: an iterator that begins here is never too old."""
+
+EMPTY_HEAD: Final = LogHead(LOG_START, LOG_START)
 
 
 class LogRecord(NamedTuple):
@@ -89,16 +103,16 @@ _PREFIX_BYTES: Final = 17
 
 def encode_head(head: LogHead) -> bytes:
     """The record of a head."""
-    return _HEAD.pack(*head.last, head.trimmed_us)
+    return _HEAD.pack(*head.last, *head.trimmed)
 
 
 def decode_head(data: bytes) -> LogHead:
     """The head of a record. Raises `StoreDamaged`."""
     try:
-        timestamp, index, trimmed = _HEAD.unpack(data)
+        last_us, last_index, trimmed_us, trimmed_index = _HEAD.unpack(data)
     except struct.error as error:
         raise StoreDamaged("the head of a stream's shard has another length") from error
-    return LogHead(LogPosition(timestamp, index), trimmed)
+    return LogHead(LogPosition(last_us, last_index), LogPosition(trimmed_us, trimmed_index))
 
 
 def read_head(reader: Reader, prefix: bytes) -> LogHead | None:

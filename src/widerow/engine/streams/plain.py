@@ -28,8 +28,10 @@ from widerow.rows.cells import (
     TAG_CELL_NAME,
     TAG_CELL_TIMESTAMP,
     TAG_CELL_TYPE,
+    TAG_CELL_VALUE,
     TAG_ROW_CHECKSUM,
     TAG_ROW_DATA,
+    TAG_ROW_KEY,
     Cell,
     seal,
     version_bytes,
@@ -37,10 +39,11 @@ from widerow.rows.cells import (
 from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.record import header_of, join_row
 
-__all__ = ["change_record", "recorded_position"]
+__all__ = ["change_record", "check_checksums", "recorded_position"]
 
 _HEADER: Final = b"\x75\x00\x00\x00"
 _EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
+_EXTENSION_TAG: Final = 0x0B
 _ACTIONS: Final = {Modification.PUT: 1, Modification.UPDATE: 2, Modification.DELETE: 3}
 _DELETE_ALL: Final = 0x01
 _DELETE_ONE: Final = 0x03
@@ -170,3 +173,45 @@ def recorded_position(data: bytes) -> LogPosition:
     if fields[:7] != (0x0B, 24, 0x0C, 19, 0x0D, 0, 0x0E) or fields[8] != 0x0F:
         raise StoreDamaged("a change record has no extension")
     return LogPosition(fields[7], fields[9])
+
+
+def check_checksums(data: bytes) -> None:
+    """Compare every checksum of a record or former row with its bytes. Raises `StoreDamaged`."""
+    sums = bytearray()
+    position = len(_HEADER)
+    try:
+        for section in (TAG_ROW_KEY, TAG_ROW_DATA):
+            if data[position] != section:
+                continue
+            position += 1
+            while data[position] == TAG_CELL:
+                position = _checked_cell(data, position)
+                sums.append(data[position - 1])
+        if data[position] == _EXTENSION_TAG:
+            position += _EXTENSION.size
+        right = data[position] == TAG_ROW_CHECKSUM and len(data) == position + 2
+        if not (right and sums and data[position + 1] == crc8_byte(0, crc8(bytes(sums), 0))):
+            raise StoreDamaged("the row checksum of a change record is wrong")
+    except (IndexError, struct.error) as error:
+        raise StoreDamaged("a change record is cut off") from error
+
+
+def _checked_cell(data: bytes, start: int) -> int:
+    """Where the cell at `start` ends. Name, value, timestamp and operation count, in this order."""
+    end = start + 6 + int(_UINT32.unpack_from(data, start + 2)[0])
+    crc = crc8(data[start + 6 : end], 0)
+    operation: int | None = None
+    if data[end] == TAG_CELL_VALUE:
+        begin, end = end + 5, end + 5 + int(_UINT32.unpack_from(data, end + 1)[0])
+        crc = crc8(data[begin:end], crc)
+    if data[end] == TAG_CELL_TYPE:
+        operation = data[end + 1]
+        end += 2
+    if data[end] == TAG_CELL_TIMESTAMP:
+        crc = crc8(data[end + 1 : end + 9], crc)
+        end += 9
+    if operation is not None:
+        crc = crc8_byte(operation, crc)
+    if data[end] != TAG_CELL_CHECKSUM or data[end + 1] != crc:
+        raise StoreDamaged("the checksum of a change record's cell is wrong")
+    return end + 2

@@ -8,6 +8,7 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.streams.iterators import ShardIterator, decode_iterator, encode_iterator
 from widerow.engine.streams.log import (
     EMPTY_HEAD,
+    LOG_START,
     LogHead,
     LogPosition,
     decode_record,
@@ -131,13 +132,15 @@ class Streams:
         prefix = shard_prefix(table.id, stream.number, shard.number)
         snapshot = self._store.snapshot()
         if from_us is None:
-            return _text(stream, shard, LogPosition(0, 0))
-        start = LogPosition(max(0, from_us), 0)
-        for key, _ in snapshot.scan(record_key(prefix, start), after_prefix(prefix)):
-            return _text(stream, shard, position_of(key))
-        if not shard.is_open:
+            return _text(stream, shard, LOG_START)
+        start = record_key(prefix, LogPosition(max(0, from_us), 0))
+        if not shard.is_open and next(snapshot.scan(start, after_prefix(prefix)), None) is None:
             return ""
-        return _text(stream, shard, _tail(read_head(snapshot, prefix)))
+        # Behind the last record before that time: the same place that reading comes to.
+        before = next(snapshot.scan(record_key(prefix, LOG_START), start, reverse=True), None)
+        if before is not None:
+            return _text(stream, shard, position_of(before[0]).behind)
+        return _text(stream, shard, (read_head(snapshot, prefix) or EMPTY_HEAD).trimmed)
 
     def end_us(self, table: Table, shard_id: str) -> int:
         """The time of a shard's last record; 0 where there was none. Raises `NotFound`."""
@@ -167,7 +170,7 @@ class Streams:
         following = asked.following
         if records:
             last = records[-1]
-            following = LogPosition(last.timestamp_us, last.row_index + 1)
+            following = LogPosition(last.timestamp_us, last.row_index).behind
         if not more and not shard.is_open:
             return ChangePage(records, None, more=False)
         return ChangePage(records, _text(stream, shard, following), more)
@@ -185,17 +188,9 @@ def _text(stream: Stream, shard: LogShard, following: LogPosition) -> str:
     return encode_iterator(ShardIterator(stream.id, shard.number, following))
 
 
-def _tail(head: LogHead | None) -> LogPosition:
-    if head is None:
-        return LogPosition(0, 0)
-    return LogPosition(head.last.timestamp_us, head.last.row_index + 1)
-
-
 def _check_kept(head: LogHead | None, following: LogPosition) -> None:
-    """The start, and the tail of a shard in which nothing happens, are never trimmed."""
-    if head is None or following == LogPosition(0, 0) or following >= _tail(head):
-        return
-    if following.timestamp_us < head.trimmed_us:
+    """The start, and what stands behind the last record that is gone, are not too old."""
+    if head is not None and LOG_START < following < head.trimmed:
         raise NotFound(Rule.STREAM_TRIMMED)
 
 

@@ -9,6 +9,8 @@ from widerow.engine.log_shards import shard_at
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
 from widerow.engine.streams.log import (
+    LOG_START,
+    ROW_INDEX_MAX,
     LogHead,
     LogPosition,
     encode_head,
@@ -55,8 +57,8 @@ class ChangeRecorder:
         position = _following(txn, table, stream, shard, head, event.asked_us)
         record = change_record(table, event, position, stream.columns)
         txn.put(record_key(prefix, position), encode_record(record))
-        trimmed_us = 0 if head is None else head.trimmed_us
-        txn.put(prefix, encode_head(LogHead(position, trimmed_us)))
+        trimmed = LOG_START if head is None else head.trimmed
+        txn.put(prefix, encode_head(LogHead(position, trimmed)))
 
 
 def _following(
@@ -73,7 +75,9 @@ def _following(
     last = head.last
     if asked_us > last.timestamp_us:
         return LogPosition(asked_us, 0)
-    return LogPosition(last.timestamp_us, last.row_index + 1)
+    if last.row_index == ROW_INDEX_MAX:
+        return LogPosition(last.timestamp_us + 1, 0)
+    return last.behind
 
 
 def floor_of(reader: Reader, table: Table, stream: Stream, shard: LogShard) -> int:

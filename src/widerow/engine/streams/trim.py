@@ -15,6 +15,8 @@ from widerow.engine.catalog.draft import Draft
 from widerow.engine.plan import Plan, put_off
 from widerow.engine.streams.log import (
     EMPTY_HEAD,
+    LOG_START,
+    ROW_INDEX_MAX,
     LogHead,
     LogPosition,
     encode_head,
@@ -102,18 +104,19 @@ class StreamTrim:
 
 
 def _oldest(reader: Reader, prefix: bytes) -> LogPosition | None:
-    start = record_key(prefix, LogPosition(0, 0))
-    for key, _ in reader.scan(start, after_prefix(prefix)):
+    for key, _ in reader.scan(record_key(prefix, LOG_START), after_prefix(prefix)):
         return position_of(key)
     return None
 
 
 def _trim(prefix: bytes, until_us: int, txn: Transaction) -> None:
-    head = read_head(txn, prefix) or EMPTY_HEAD
-    txn.delete_range(
-        record_key(prefix, LogPosition(0, 0)), record_key(prefix, LogPosition(until_us, 0))
-    )
-    txn.put(prefix, encode_head(LogHead(head.last, max(head.trimmed_us, until_us))))
+    start, stop = record_key(prefix, LOG_START), record_key(prefix, LogPosition(until_us, 0))
+    found = next(txn.scan(start, stop, reverse=True), None)
+    if found is not None:
+        head = read_head(txn, prefix) or EMPTY_HEAD
+        gone = position_of(found[0]).behind
+        txn.delete_range(start, record_key(prefix, gone))
+        txn.put(prefix, encode_head(LogHead(head.last, gone)))
 
 
 def _keep_floor(txn: Transaction, table: Table, stream: Stream, shard: LogShard) -> None:
@@ -121,4 +124,5 @@ def _keep_floor(txn: Transaction, table: Table, stream: Stream, shard: LogShard)
     prefix = shard_prefix(table.id, stream.number, shard.number)
     if read_head(txn, prefix) is None:
         floor = floor_of(txn, table, stream, shard)
-        txn.put(prefix, encode_head(LogHead(LogPosition(floor, 2**32 - 1), 0)))
+        head = LogHead(LogPosition(floor, ROW_INDEX_MAX), LOG_START)
+        txn.put(prefix, encode_head(head))

@@ -1,6 +1,7 @@
 """Every error has its foreign form, in the service's words (semantics §3, §4, §5, §18)."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +30,7 @@ from widerow.errors import (
     WiderowError,
 )
 from widerow.limits import HINT_BYTES_MAX
-from widerow.wire.tablestore import error_table, messages, tunnel_errors
+from widerow.wire.tablestore import error_table, messages, stream_errors, tunnel_errors
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 
@@ -47,9 +48,10 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
-    sources = (error_table.__file__, tunnel_errors.__file__)
-    source = "".join(Path(file).read_text(encoding="utf-8") for file in sources)
-    listed = re.findall(r"^    (Rule\.\w+): ", source, re.MULTILINE)
+    modules = (error_table, stream_errors, tunnel_errors)
+    places = [inspect.getfile(each) for each in modules]
+    source = "".join(Path(place).read_text(encoding="utf-8") for place in places)
+    listed = re.findall(r"^ {4,8}(Rule\.\w+): ", source, re.MULTILINE)
     assert len(listed) == len(set(listed)) == len(Rule)
 
 
@@ -76,6 +78,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSTunnelServerUnavailable": {503},
         "OTSTooFrequentReservedThroughputAdjustment": {403},
         "OTSObjectNotExist": {404},
+        "OTSTrimmedDataAccess": {404},
         "OTSMethodNotAllowed": {405},
         "OTSRequestTimeout": {408},
         "OTSObjectAlreadyExist": {409},

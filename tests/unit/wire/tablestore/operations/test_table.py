@@ -38,6 +38,10 @@ SERVED = {
     "UpdateRow": ("write", True, "write_row"),
     "DeleteRow": ("write", True, "write_row"),
     "BatchWriteRow": ("write", True, "batch_write_row"),
+    "ListStream": ("read", False, ""),
+    "DescribeStream": ("read", False, ""),
+    "GetShardIterator": ("read", False, ""),
+    "GetStreamRecord": ("read", False, ""),
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
@@ -58,6 +62,7 @@ TUNNELS = {
 }
 BATCHES = ("BatchGetRow", "BatchWriteRow")
 LISTS = ("ListSearchIndex", "ListTimeseriesTable")
+STREAMS = ("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
 
 
@@ -81,7 +86,9 @@ takes_a_stand_in = pytest.mark.skipif(
 
 
 @takes_a_stand_in
-@pytest.mark.parametrize("name", [name for name in SERVED if name not in BATCHES + COLUMNS + LISTS])
+@pytest.mark.parametrize(
+    "name", [name for name in SERVED if name not in BATCHES + COLUMNS + LISTS + STREAMS]
+)
 def test_actions_ask_the_engine(name: str) -> None:
     engine = create_autospec(Engine, instance=True)
     answer, request = object(), object()
