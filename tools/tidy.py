@@ -57,11 +57,11 @@ VAGUE_WORDS: Final = frozenset(("manager", "helper", "helpers", "util", "utils",
 EAGER: Final = frozenset(  # what uses up at once, or asks one by one, whatever it is given
     ("all", "any", "bytes", "frozenset", "join", "max", "min", "set", "sorted", "sum", "tuple")
 )
+_ACTION: Final = frozenset(("call", "call_within", "decode", "encode", "is_lengthy"))
 INTERFACES: Final = {
     # Each action of the protocol is a module with these functions (`operations/table.py`).
-    "src/widerow/wire/tablestore/operations": frozenset(
-        ("call", "call_within", "decode", "encode", "is_lengthy")
-    ),
+    "src/widerow/wire/tablestore/operations": _ACTION,
+    "src/widerow/wire/tablestore/operations/tunnels": _ACTION,
 }
 SECRET_WORDS: Final = frozenset(("signature", "digest", "mac", "hmac", "secret"))
 

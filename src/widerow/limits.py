@@ -163,3 +163,18 @@ SWEEP_RENEWAL_HOURS_UNLIKELY: Final = 30 * 24  # the same where no row is known 
 WRITE_SECONDS_MAX: Final = 60  # from the check of a version until its row can be read
 CLOCK_BACK_SECONDS_MAX: Final = 86_400  # a clock set back by more may give out a number again
 CREDENTIALS_LOOK_SECONDS: Final = 0.5  # between looks at the file: a deleted key ends in a second
+
+# --- tunnels (change §C2) --------------------------------------------------------------------
+TUNNELS_PER_TABLE_MAX: Final = 10  # (change §C2.3)
+TUNNEL_PAGE_RECORDS_MAX: Final = 1000  # of one answer (change §C2.3)
+TUNNEL_PAGE_BYTES_MAX: Final = 1024 * 1024  # the same in bytes
+TUNNEL_BASE_BYTES: Final = 512 * 1024 * 1024  # of one channel of rows: minutes of one consumer
+TUNNEL_BASE_CHANNELS_MAX: Final = 64  # of one tunnel, beside one for each partition
+TUNNEL_TIMEOUT_SECONDS: Final = 300  # of a client that names none (change §C2.1)
+TUNNEL_TIMEOUT_SECONDS_MIN: Final = 10  # clients send a heartbeat every 5 to 30 seconds
+TUNNEL_TIMEOUT_SECONDS_MAX: Final = 3600  # so long nobody consumes what a dead client held
+TUNNEL_CLIENT_TAG_BYTES_MAX: Final = 256  # names of machines are shorter
+TUNNEL_CLIENTS_MAX: Final = 1000  # of one tunnel; each heartbeat reads them all
+TUNNEL_START_MARGIN_SECONDS: Final = 300  # before the oldest change goes (change §C2.1)
+TUNNEL_END_PATIENCE_SECONDS: Final = 60  # a write that began before the end is readable by then
+TUNNEL_TOKEN_CHARACTERS_MAX: Final = 32 * 1024  # a key has 4 KB, the name of a column 255 bytes

@@ -25,6 +25,7 @@ from widerow.engine.partitions.records import decode_counts
 from widerow.engine.streams.check import stream_parts
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
+from widerow.engine.tunnels.check import tunnel_parts
 from widerow.engine.typed.check import typed_parts
 from widerow.engine.typed.plans import check_plan
 from widerow.errors import InvalidRequest, StoreDamaged
@@ -41,6 +42,7 @@ from widerow.keys.layout import (
     SPACE_SEQUENCES,
     SPACE_STATISTICS,
     SPACE_STORE,
+    SPACE_TUNNELS,
     SPACE_TYPED_CATALOG,
     statistics_key,
     statistics_prefix,
@@ -60,6 +62,7 @@ _NUMBERED: Final = {
     SPACE_INTENTS: f"an intent {_UNKNOWN}",
     SPACE_INDEXES: "entries of index {number}, which no table has",
     SPACE_STATISTICS: f"statistics {_UNKNOWN}",
+    SPACE_TUNNELS: f"state of a tunnel {_UNKNOWN}",
 }
 
 
@@ -88,7 +91,7 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     findings = [*_unknown_spaces(snapshot), *_orphans(snapshot, catalog)]
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
     every = (
-        *(tablestore_parts, index_parts, stream_parts),
+        *(tablestore_parts, index_parts, stream_parts, tunnel_parts),
         *(typed_parts, _statistics_parts, _plan_parts),
     )
     for parts in every:

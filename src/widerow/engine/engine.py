@@ -116,6 +116,8 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 if TYPE_CHECKING:
+    from widerow.engine.tunnels.changes import ChangeLog
+    from widerow.engine.tunnels.service import Tunnels
     from widerow.engine.typed.engine import TypedEngine
     from widerow.engine.typed.form import TableForm
 
@@ -157,6 +159,7 @@ class Engine:
         self.throttle = Throttle(clock) if enforce_throughput else None
         self._typed = Once(self._make_typed)
         self._builds = Once(self._make_builds)
+        self._tunnels = Once(self._make_tunnels)
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         self.indexes = Indexes(store, self.tables, clock, tables_per_instance)
@@ -238,6 +241,22 @@ class Engine:
             note_load=self._note,
             note_expiry=self.sweep.note,
         )
+
+    @property
+    def tunnels(self) -> "Tunnels":
+        """The operations of tunnels."""
+        return self._tunnels.get()
+
+    def _make_tunnels(self) -> "Tunnels":
+        from widerow.engine.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
+
+        given = self.store, self._clock, self._entropy
+        return open_tunnels(self.tables, given, self.partitions, self._note_read, self._change_log)
+
+    def _change_log(self) -> "ChangeLog":
+        if not self.store.capabilities.atomic_across_shards:
+            raise Unsupported(Rule.STREAM_ACROSS_SHARDS)
+        return self.streams
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these too hear of every change of rows; before the first write is planned."""

@@ -22,6 +22,7 @@ from widerow.model.schema import (
     Throughput,
     ThroughputState,
 )
+from widerow.model.tunnel import StreamStart, Tunnel, TunnelConfig, TunnelKind
 from widerow.model.values import ColumnType, KeyType
 
 __all__ = ["decode_table", "encode_table"]
@@ -74,10 +75,20 @@ def encode_table(table: Table) -> bytes:
         record["indexes"] = [list(map(_plain, astuple(index))) for index in table.indexes]
     if table.index_of:
         record["index_of"] = [table.index_of, table.local_index]
+    if table.tunnels:
+        record["tunnels"] = [_tunnel_record(tunnel) for tunnel in table.tunnels]
     return json.dumps(record, separators=(",", ":")).encode()
 
 
 _OPTIONS: Final = tuple(TableOptions.__dataclass_fields__)
+
+
+def _tunnel_record(tunnel: Tunnel) -> Json:
+    start, start_ns, end_ns = tunnel.config
+    return [
+        *(tunnel.id, tunnel.number, tunnel.name, tunnel.kind.value),
+        *(start.name, start_ns, end_ns, tunnel.created_us),
+    ]
 
 
 def _hex(data: bytes | None) -> str | None:
@@ -139,6 +150,7 @@ def _table(record: dict[str, Json]) -> Table:
         indexes=tuple(map(_index, _items(pop("indexes", [])))),
         index_of=_as(int, index_of),
         local_index=_as(bool, local_index),
+        tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
     )
 
 
@@ -213,6 +225,18 @@ def _log_shards(value: Json) -> tuple[LogShard, ...]:
             _as(bool, is_open),
         )
         for shard, start, parents, is_open in map(_items, _items(value))
+    )
+
+
+def _tunnel(value: Json) -> Tunnel:
+    tunnel_id, number, name, kind, start, start_ns, end_ns, created_us = _items(value)
+    return Tunnel(
+        id=_as(str, tunnel_id),
+        number=_as(int, number),
+        name=_as(str, name),
+        kind=TunnelKind(kind),
+        config=TunnelConfig(StreamStart[_as(str, start)], _as(int, start_ns), _as(int, end_ns)),
+        created_us=_as(int, created_us),
     )
 
 

@@ -20,6 +20,7 @@ from widerow.keys.layout import (
     change_prefix,
     dropped_key,
     table_prefixes,
+    tunnel_prefix,
 )
 from widerow.model.schema import Table
 from widerow.model.values import KeyType
@@ -53,18 +54,24 @@ class TablestoreModel(TableModel[Table]):
         return Leftover(number, key, table_prefixes(number))
 
     def leftover_of(self, table: Table, due_us: int) -> Leftover:
-        """Rows, sequences and statistics; entries of a local index lie among those of others."""
+        """All that a table has; entries of a local index lie among those of others."""
         key = dropped_key(table.instance, table.id)
         top = table.index_of if table.local_index else 0
         return Leftover(table.id, key, table_prefixes(table.id), top, due_us)
 
     def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:
-        """The records of a stream that was switched off."""
+        """The records of a stream that was switched off, and the state of tunnels that are gone."""
         old, new = before.stream, after.stream
         if old is not None and (new is None or new.number != old.number):
             prefix = change_prefix(before.id) + old.number.to_bytes(4, "big")
             key = dropped_key(before.instance, old.number)
             yield Leftover(old.number, key, (prefix,), due_us=due_us)
+        kept = {tunnel.number for tunnel in after.tunnels}
+        for tunnel in before.tunnels:
+            if tunnel.number not in kept:
+                key = dropped_key(before.instance, tunnel.number)
+                prefixes = (tunnel_prefix(before.id, tunnel.number),)
+                yield Leftover(tunnel.number, key, prefixes, due_us=due_us)
 
     def missing(self, owner: str, name: str) -> NotFound:
         """The error for a name that no table has."""

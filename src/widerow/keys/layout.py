@@ -7,6 +7,7 @@
     04 namespace 00 01 table 00 01   catalogue of typed tables: one record a table
     04 00 02 id                      typed tables dropped, whose rows are not all gone
     04 00 03 namespace 00 01         namespaces of typed tables
+    05 id tunnel rest                who consumes a tunnel of a table, and how far
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
@@ -19,8 +20,8 @@
     20 id 02 time                    its load in some seconds from then on
     20 id 03                         the last pass of the sweep over it
 
-`id` is the number of the table or index in four bytes, big-endian. A number
-once used for something is never used for another thing.
+`id` is the number of the table or index, `tunnel` that of a tunnel, in four bytes, big-endian. A
+number once used for something is never used for another thing.
 """
 
 from typing import Final
@@ -47,6 +48,7 @@ __all__ = [
     "SPACE_SEQUENCES",
     "SPACE_STATISTICS",
     "SPACE_STORE",
+    "SPACE_TUNNELS",
     "SPACE_TYPED_CATALOG",
     "STORE_FORMAT_KEY",
     "TABLE_ID_KEY",
@@ -69,6 +71,8 @@ __all__ = [
     "statistics_prefix",
     "sweep_key",
     "table_prefixes",
+    "tunnel_prefix",
+    "tunnels_prefix",
     "typed_catalog_key",
     "typed_dropped_key",
 ]
@@ -76,6 +80,7 @@ __all__ = [
 SPACE_STORE: Final = b"\x01"
 SPACE_CATALOG: Final = b"\x02"
 SPACE_TYPED_CATALOG: Final = b"\x04"
+SPACE_TUNNELS: Final = b"\x05"
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
 SPACE_SEQUENCES: Final = b"\x11"
@@ -100,6 +105,7 @@ _SPACES_OF_TABLES: Final = (
     SPACE_LOCAL_INDEXES,
     SPACE_INTENTS,
     SPACE_STATISTICS,
+    SPACE_TUNNELS,
 )
 
 SEGMENT_MARK: Final = b"\x01"
@@ -153,6 +159,16 @@ def row_prefix(table_id: int) -> bytes:
 def sequence_prefix(table_id: int) -> bytes:
     """Auto-increment state of a table, one record for each partition key value."""
     return SPACE_SEQUENCES + table_id.to_bytes(4, "big")
+
+
+def tunnels_prefix(table_id: int) -> bytes:
+    """The state of all tunnels of a table."""
+    return SPACE_TUNNELS + table_id.to_bytes(4, "big")
+
+
+def tunnel_prefix(table_id: int, number: int) -> bytes:
+    """The state of one tunnel: a shard of its own."""
+    return tunnels_prefix(table_id) + number.to_bytes(4, "big")
 
 
 def index_prefix(index_id: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from widerow.model.tunnel import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
 __all__ = [
@@ -137,7 +138,7 @@ class Table:
     still hold more until the sweep has passed. `local_transactions`: whether they may be begun.
     `indexes`: in the order of creation. `index_of`: the number of the table that this one is an
     index of, 0 for every other; `local_index`: it is a local one, whose entries stand beside the
-    rows.
+    rows. `tunnels`: those of the table, by their names.
     """
 
     instance: str
@@ -157,6 +158,7 @@ class Table:
     indexes: tuple[SecondaryIndex, ...] = ()
     index_of: int = 0
     local_index: bool = False
+    tunnels: tuple[Tunnel, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property

@@ -7,16 +7,19 @@ the table's name for an id, as no id is right before a server has given it out.
 """
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = [
     "ANY",
     "BODIES",
     "KEY",
+    "TUNNEL_BODIES",
     "add_defined_column_request",
     "batch_get_request",
     "batch_write_request",
@@ -191,3 +194,44 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     }
 )
 """The body of a request of every action, by the action's name, about a table."""
+
+_NOBODY: Final = "client"
+_CHANNEL: Final = "BaseData_0000"
+
+
+def _tunnel_bodies(tunnel: str) -> dict[str, bytes]:
+    named = {"table_name": "", "tunnel_name": "", "tunnel_id": tunnel}
+    who = {"tunnel_id": tunnel, "client_id": _NOBODY}
+    channel = {**who, "channel_id": _CHANNEL}
+    messages = {
+        "delete": t.DeleteTunnelRequest(**named),
+        "describe": t.DescribeTunnelRequest(**named),
+        "connect": t.ConnectRequest(tunnel_id=tunnel),
+        "heartbeat": t.HeartbeatRequest(tunnel_id=tunnel, client_id=_NOBODY),
+        "shutdown": t.ShutdownRequest(**who),
+        "getcheckpoint": t.GetCheckpointRequest(**channel),
+        "readrecords": t.ReadRecordsRequest(**channel, token="finished"),  # noqa: S106  # no secret
+        "checkpoint": t.CheckpointRequest(**channel, checkpoint="finished", sequence_number=1),
+        "getrpo": t.GetRpoRequest(tunnel_id=tunnel),
+        "getrpobyoffset": t.GetRpoRequest(tunnel_id=tunnel),
+        "schedule": t.ScheduleRequest(tunnel_id=tunnel),
+    }
+    return {f"tunnel/{name}": each.SerializeToString() for name, each in messages.items()}
+
+
+def _create_tunnel(table: str) -> bytes:
+    tunnel = t.Tunnel(table_name=table, tunnel_name="tunnel", tunnel_type=1)
+    return t.CreateTunnelRequest(tunnel=tunnel).SerializeToString()
+
+
+TUNNEL_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "tunnel/create": _create_tunnel,
+        "tunnel/list": lambda table: t.ListTunnelRequest(table_name=table).SerializeToString(),
+        **{
+            name: partial(lambda action, tunnel: _tunnel_bodies(tunnel)[action], name)
+            for name in _tunnel_bodies("")
+        },
+    }
+)
+"""The body of a request of every tunnel action: the first two about a table, others a tunnel."""

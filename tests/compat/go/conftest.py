@@ -45,11 +45,12 @@ def build(work: Path) -> list[str]:
     return [str(work / "actions")]
 
 
-def fetch_modules(program: str) -> None:
-    declared = json.loads(run(program, "mod", "edit", "-json"))
+def fetch_modules(program: str, place: Path = SOURCES) -> None:
+    """Those that the go.mod in a directory declares. Skips where they cannot be had."""
+    declared = json.loads(run(program, "mod", "edit", "-json", place=place))
     modules = [each["Path"] for each in declared["Require"]]
     try:
-        run(program, "mod", "download", *modules, seconds=DOWNLOAD_SECONDS_MAX)
+        run(program, "mod", "download", *modules, seconds=DOWNLOAD_SECONDS_MAX, place=place)
     except subprocess.TimeoutExpired:
         pytest.skip("the Go SDK is not tested: its modules took too long to download")
     except subprocess.CalledProcessError as error:
@@ -59,12 +60,12 @@ def fetch_modules(program: str) -> None:
         pytest.skip(f"the Go SDK is not tested: its modules cannot be had: {said.splitlines()[-1]}")
 
 
-def run(*command: str, seconds: int = BUILD_SECONDS_MAX) -> str:
+def run(*command: str, seconds: int = BUILD_SECONDS_MAX, place: Path = SOURCES) -> str:
     """What `command` prints. It changes nothing in the sources, and no other Go is fetched."""
     settings = os.environ | {"GOFLAGS": "-mod=readonly", "GOTOOLCHAIN": "local"}
     return subprocess.run(  # noqa: S603  # the compiler, and our own files
         command,
-        cwd=SOURCES,
+        cwd=place,
         env=settings,
         capture_output=True,
         text=True,

@@ -5,10 +5,17 @@ from dataclasses import replace
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.errors import Conflict, Rule
-from widerow.model.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
+from widerow.errors import Conflict, InvalidRequest, Rule
+from widerow.model.requests import (
+    BatchWrite,
+    IndexDefinition,
+    StreamChange,
+    TableWrite,
+    UpdateTable,
+)
 from widerow.model.row import RowChange
 from widerow.model.schema import DefinedColumn
+from widerow.model.tunnel import CreateTunnel, TunnelKind
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.testing.answers import decode_answer_rows
 from widerow.testing.changes import (
@@ -104,3 +111,14 @@ def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(engine_with_all:
         assert free.error is None
     assert [entries(engine, index) for index in INDEXES] == [[("free", "b", 1)]] * 2
     assert actions(engine) == [1, 1]
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_an_index_has_neither_stream_nor_tunnel(engine_with_all: Engine, index: str) -> None:
+    """The table in E of the page: none on index tables."""
+    engine = engine_with_all
+    change = UpdateTable(index, stream=StreamChange(enable=True))
+    with pytest.raises(InvalidRequest):
+        engine.run(engine.update_table("i", change))
+    with pytest.raises(InvalidRequest):
+        engine.tunnels.create("i", CreateTunnel(index, "tunnel", TunnelKind.BASE))

@@ -33,7 +33,7 @@ def _spaces() -> dict[str, bytes]:
 def test_every_space_has_a_byte_of_its_own() -> None:
     spaces = _spaces()
     assert all(len(space) == 1 for space in spaces.values())
-    assert len(set(spaces.values())) == len(spaces) == 10
+    assert len(set(spaces.values())) == len(spaces) == 11
     assert b"\x03" not in spaces.values()  # unreleased versions used it
 
 
@@ -54,7 +54,7 @@ def test_tables_never_touch(first: int, second: int, rest: bytes) -> None:
 @given(ids)
 def test_a_tables_prefixes_are_all_of_them(table_id: int) -> None:
     number = table_id.to_bytes(4, "big")
-    prefixes = [bytes([space]) + number for space in (0x10, 0x11, 0x12, 0x13, 0x15, 0x20)]
+    prefixes = [bytes([space]) + number for space in (0x10, 0x11, 0x12, 0x13, 0x15, 0x20, 0x05)]
     assert list(table_prefixes(table_id)) == prefixes
     assert {sequence_prefix(table_id), statistics_prefix(table_id)} < set(prefixes)
     assert row_prefix(table_id) == b"\x10" + number

@@ -12,6 +12,7 @@ from widerow.wire.dialect import Dialect, HeaderNames, Refusal, WireOperation
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED, operation
+from widerow.wire.tablestore.tunnel_errors import tunnel_foreign
 
 __all__ = ["TABLESTORE_DIALECT"]
 
@@ -40,8 +41,9 @@ def _action_of(target: str) -> str:
 
 
 def _refuse(error: Exception, name: str) -> Refusal:
-    del name  # no text of an error has it
     status, code, message = foreign(error)
+    if name.startswith("tunnel/"):
+        status, code, message = tunnel_foreign(error, (status, code, message))
     allow = b"allow: POST\r\n" if status == _METHOD_NOT_ALLOWED else b""
     lines = b"%bx-widerow-hint: %b\r\n" % (allow, hint(error).encode())
     return Refusal(status, code, encode_error(code, message), lines)

@@ -41,6 +41,7 @@ from widerow.limits import (
 from widerow.wire.tablestore.index_errors import INDEX_ERRORS
 from widerow.wire.tablestore.stream_errors import STREAM_ANSWERS
 from widerow.wire.tablestore.transaction_errors import TRANSACTION_ANSWERS
+from widerow.wire.tablestore.tunnel_errors import TUNNEL_ERRORS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
 
@@ -722,6 +723,7 @@ _ROWS: Final[dict[Rule, Foreign]] = {
 }
 
 _ROWS.update((rule, Foreign(*row)) for rule, row in INDEX_ERRORS.items())
+_ROWS.update((rule, Foreign(*row)) for rule, row in TUNNEL_ERRORS.items())
 
 FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(
     {rule: _ROWS[rule] for rule in Rule if rule in _ROWS}

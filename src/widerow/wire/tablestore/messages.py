@@ -8,24 +8,7 @@ may register messages of the same names.
 """
 
 from pathlib import Path
-from typing import Final
 
-from google.protobuf.descriptor_pb2 import FileDescriptorSet
-from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message_factory import GetMessageClass
+from widerow.wire.tablestore.descriptor_sets import load_messages
 
-_DESCRIPTORS: Final = Path(__file__).with_name("messages.binpb")
-
-
-def _load() -> dict[str, type]:
-    """Every message of the descriptor set, by its short name."""
-    pool = DescriptorPool()
-    classes: dict[str, type] = {}
-    for file in FileDescriptorSet.FromString(_DESCRIPTORS.read_bytes()).file:
-        pool.AddSerializedFile(file.SerializeToString())
-        for name, descriptor in pool.FindFileByName(file.name).message_types_by_name.items():
-            classes[name] = GetMessageClass(descriptor)
-    return classes
-
-
-globals().update(_load())
+globals().update(load_messages(Path(__file__).with_name("messages.binpb")))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.wire.tablestore import messages
+from widerow.wire.tablestore import messages, tunnel_messages
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 PAGES = Path(__file__).parents[4] / "docs" / "protocol"
@@ -20,9 +20,28 @@ def _section(action: str) -> str:
     return found[1]
 
 
+TUNNEL_REQUESTS = {
+    "tunnel/create": "CreateTunnelRequest",
+    "tunnel/delete": "DeleteTunnelRequest",
+    "tunnel/list": "ListTunnelRequest",
+    "tunnel/describe": "DescribeTunnelRequest",
+    "tunnel/connect": "ConnectRequest",
+    "tunnel/heartbeat": "HeartbeatRequest",
+    "tunnel/shutdown": "ShutdownRequest",
+    "tunnel/getcheckpoint": "GetCheckpointRequest",
+    "tunnel/readrecords": "ReadRecordsRequest",
+    "tunnel/checkpoint": "CheckpointRequest",
+    "tunnel/getrpo": "GetRpoRequest",
+    "tunnel/getrpobyoffset": "GetRpoRequest",
+    "tunnel/schedule": "ScheduleRequest",
+}
+
+
 @pytest.mark.parametrize("action", OPERATIONS)
 def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> None:
-    request = getattr(messages, f"{action}Request").DESCRIPTOR
+    tunnel = TUNNEL_REQUESTS.get(action)
+    module = messages if tunnel is None else tunnel_messages
+    request = getattr(module, tunnel or f"{action}Request").DESCRIPTOR
     words = set(WORDS.findall(_section(action)))
     assert {field.name for field in request.fields} <= words
 
@@ -39,6 +58,10 @@ def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> Non
         ("PutRow", messages.Condition),
         ("PutRow", messages.ReturnContent),
         ("DescribeTable", messages.DescribeTableResponse),
+        ("tunnel/create", tunnel_messages.Tunnel),
+        ("tunnel/create", tunnel_messages.StreamTunnelConfig),
+        ("tunnel/connect", tunnel_messages.ClientConfig),
+        ("tunnel/heartbeat", tunnel_messages.Channel),
     ],
 )
 def test_fields_of_inner_messages_are_there_too(action: str, message: type) -> None:

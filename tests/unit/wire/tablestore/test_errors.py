@@ -36,6 +36,7 @@ from widerow.wire.tablestore import (
     messages,
     stream_errors,
     transaction_errors,
+    tunnel_errors,
 )
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
@@ -54,7 +55,7 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
-    pages = (error_table, index_errors, stream_errors, transaction_errors)
+    pages = (error_table, index_errors, stream_errors, transaction_errors, tunnel_errors)
     places = [inspect.getfile(each) for each in pages]
     source = "".join(Path(place).read_text(encoding="utf-8") for place in places)
     listed = re.findall(r"^ {4,8}(Rule\.\w+): ", source, re.MULTILINE)
@@ -78,6 +79,11 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSConditionCheckFail": {403},
         "OTSNotEnoughCapacityUnit": {403},
         "OTSQuotaExhausted": {403},
+        "OTSTunnelExist": {409},
+        "OTSTunnelExpired": {400},
+        "OTSSequenceNumberNotMatch": {400},
+        "OTSResourceGone": {410},
+        "OTSTunnelServerUnavailable": {503},
         "OTSTooFrequentReservedThroughputAdjustment": {403},
         "OTSObjectNotExist": {404},
         "OTSTableNotReady": {404},

@@ -1,5 +1,6 @@
 """The dialect's messages are those of the public clients, and the compiled form is fresh."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -20,19 +21,58 @@ from widerow.model.selection import RangeDirection
 from widerow.wire.tablestore import messages
 
 PACKAGE = Path(messages.__file__).parent
+PROTOS = Path(__file__).parents[4] / "docs" / "spec" / "tablestore-protos.md"
+TUNNEL_SECTION = PROTOS.read_text(encoding="utf-8").split("\n## ")[7]
 
 
-def _checked_in() -> FileDescriptorSet:
-    return FileDescriptorSet.FromString((PACKAGE / "messages.binpb").read_bytes())
+def _checked_in(name: str = "messages") -> FileDescriptorSet:
+    return FileDescriptorSet.FromString((PACKAGE / f"{name}.binpb").read_bytes())
 
 
-def test_the_descriptor_set_is_that_of_the_sources() -> None:
-    assert gen_messages.compile_descriptors() == _checked_in()
+@pytest.mark.parametrize("name", gen_messages.SOURCES)
+def test_the_descriptor_set_is_that_of_the_sources(name: str) -> None:
+    assert gen_messages.compile_descriptors(name) == _checked_in(name)
 
 
-def test_the_type_information_is_that_of_the_sources() -> None:
-    stub = (PACKAGE / "messages.pyi").read_text(encoding="utf-8")
-    assert gen_messages.stub(_checked_in()) == stub
+@pytest.mark.parametrize("name", gen_messages.SOURCES)
+def test_the_type_information_is_that_of_the_sources(name: str) -> None:
+    stub = (PACKAGE / f"{name}.pyi").read_text(encoding="utf-8")
+    assert gen_messages.stub(_checked_in(name)) == stub
+
+
+def test_messages_of_tunnels_are_those_of_the_page() -> None:
+    """protos §6: number, label and name of each field, as the two clients that have them."""
+    listed: dict[str, set[tuple[int, str, str]]] = {}
+    message = ""
+    for line in TUNNEL_SECTION.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) < 6 or cells[2] not in ("required", "optional", "repeated"):
+            continue
+        message = cells[0].strip("*") or message
+        name = cells[4].rpartition("/")[2].strip()
+        snake = "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
+        listed.setdefault(message, set()).add((int(cells[1]), cells[2], snake))
+    labels = {1: "optional", 2: "required", 3: "repeated"}
+    ours = {
+        message.name: {(f.number, labels[f.label], f.name) for f in message.field}
+        for file in _checked_in("tunnel_messages").file
+        for message in file.message_type
+        if message.field
+    }
+    unserved = {"Error", "TokenContent"} | {n for n in listed if n.endswith("lockChannelRequest")}
+    unserved |= {name for name in listed if "LockChannel" in name}
+    assert ours == {name: fields for name, fields in listed.items() if name not in unserved}
+
+
+def test_messages_of_tunnels_are_loaded_when_they_are_asked_for() -> None:
+    """A server that nobody asks for tunnels starts without them."""
+    program = (
+        "import sys; import widerow.wire.dialects; "
+        "print('widerow.wire.tablestore.tunnel_messages' in sys.modules, "
+        "'widerow.engine.tunnels.service' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)  # noqa: S603  # our own program
+    assert said.stdout.split() == [b"False", b"False"]
 
 
 def test_messages_stay_apart_from_those_of_other_packages() -> None:

@@ -97,6 +97,37 @@ def _served(
     )
 
 
+def _tunnel(
+    name: str,
+    permission: Permission,
+    *,
+    writes: bool = False,
+    lengthy: Callable[[bytes], bool] | None = None,
+) -> WireOperation:
+    """A tunnel action. Its messages and the engine's part are loaded with the first request."""
+
+    def action() -> Any:  # noqa: ANN401  # one of the modules
+        from widerow.wire.tablestore.operations.tunnels import actions  # noqa: PLC0415  # see above
+
+        return actions.TUNNEL_ACTIONS[f"tunnel/{name}"]
+
+    return WireOperation(
+        f"tunnel/{name}",
+        permission,
+        writes,
+        lambda body: action().decode(body),
+        lambda engine, instance, request: action().call(engine, instance, request),
+        lambda result: action().encode(result),
+        lengthy=lengthy,
+        path=f"/tunnel/{name}",
+    )
+
+
+def _always(body: bytes) -> bool:
+    del body  # whatever it asks for
+    return True
+
+
 _ALL: Final = (
     _served("CreateTable", _MANAGE, create_table, writes=True),
     _served("ListTable", _READ, list_table),
@@ -166,6 +197,19 @@ _ALL: Final = (
     ),
     _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
+    _tunnel("create", _MANAGE, writes=True, lengthy=_always),  # a table may be read for its bounds
+    _tunnel("delete", _MANAGE, writes=True),
+    _tunnel("list", _READ),
+    _tunnel("describe", _READ),
+    _tunnel("connect", _READ, writes=True),
+    _tunnel("heartbeat", _READ, writes=True),
+    _tunnel("shutdown", _READ, writes=True),
+    _tunnel("getcheckpoint", _READ),
+    _tunnel("readrecords", _READ, lengthy=_always),  # a page of 1 MB
+    _tunnel("checkpoint", _READ, writes=True),
+    _tunnel("getrpo", _READ),
+    _tunnel("getrpobyoffset", _READ),
+    _tunnel("schedule", _MANAGE, writes=True),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
@@ -210,11 +254,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
             "global tables": (
                 "CreateGlobalTable BindGlobalTable UnbindGlobalTable DescribeGlobalTable "
                 "UpdateGlobalTable"
-            ),
-            "tunnels": (
-                "tunnel/create tunnel/delete tunnel/list tunnel/describe tunnel/connect "
-                "tunnel/heartbeat tunnel/shutdown tunnel/getcheckpoint tunnel/readrecords "
-                "tunnel/checkpoint tunnel/getrpo tunnel/getrpobyoffset tunnel/schedule"
             ),
         }.items()
         for action in actions.split()

@@ -56,6 +56,21 @@ SERVED = {
     "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
+TUNNELS = {
+    "tunnel/create": ("manage", True),
+    "tunnel/delete": ("manage", True),
+    "tunnel/list": ("read", False),
+    "tunnel/describe": ("read", False),
+    "tunnel/connect": ("read", True),
+    "tunnel/heartbeat": ("read", True),
+    "tunnel/shutdown": ("read", True),
+    "tunnel/getcheckpoint": ("read", False),
+    "tunnel/readrecords": ("read", False),
+    "tunnel/checkpoint": ("read", True),
+    "tunnel/getrpo": ("read", False),
+    "tunnel/getrpobyoffset": ("read", False),
+    "tunnel/schedule": ("manage", True),
+}
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 LISTS = ("BulkExport", "ListSearchIndex", "ListTimeseriesTable")
 INDEXES = ("CreateIndex", "DropIndex")
@@ -67,7 +82,7 @@ TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction"
 def test_the_actions_served() -> None:
     assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
-    }
+    } | TUNNELS
     assert all(name == entry.name for name, entry in OPERATIONS.items())
 
 

@@ -1,0 +1,32 @@
+"""The tunnels of an engine, made of its parts."""
+
+from collections.abc import Callable
+
+from widerow.clock import Clock, Entropy
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.partitions.balance import Partitions
+from widerow.engine.tunnels.changes import ChangeLog
+from widerow.engine.tunnels.reading import TunnelReads, channel_bounds
+from widerow.engine.tunnels.service import Tunnels
+from widerow.model.schema import Table
+from widerow.storage.interface import Store
+
+__all__ = ["open_tunnels"]
+
+
+def open_tunnels(
+    tables: Tables[Table],
+    given: tuple[Store, Clock, Entropy],
+    partitions: Partitions,
+    note_read: Callable[[Table, bytes, int], None],
+    log: Callable[[], ChangeLog],
+) -> Tunnels:
+    """The tunnels of these tables. `note_read` hears of read units, `log` gives the streams."""
+    store, clock, _ = given
+
+    def bounds(table: Table) -> list[bytes]:
+        sizes = partitions.load_of(table).sizes
+        return channel_bounds(store.snapshot(), table, sizes)
+
+    reads = TunnelReads(store, clock, log, note_read)
+    return Tunnels(tables, given, reads, log, bounds)
