@@ -187,6 +187,7 @@ def test_a_file_in_latin_1_is_named_as_such_and_read_where_that_is_said(
     file.write_bytes("k,Name\n1,Weber\n2,Müller\n3,Jäger\n".encode("latin-1"))
     words = ("import", "t", "--input", file, "--create", "--key", "k")
     result = widerow(*words, expect=1)
+    assert result.stdout.startswith(f"1 row of {file} is in t; ")
     assert "2 rows were rejected" in result.stdout
     assert (
         "the first: line 3: not UTF-8 at byte 3 of the line (0xFC, offset 18 of the file); in "

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, with_flags
+from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, server_flags, with_flags
 
 __all__ = ["SIMULATE_EXAMPLES", "advise_app", "keys_app", "simulate_command"]
 
@@ -42,10 +42,7 @@ _LINE_FEED: Final = Flag(
 )
 _TABLE: Final = (
     Flag("table", str, "A table instead: of a running server, or with --path.", "NAME", None),
-    Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
-    Flag("instance", str, "The instance of the table.", "NAME", "widerow"),
-    Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
-    Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
+    *server_flags("The server to ask."),
     Flag("path", str, "Read the store in this directory, which no server has open.", "DIR", None),
 )
 _TIME: Final = Flag(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-__all__ = ["ENCODING", "JSON_OUTPUT", "Flag", "listed", "with_flags"]
+__all__ = ["ENCODING", "JSON_OUTPUT", "Flag", "listed", "server_flags", "with_flags"]
 
 _Command = Callable[..., None]
 
@@ -14,7 +14,7 @@ _Command = Callable[..., None]
 class Flag(NamedTuple):
     """One flag. Without a default it must be given; a list may be given several times.
 
-    `variable` is looked at where the flag is not given.
+    `variable`: the environment variable that is read where the flag is not given.
     """
 
     name: str
@@ -55,6 +55,26 @@ JSON_OUTPUT: Final = Flag("as_json", bool, "One JSON document on stdout.", None,
 ENCODING: Final = Flag(
     "encoding", str, "Encoding of a text file: utf-8, latin-1, cp1252, gb18030.", "NAME", "utf-8"
 )
+
+
+def server_flags(endpoint: str, instance: str = "The instance of the table.") -> tuple[Flag, ...]:
+    """The flags that name a server and a key pair, each with its environment variable.
+
+    `endpoint` and `instance` are the helps of these two flags.
+    """
+    return (
+        Flag("endpoint", str, endpoint, "URL", "http://127.0.0.1:8087", "WIDEROW_ENDPOINT"),
+        Flag("instance", str, instance, "NAME", "widerow", "WIDEROW_INSTANCE"),
+        Flag("access_key_id", str, "Who asks.", "ID", "widerow", "WIDEROW_ACCESS_KEY_ID"),
+        Flag(
+            "access_key_secret",
+            str,
+            "The secret of the access key; the variable keeps it out of lists of processes.",
+            "SECRET",
+            "widerow",
+            "WIDEROW_ACCESS_KEY_SECRET",
+        ),
+    )
 
 
 def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from widerow.cli.flags import JSON_OUTPUT, Flag, with_flags
+from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
 from widerow.errors import NotFound, StoreLocked, WiderowError
 from widerow.server.system import SystemClock, SystemEntropy
 
@@ -66,16 +66,9 @@ class NotThere(PartitionsUnknown):
 
 
 @with_flags(
-    Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
-    Flag(
-        "instance",
-        str,
-        "The instance of the table; a typed table's is its namespace.",
-        "NAME",
-        "widerow",
+    *server_flags(
+        "The server to ask.", "The instance of the table; a typed table's is its namespace."
     ),
-    Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
-    Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
     Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
     Flag("history", bool, "With the load of the last hours, in JSON.", default=False),
     JSON_OUTPUT,

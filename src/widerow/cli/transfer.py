@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, with_flags
+from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, server_flags, with_flags
 
 __all__ = [
     "ARCHIVE_EXAMPLES",
@@ -15,26 +15,7 @@ __all__ = [
     "import_",
 ]
 
-_WHERE: Final = (
-    Flag(
-        "endpoint",
-        str,
-        "The server; any that speaks Tablestore.",
-        "URL",
-        "http://127.0.0.1:8087",
-        "WIDEROW_ENDPOINT",
-    ),
-    Flag("instance", str, "The instance of the table.", "NAME", "widerow", "WIDEROW_INSTANCE"),
-    Flag("access_key_id", str, "Who asks.", "ID", "widerow", "WIDEROW_ACCESS_KEY_ID"),
-    Flag(
-        "access_key_secret",
-        str,
-        "And the secret to it; the variable keeps it out of lists of processes.",
-        "SECRET",
-        "widerow",
-        "WIDEROW_ACCESS_KEY_SECRET",
-    ),
-)
+_WHERE: Final = server_flags("The server; any that speaks Tablestore.")
 _Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
 
 EXPORT_EXAMPLES: Final = """Examples:

@@ -1,4 +1,4 @@
-"""What `widerow export`, `widerow import` and `widerow archive` do, and say of it."""
+"""The work of `widerow export`, `widerow import` and `widerow archive`, and its summary."""
 
 import json
 import sys
@@ -40,7 +40,7 @@ def run_export(table: str, given: Mapping[str, Any]) -> int:
     _say(
         given,
         document,
-        f"{found.rows:,} rows, {found.cells:,} cells of {table} are in {path}\n"
+        f"{_count(found.rows, 'row')}, {_count(found.cells, 'cell')} of {table} are in {path}\n"
         f"checksum {found.sha256}",
     )
     return 0
@@ -72,12 +72,13 @@ def run_import(table: str, given: Mapping[str, Any]) -> int:
         sys.stderr.write("widerow: stopped; run the same command again to go on\n")
         return _INTERRUPTED
     document = {"table": table, "file": str(wish.path), **done.document()}
-    words = f"{done.rows:,} rows of {wish.path} are in {table}"
+    be = "is" if done.rows == 1 else "are"
+    words = f"{_count(done.rows, 'row')} of {wish.path} {be} in {table}"
     if done.resumed_rows:
         words += f", and {done.resumed_rows:,} that were stored before"
     words += f"; {done.seconds:.1f} s, {document['rows_per_second']:,} rows/s"
     if done.rejected:
-        words += f"\n{done.rejected:,} rows were rejected; see {wish.rejected}"
+        words += f"\n{_rows_were(done.rejected)} rejected; see {wish.rejected}"
         words += f"\nthe first: {source.place} {done.first_rejected}"
         document["rejected_file"] = str(wish.rejected)
     _say(given, document, words)
@@ -87,14 +88,20 @@ def run_import(table: str, given: Mapping[str, Any]) -> int:
 
 
 def _warn_of_repeats(place: str, done: Loaded) -> None:
-    words = f"widerow: warning: {_rows(done.replaced)} replaced by a later row with the same key"
+    words = (
+        f"widerow: warning: {_rows_were(done.replaced)} replaced by a later row with the same key"
+    )
     if done.repeats.first:
         words += " (first: {0} {1}, by {0} {2})".format(place, *done.repeats.first)
     sys.stderr.write(f"{words}; of such rows the last in the file counts\n")
 
 
-def _rows(count: int) -> str:
-    return "1 row was" if count == 1 else f"{count:,} rows were"
+def _count(number: int, noun: str) -> str:
+    return f"1 {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _rows_were(number: int) -> str:
+    return f"{_count(number, 'row')} {'was' if number == 1 else 'were'}"
 
 
 def run_archive(table: str, given: Mapping[str, Any]) -> int:
@@ -114,8 +121,8 @@ def run_archive(table: str, given: Mapping[str, Any]) -> int:
             found = archive.verify_archive(facts, cold, path, lambda rows: bar(0, rows))
         document |= found.document()
         _note(
-            f"{path} holds {found.rows:,} rows; read back, its checksum is that of the rows "
-            f"exported\n{found.sha256}",
+            f"{path} holds {_count(found.rows, 'row')}; read back, its checksum is that of the "
+            f"rows exported\n{found.sha256}",
             quiet=quiet,
         )
         if not _wanted(given, found.rows, table):
@@ -125,11 +132,11 @@ def run_archive(table: str, given: Mapping[str, Any]) -> int:
         with row_bar(f"deleting from {table}") as bar:
             gone = archive.delete_archived(client, facts, path, lambda rows: bar(0, rows))
     document |= {"deleted": gone.deleted, "changed": gone.changed, "gone": gone.gone}
-    words = f"{gone.deleted:,} rows were deleted"
+    words = f"{_rows_were(gone.deleted)} deleted"
     if gone.changed:
-        words += f"; {gone.changed:,} have changed since and stay"
+        words += f"; {_rows_were(gone.changed)} changed after the export and not deleted"
     if gone.gone:
-        words += f"; {gone.gone:,} were not there any more"
+        words += f"; {_rows_were(gone.gone)} not there any more"
     _say(given, document, words)
     return 1 if gone.changed else 0
 
@@ -154,7 +161,7 @@ def _wanted(given: Mapping[str, Any], rows: int, table: str) -> bool:
         return True
     if given["as_json"] or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    return typer.confirm(f"Delete these {rows:,} rows from {table}?", err=True)
+    return typer.confirm(f"Delete {_count(rows, 'row')} from {table}?", err=True)
 
 
 def _note(words: str, *, quiet: bool) -> None:

@@ -63,7 +63,7 @@ T = TypeVar("T")
 
 
 class CommitCounts(Protocol):
-    """What hears of groups, to count them. Called by one thread at a time."""
+    """The counters of committed groups. Called by one thread at a time."""
 
     def committed(self, writes: int, nanoseconds: int) -> None:
         """A group of so many writes took so long."""
@@ -85,10 +85,10 @@ class Uncounted:
 
 
 class _Call(Enum):
-    """What the writer's thread is called for."""
+    """A message to the writer's thread."""
 
-    LOOK = "somebody has joined the line"
-    END = "nobody will any more"
+    LOOK = "a plan was added to the line"
+    END = "no plan will be added any more"
 
 
 class Committer:
@@ -105,10 +105,10 @@ class Committer:
     ) -> None:
         """Open, without a thread of its own until `start`.
 
-        `post` carries the ends of what others than the loop committed to where they are awaited; by
-        default they are told on the thread that committed them. `failed` hears of what is reported,
-        `resumed` of the first group that the store takes after it refused one; both on whichever
-        thread that is.
+        `post` is given the ended plans that the loop has not committed itself; the default calls
+        their `done` on the thread that committed them. `failed` is called with each reported
+        failure, `resumed` for the first group that the store takes after it refused one; both on
+        the thread that committed the group.
         """
         self._store = store
         self._clock = clock
@@ -155,7 +155,7 @@ class Committer:
             self._lead_until_ended(waiting)
             return waiting.end()
         if self._place([waiting], caller) is Place.CALLER:
-            waiting.done = None  # the caller itself hears of it
+            waiting.done = None  # the caller gets the end as the result
             if self._commit_here([waiting], ALONE_PATIENCE_SECONDS):
                 return waiting.end()
             waiting.done = done
@@ -188,15 +188,15 @@ class Committer:
         return answer  # type: ignore[no-any-return]  # what this plan's finish returned
 
     def step(self) -> bool:
-        """Commit the first group of the line on the caller's thread; False if nobody waits.
+        """Commit the first group of the line on the caller's thread; False if the line is empty.
 
-        For those who decide themselves when a group is run (a simulation).
+        For callers that decide themselves when a group is run (a simulation).
         """
         with self._turn:
             return self._lead()
 
     def report(self, error: StorageFailure) -> None:
-        """The store refused something, here or elsewhere."""
+        """Note that the store refused a write, of this committer or of other code."""
         self._refused = True
         if self._failed is not None:
             self._failed(error)
@@ -235,7 +235,7 @@ class Committer:
         )
 
     def _join(self, group: list[Waiting]) -> None:
-        """Let plans stand in the line, all together, and have the writer's thread look at it."""
+        """Add plans to the line, all at once, and wake the writer's thread."""
         with self._joining:
             if self._stopped:
                 raise Exhausted(Rule.SERVER_STOPPING)
@@ -244,7 +244,7 @@ class Committer:
             self._calls.put(_Call.LOOK)
 
     def _commit_here(self, group: list[Waiting], patience_seconds: float) -> bool:
-        """Commit a group that did not stand in the line, and tell; False if it is not its turn."""
+        """Commit a group that is not in the line, and tell it; False if the turn is not free."""
         if not self._turn.acquire(blocking=bool(patience_seconds), timeout=patience_seconds or -1):
             return False
         try:
@@ -271,7 +271,7 @@ class Committer:
                 self.step()
 
     def _lead(self) -> bool:
-        """With the turn: commit the first group of the line. False if nobody stands in it."""
+        """Commit the first group of the line; False if it is empty. The caller has the turn."""
         group = next_group(self._line)
         if not group:
             return False
@@ -279,9 +279,9 @@ class Committer:
         return True
 
     def _commit(self, group: list[Waiting], post: Post) -> None:
-        """With the turn: hand a group to the store and tell everyone in it how it ended.
+        """Commit a group and tell each of its plans how it ended. The caller has the turn.
 
-        A plan that is planned again is committed next, before anyone else's turn.
+        A plan that was made again is committed next, before the turn is given up.
         """
         again: list[Waiting] = []
         started_ns, worked_ns = self._clock.monotonic_ns(), self._clock.thread_ns()
@@ -290,13 +290,13 @@ class Committer:
                 outcomes = outcomes_of(group[0].plan, self._transact)
             else:
                 outcomes = self._transact(writes_of(group))
-        except Exception as error:  # noqa: BLE001  # whatever it is, those who wait must hear it
+        except Exception as error:  # noqa: BLE001  # each waiting caller must be told of any error
             self._counts.commit_failed()
             if isinstance(error, StorageFailure):
                 self.report(error)
             refuse_group(group, error)
         except BaseException:
-            # This thread is to end. Nobody who waits on another one may wait for ever.
+            # This thread ends now. No caller on another thread may wait for ever.
             refuse_group(group, OutcomeUnknown("the thread that made the write was interrupted"))
             raise
         else:
@@ -311,7 +311,7 @@ class Committer:
             self._commit([waiting], post)
 
     def _resume(self) -> None:
-        """The store has taken a group: if it refused one before, say so."""
+        """Call `resumed` if the store refused a group before the one that it has just taken."""
         if self._refused:
             self._refused = False
             if self._resumed is not None:
@@ -323,7 +323,7 @@ class Committer:
         return self._store.transact_group(writes)
 
     def _tell(self, group: list[Waiting], post: Post) -> None:
-        """Everyone in the group has ended: tell those who do not look for themselves."""
+        """Pass the ended plans of the group that have a `done` to `post`."""
         told = [waiting for waiting in group if waiting.ended and waiting.done is not None]
         if told:
             post(told)

@@ -1,10 +1,10 @@
 """Where a group of plans is committed: on the loop, on its caller's thread, or on the writer's.
 
-One rule, `place_of`, from who asks, how large the group is, whether it must stand alone, whether
-others wait, and how long groups waited for the disk lately. Its numbers stand in `limits.py`, what
-they were measured by in docs/internals/performance.md.
+One rule, `place_of`, decides by the caller, the size of the group, whether it must be committed
+alone, whether other plans wait, and how long recent groups waited for the disk. The numbers are in
+`limits.py`, their measurements in docs/internals/performance.md.
 
-Compiled, because every turn of the loop with a write in it asks.
+Compiled, because it is called in every turn of the loop that has a write.
 """
 
 from enum import Enum
@@ -23,7 +23,7 @@ __all__ = ["Caller", "DiskWait", "Place", "place_of"]
 
 
 class Caller(Enum):
-    """Who asks for a plan to be committed, and what its thread can be used for."""
+    """The kind of thread that submits a plan, and what it may commit."""
 
     LOOP = "the loop, in one of its turns: must not be held up for long"
     REQUEST = "a request's thread that has just made a large plan: may commit it"
@@ -36,7 +36,7 @@ class Place(Enum):
 
     LOOP = "the loop's, when its turn ends"
     CALLER = "the one that asks"
-    WRITER = "the writer's, or that of whoever else commits what waits in the line"
+    WRITER = "the writer's thread, or another thread that commits the plans in the line"
 
 
 _LOOP: Final = Caller.LOOP
@@ -61,11 +61,11 @@ def place_of(
     `alone`: a plan in it wants a group of its own. `others_wait`: the line is not empty.
     `usual_wait_ns`: for the disk, lately (`DiskWait`).
 
-    * On the loop while that is sooner done than handed over and back: a small group, nobody in
-      front of it, a quick disk. (What is computed takes the interpreter's lock on either thread.)
-    * On the thread of a request that has made a large plan, as long as sharing a sync spares less
-      than it costs: what the plan is made of is still in that processor's caches.
-    * On a thread that waits anyway, always.
+    * On the loop if the commit is quicker than a change of threads: a small group, an empty line
+      and a quick disk. (Computing needs the interpreter's lock on either thread.)
+    * On the thread of a request that has made a large plan, as long as a shared sync would save
+      less than it costs: the data of the plan is still in the caches of that processor.
+    * On a thread that waits for the plan in any case, always.
     * Everything else on the writer's thread, where plans that arrive during a sync share the next.
     """
     if caller is _LOOP:
@@ -78,26 +78,26 @@ def place_of(
     return _ON_CALLER if caller is _BLOCKED else _ON_WRITER
 
 
-_COUNTED_NS_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # what took a second once is not usual
+_COUNTED_NS_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # a single wait of a second must not count in full
 
 
 @final
 class DiskWait:
     """How long a group waited for the disk lately: one moving average, `usual_ns`.
 
-    Waiting is the time that passed less the processor time of the thread. Threads that compute for
-    others are waited for as well, which looks the same: so what was quick counts more than what was
-    slow, and only the disk can be slow every time.
+    The wait of a group is the time that passed, less the processor time of its thread. A wait for
+    the interpreter's lock looks the same as a wait for the disk. So short waits count more than
+    long ones: only a slow disk makes every wait long.
     """
 
     __slots__ = ("usual_ns",)
 
     def __init__(self) -> None:
-        """Quick until it is known."""
+        """The disk counts as quick until a wait is noted."""
         self.usual_ns = 0
 
     def note(self, waited_ns: i64) -> None:
-        """A group waited so long."""
+        """Add the wait of one group to the average."""
         counted: i64 = min(waited_ns, _COUNTED_NS_MAX)
         longer: i64 = counted - self.usual_ns
         self.usual_ns += longer // 8 if longer > 0 else longer // 2

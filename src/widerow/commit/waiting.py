@@ -1,7 +1,7 @@
-"""Plans on their way through a group commit: who waits, what became of each, and telling it.
+"""The plans of a group commit: taking them from the line, ending them and telling their callers.
 
-What the committer does for each plan of a group. Compiled, because a group has a hundred of them
-and each is a row.
+These are the committer's steps for each single plan. Compiled, because a group has about a hundred
+plans and each of them may be one row.
 """
 
 from collections import deque
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Done = Callable[[Any, Exception | None], None]
-"""Takes a plan's answer, or the error instead of it. Must not raise."""
+"""Is called with the answer of a plan, or with its error. Must not raise."""
 
 _NO_PLAN: Final[Plan[Any]] = Plan((), list)
 
@@ -40,16 +40,16 @@ _NO_PLAN: Final[Plan[Any]] = Plan((), list)
 @mypyc_attr(acyclic=True)
 @final
 class Waiting:
-    """A plan that is to be committed, whom to tell, and, once it has ended, what.
+    """A plan that is to be committed, the function to call when it has ended, and how it ended.
 
-    `done` is None where the one who asked looks for itself, `error` where there is an answer. A
-    plan that has ended is forgotten: it holds a row, and a hundred others wait beside it.
+    `done` is None if the caller reads the end itself; `error` is None if the plan has an answer.
+    When the plan has ended, its reference is dropped, because a plan holds a whole row.
     """
 
     __slots__ = ("answer", "done", "ended", "error", "plan")
 
     def __init__(self, plan: Plan[Any], done: Done | None) -> None:
-        """`done` waits for `plan`."""
+        """`done` is called when `plan` has ended."""
         self.plan = plan
         self.done = done
         self.ended = False
@@ -57,19 +57,19 @@ class Waiting:
         self.error: Exception | None = None
 
     def end(self) -> "End":
-        """How it ended."""
+        """The answer of the plan and its error; one of them is None."""
         assert self.ended, "a plan has an end once its group has been committed"
         return self.answer, self.error
 
 
 Post = Callable[[Sequence[Waiting]], None]
-"""Carries plans that have ended to where they are awaited. Called on the group's thread."""
+"""Passes ended plans to the thread of their callers. Called on the thread of the group."""
 
 
 @mypyc_attr(acyclic=True)
 @final
 class GroupLoad:
-    """How much a group is, as `place_of` wants to know it."""
+    """The size of a group, for `place_of`."""
 
     __slots__ = ("alone", "size", "writes")
 
@@ -81,7 +81,7 @@ class GroupLoad:
 
 
 def load_of(group: Sequence[Waiting]) -> GroupLoad:
-    """How much these plans are together."""
+    """The total size of these plans."""
     writes, size, alone = 0, 0, False
     for waiting in group:
         plan = waiting.plan
@@ -92,10 +92,11 @@ def load_of(group: Sequence[Waiting]) -> GroupLoad:
 
 
 def next_group(line: deque[Waiting]) -> list[Waiting]:
-    """Take the first group from a line; no plans if nobody stands in it.
+    """Take the first group from a line; an empty list if the line is empty.
 
-    It ends at `GROUP_WRITES_MAX` writes or `GROUP_BYTES_MAX` bytes, and a plan that wants a group
-    of its own has it. Others may join the line meanwhile, nobody else may take from it.
+    It ends at `GROUP_WRITES_MAX` writes or `GROUP_BYTES_MAX` bytes, and a plan that needs a
+    group of its own gets one. Other threads may add plans to the line during the call; none may
+    take plans from it.
     """
     group: list[Waiting] = []
     writes, size = 0, 0
@@ -121,7 +122,7 @@ def writes_of(group: Sequence[Waiting]) -> list[Write[Any]]:
 
 
 def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> list[Waiting]:
-    """Let each plan make its answer of its share of the outcomes; who has another plan by now."""
+    """Give each plan its outcomes; return those that must be committed again with a new plan."""
     offset = 0
     again: list[Waiting] = []
     for waiting in group:
@@ -148,7 +149,7 @@ def refuse_group(group: Sequence[Waiting], error: Exception) -> None:
 
 
 def tell_group(group: Sequence[Waiting]) -> None:
-    """Tell everyone who wants to be told, on the thread that this is called on."""
+    """Call `done` of each plan that has one, on the calling thread."""
     for waiting in group:
         done = waiting.done
         if done is not None:

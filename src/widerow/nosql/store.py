@@ -276,9 +276,11 @@ class TypedStore:
 
     @property
     def failed_indexes(self) -> dict[tuple[str, str], InvalidRequest]:
-        """Why builds ended that went on by themselves, by table and index: these are gone.
+        """Why housekeeping dropped an index that it could not build, by table and index name.
 
-        Since the store was opened; the latest reason of each.
+        The latest reason of each. The reasons are in memory only and are gone when the store is
+        closed; the dropped index is in no definition. Create the index again to see the reason
+        again: `create_index` raises it.
         """
         return dict(self._whole.index_builds.failures)
 

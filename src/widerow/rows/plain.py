@@ -1,7 +1,7 @@
-"""Cells of a put as they came, on their way to the disk in one piece (docs/formats/rows.md).
+"""The cells of a put, kept in the bytes that the client sent (docs/formats/rows.md).
 
-A row of ten columns as ten objects costs more than reading and sealing it. So the bytes that were
-sent are kept, checked and walked through again: no cell of them is an object before somebody asks.
+Making ten objects for a row of ten columns costs more than reading and sealing the row. So the
+bytes are checked and kept, and read again when the row is sealed; only `split` makes objects.
 """
 
 from typing import Final, final
@@ -22,7 +22,7 @@ from widerow.rows.words import length_at
 __all__ = ["PLAIN_TAIL_BYTES", "PlainCells", "seal_onto"]
 
 PLAIN_TAIL_BYTES: Final = 2
-"""What stands behind a body where no version is sent: 0A and the checksum."""
+"""The bytes behind a body without a version: 0A and the checksum."""
 
 _PUT: Final = CellOperation.PUT
 
@@ -35,7 +35,7 @@ class PlainCells(SentCells):
     __slots__ = ("data", "start", "stop")
 
     def __init__(self, data: bytes, start: int, stop: int, shape: RowShape, data_size: int) -> None:
-        """Cells of the columns of `shape`, counting `data_size`; that it is so is the caller's."""
+        """Cells of the columns of `shape`, of size `data_size`; the caller has checked that."""
         super().__init__(shape, data_size, stop - start - PLAIN_TAIL_BYTES * len(shape.names))
         self.data = data
         self.start = start
@@ -63,7 +63,8 @@ def _body_end(data: bytes, begin: i64) -> i64:
 def seal_onto(writer: BytesWriter, cells: PlainCells, version: i64, row_crc: int) -> int:
     """Write the cells, each sealed with `version`; the row checksum after them.
 
-    `row_crc`: that before them. What `rows.cells.seal` makes, at a tenth of its cost a cell.
+    `row_crc`: the checksum of the row before them. The bytes are those of `rows.cells.seal`, at a
+    tenth of its cost for each cell.
     """
     stamp_crc, shifted = crc8(version_bytes(version)), shift_table(8)
     data = cells.data

@@ -1,12 +1,13 @@
-"""What stands under a row's key: a fixed header, then bytes that can go to the wire as they are.
+"""The record under a row's key: a fixed header, then bytes that can be sent without a change.
 
     whole row   header, primary key section, [02 cells], 09 row checksum
     wide row    header, primary key section; its cells in segments under keys of their own
     segment     header, cells
 
-The header says what decides whether the bytes may be returned unread (docs/formats/rows.md). In a
-wide row's own header the counts are those of all segments; `versions_max` and `oldest` are bounds
-there (never too small, never too young), because an update touches one segment only.
+From the header alone it can be decided whether the bytes may be returned without decoding them
+(docs/formats/rows.md). In the header of a wide row the counts are those of all segments. There
+`versions_max` and `oldest` are bounds, because an update reads one segment only: `versions_max` may
+be too large, and `oldest` may be too old.
 """
 
 import struct
@@ -74,7 +75,7 @@ class RecordKind:
 @mypyc_attr(acyclic=True)
 @final
 class Header:
-    """A record's header, read where it stands: most who ask want three of its ten fields.
+    """The header of a record. Fields are decoded on demand: most callers read three of the ten.
 
     Sizes in bytes as capacity units count them, versions in milliseconds. `header_of` makes one.
     """
@@ -92,7 +93,7 @@ class Header:
 
     @property
     def flags(self) -> int:
-        """Zero: none are known."""
+        """Zero: no flag is defined."""
         return self._record[1]
 
     @property
@@ -102,7 +103,7 @@ class Header:
 
     @property
     def key_size(self) -> int:
-        """What the primary key counts; 0 in segments."""
+        """The size of the primary key for capacity units; 0 in segments."""
         return _two_at(self._record, 4)
 
     @property
@@ -112,17 +113,17 @@ class Header:
 
     @property
     def cell_count(self) -> int:
-        """How many cells."""
+        """The number of cells."""
         return _four_at(self._record, 8)
 
     @property
     def versions_max(self) -> int:
-        """The most versions of any column."""
+        """The number of versions of the column that has most of them."""
         return _four_at(self._record, 12)
 
     @property
     def data_size(self) -> int:
-        """What the cells count."""
+        """The size of the cells for capacity units."""
         return read_i64_be(self._record, 16)
 
     @property

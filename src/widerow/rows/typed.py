@@ -1,8 +1,8 @@
-"""What stands under the key of a typed table's row (docs/formats/rows.md, "Typed rows").
+"""The record under the key of a typed table's row (docs/formats/rows.md, "Typed rows").
 
 A header of 36 bytes, then the values of the columns outside the primary key as one MessagePack
-array, in the order of the schema that the row was written in. MessagePack says of each value what
-it is and where it ends, so a row outlives the columns that are added or removed after it.
+array, in the order of the schema with which the row was written. MessagePack holds the type and the
+length of each value, so a row stays readable when columns are added or removed later.
 """
 
 import struct
@@ -36,7 +36,7 @@ _TABLE_AND_EXPIRY: Final = struct.Struct(">II")
 _INSTANT: Final = struct.Struct(">qI")
 TYPED_HEADER_BYTES: Final = _HEADER.size
 
-# What converting a value of another type raises.
+# The errors of converting a value that has another type.
 _WRONG: Final = (TypeError, ValueError, AttributeError)
 
 _EXT_NUMBER: Final = 1
@@ -47,8 +47,9 @@ _EXT_JSON_NULL: Final = 3
 class TypedHeader(NamedTuple):
     """The decoded header.
 
-    `schema`: in whose layout the values stand. `expiry_hour`: the hour since 1970 at whose start
-    the row is gone; 0: never. `modified_ms`: when it was written. `version`: of this write alone.
+    `schema`: the number of the schema whose order the values have. `expiry_hour`: the hour since
+    1970 at whose start the row expires; 0: never. `modified_ms`: the time of the write. `version`:
+    a value that no other write has.
     """
 
     kind: int
@@ -61,7 +62,7 @@ class TypedHeader(NamedTuple):
 
 
 def typed_header(record: bytes) -> TypedHeader:
-    """The header of a record. Raises `StoreDamaged` for what is no typed row."""
+    """The header of a record. Raises `StoreDamaged` if it is not one of a typed row."""
     if len(record) < TYPED_HEADER_BYTES:
         raise StoreDamaged("a typed row ends inside its header")
     header = TypedHeader._make(_HEADER.unpack_from(record))

@@ -1,6 +1,6 @@
-"""Bytes looked at where they stand, eight at a time: no slice is made and no method called.
+"""Comparing bytes eight at a time, without making a slice or calling a method.
 
-That pays only as machine arithmetic. What runs uncompiled leaves the same questions to slices.
+This is faster only when the module is compiled. Uncompiled, slices and methods are used instead.
 """
 
 from typing import Final

@@ -40,7 +40,7 @@ class Admission:
         requests_max: int = REQUESTS_IN_FLIGHT_MAX,
         bytes_max: int = BYTES_IN_FLIGHT_MAX,
     ) -> None:
-        """Start with nothing in hand."""
+        """No connection and no request is counted yet."""
         self.connections_max = connections_max
         self.refusals_max = REFUSALS_MAX
         self.requests_max = requests_max
@@ -65,7 +65,7 @@ class Admission:
         self.refusals_max = min(self.refusals_max, self.connections_max)
 
     def connect(self) -> bool:
-        """Count a connection, refused or not. False: too many even to be told so.
+        """Count a connection, also one to refuse. False: it must be closed without an answer.
 
         Raises: `Exhausted` if it is one too many.
         """
@@ -84,7 +84,7 @@ class Admission:
         self.connections -= 1
 
     def enter(self, *, behind: bool = False) -> None:
-        """Take on a request. Raises `Exhausted`, and then has not taken it on.
+        """Take on a request. Raises `Exhausted` if it is refused; then it is not counted.
 
         `behind`: another of its connection is in hand. Such requests get half of the room only, so
         that a few who send many and read no answer take no room from everyone else.
@@ -98,7 +98,7 @@ class Admission:
         self.requests_in_flight += 1
 
     def hold(self, size: int) -> None:
-        """Take on `size` more bytes of a body. Raises `Exhausted`, and then holds them not."""
+        """Take on `size` more bytes of a body. Raises `Exhausted`; then they are not counted."""
         if self.bytes_in_flight + size > self.bytes_max:
             self._refuse("bytes in flight")
         self.bytes_in_flight += size
@@ -109,7 +109,7 @@ class Admission:
         self.bytes_in_flight -= size
 
     def owe(self, size: int) -> bool:
-        """Count bytes of answers that wait for a slow reader. False: it is too much in all."""
+        """Count bytes of answers that wait for a slow reader. False: the sum is too large."""
         self.unsent_bytes += size
         return not self.is_owing_too_much()
 
@@ -118,7 +118,7 @@ class Admission:
         return self.unsent_bytes > self.unsent_max
 
     def settle(self, size: int) -> None:
-        """So many bytes wait no longer."""
+        """Take `size` bytes off the sum of waiting answers."""
         self.unsent_bytes -= size
 
     def _refuse(self, what: str) -> None:

@@ -5,21 +5,21 @@ Rules:
 1.  Requests of one connection take effect one after another, in the order they were sent. What is
     pipelined behind the running one waits parsed, at most about `PIPELINE_DEPTH_MAX` deep; beyond
     that the rest stays unread, here and then in the kernel.
-2.  What a client may cost before it has proved who it is, is bounded: the bytes and the number of
-    its headers, the bytes of its body (by its announced length before the first byte, and by what
-    comes), the time for either, and the bytes of all bodies together (`admission.py`).
+2.  The cost of a client that is not verified yet is bounded: the bytes and the number of its
+    headers, the bytes of its body (by the announced length before the first byte, and by the bytes
+    that arrive), the time for either, and the bytes of all bodies together (`admission.py`).
 3.  A request that breaks HTTP's own rules, or a bound, is answered with an error after the answers
-    to those before it, and nothing after it on the connection is looked at. The connection then
-    lingers: its sending half is closed and what still comes is thrown away for a moment, because
-    closing at once would reset the connection and take the answer with it.
+    to the requests before it, and all later bytes of the connection are ignored. The connection
+    then lingers: its sending half is closed, and bytes that still arrive are thrown away for a
+    moment, because closing at once would reset the connection and the answer would be lost.
 4.  While an answer waits for a slow reader, no further request of the connection is run. All such
-    answers together have a bound too: beyond it, whoever has waited longest is cut off.
-5.  A body is taken as it is framed: trailers and chunk extensions are dropped; an `Upgrade` or a
+    answers together have a bound too: beyond it, the connection that has waited longest is closed.
+5.  A body is read by its framing: trailers and chunk extensions are dropped; an `Upgrade` or a
     transfer coding other than chunked is refused.
 
-What the bytes mean, and which follow, is decided by `http1.py`, which knows no socket. Here is what
-takes a socket, the loop or the time: reading pauses and goes on, requests are run in their turn,
-deadlines, answers that wait for a slow reader, closing.
+`http1.py`, which knows no socket, decides what the bytes mean and which bytes follow. This module
+does the work that needs a socket, the loop or the time: it pauses and resumes reading, runs the
+requests in their order, keeps deadlines, holds answers that wait for a slow reader, and closes.
 """
 
 import asyncio

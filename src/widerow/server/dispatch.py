@@ -1,17 +1,17 @@
 """From a request to its answer: find the operation, verify the sender, decode, run, encode.
 
-What a protocol's requests and answers look like is its dialect's affair (`wire/dialect.py`), which
-thread runs what that of the schedule (`schedule.py`), and how plans become durable the committer's
-(`widerow.commit`). Here they meet. Whatever a client sends is answered with an error of its
-dialect; an exception that nobody foresaw is answered as an internal error and logged with its
-frames, and without its words: they may hold what the client stored.
+The dialect (`wire/dialect.py`) knows the form of requests and answers, the schedule (`schedule.py`)
+decides which thread runs a request, and the committer (`widerow.commit`) makes plans durable; this
+module joins them. A request that cannot be carried out is answered with an error of its dialect. An
+unexpected exception is answered as an internal error and logged with its frames, but without its
+message, which may hold data of the client.
 
-What one turn of the loop reads is gathered and then run stage by stage: all senders verified, then
-all messages decoded, all asked of the engine, all answered, all written. A stage takes a task and
-says whether it goes on to the next one; else it has been answered, is on a thread, or waits for the
-committer. A stage's code is fetched once for many requests that way, and not for each of them
-again: one request walks through more code than a processor keeps at hand
-(docs/internals/performance.md has what it brings).
+The requests that one turn of the loop reads are gathered and then run stage by stage: first all
+senders are verified, then all messages are decoded, all reads and plans are made, all answers are
+encoded, and all are written. A stage takes a task and returns whether the task goes on to the next
+stage; if not, the task is answered, runs on a thread, or waits for the committer. The processor's
+caches cannot hold the code of all stages at once, so in this way the code of a stage is loaded once
+for many requests (measured in docs/internals/performance.md).
 """
 
 import logging
@@ -50,7 +50,7 @@ __all__ = ["AccessRules", "Commits", "Dispatcher", "RequestIds", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
-_NO_ACTION: Final = "other"  # in metrics: what clients make up is no label
+_NO_ACTION: Final = "other"  # in metrics: an unknown action of a client must not become a label
 _UNIQUE_BYTES: Final = 10  # of a process, in its request ids: 80 bits, written as 20 digits
 _TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 _LOOP: Final = Caller.LOOP
@@ -58,14 +58,14 @@ _LOOP: Final = Caller.LOOP
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """Who may come in: the keys and the instances. A value; replace it whole to change it."""
+    """The keys and the instances that may be used. Immutable: a change replaces the whole value."""
 
     keyring: Keyring
     instances: InstancePolicy
 
 
 class Commits(Protocol):
-    """Where writes go: a `Committer`."""
+    """The part of a `Committer` that dispatching uses."""
 
     def submit(self, plan: "Plan[Any]", done: Done | None, caller: Caller) -> "End | None":
         """Commit `plan`: its end, or None if `done` is told."""
@@ -76,13 +76,13 @@ class Commits(Protocol):
         ...
 
     def report(self, error: StorageFailure) -> None:
-        """The store refused something elsewhere."""
+        """Note that the store refused a request outside of the committer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What requests are carried out with."""
+    """The objects with which requests are carried out."""
 
     engine: Engine
     committer: Commits
@@ -243,7 +243,7 @@ class _Answers:
             self.hand_over()
 
     def hand_over(self) -> None:
-        """Write them; a connection that cannot take its own keeps nobody from theirs."""
+        """Write the answers; an error of one connection does not hinder the others."""
         ended, self._ended = self._ended, []
         self._bytes = 0
         self._dated = None
@@ -369,7 +369,7 @@ class Dispatcher:
                 self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX])
         finally:
             self._schedule.turn_ends()
-        tasks = []  # what nobody needs any more makes room before a group is committed
+        tasks = []  # frees the memory of finished tasks before a group is committed
         # Reads need not wait for what is synced now.
         self._committer.flush()
         self._answers.hand_over()

@@ -1,17 +1,18 @@
 """HTTP/1.1 of one connection, without a connection: bytes in, requests out; answers in, bytes out.
 
-No socket, no loop, no timer: whoever has them (`connection.py`) hands in what was read, takes the
-requests one by one, hands in their answers and writes the bytes that come out. It looks at `state`
-to see whether the client may go on, at `refusal` for the error that is the last answer, and at
-`awaited` for what it is that the client still owes.
+This module has no socket, no loop and no timer. The connection (`connection.py`) has them: it hands
+in the bytes that it has read, takes the requests one by one, hands in their answers and writes the
+resulting bytes. It reads `state` to see whether the client may send more, `refusal` for the error
+that is the last answer, and `awaited` for the part of a request that has not arrived yet.
 
-The rules are those of `connection.py`; here are 1 (order, and how deep a pipeline is read), 2 (what
-a request may cost before its sender is known, but for the time), 3 (what breaks a rule is the last
-thing that is looked at) and 5 (framing). However the input is cut into pieces, the requests and the
-refusal are the same; only leave to send a body (100) is not given where the body has come already.
+The rules are listed in `connection.py`. This module keeps rule 1 (order, and the depth of a
+pipeline), rule 2 (bounds before the sender is verified) except for the times, rule 3 (nothing is
+parsed after a request that breaks a rule) and rule 5 (framing). The requests and the refusal do not
+depend on how the input is cut into pieces; only the interim answer 100 does: it is not sent for a
+body that has already arrived.
 
-The parser (httptools) refuses what request smuggling lives on: two lengths, a length beside a
-transfer coding, folded or blank-padded header names, bare line feeds, control characters.
+The parser (httptools) refuses the input that request smuggling needs: two lengths, a length beside
+a transfer coding, folded or blank-padded header names, bare line feeds, control characters.
 """
 
 from collections import deque

@@ -1,8 +1,9 @@
 """A server from start to stop.
 
-Start: settings to keys and instances, store, engine, writer, port. Stop: no new connections, what
-is in hand is answered (up to `DRAIN_SECONDS_MAX`), the writer ends, the port closes, the store
-closes. A start that fails half way stops what it had started.
+Start: read the settings, the keys and the instances; then open the store, the engine, the committer
+and the port. Stop: accept no new connection, answer the requests in hand (for up to
+`DRAIN_SECONDS_MAX`), write down statistics and notes, then end the committer and close the port and
+the store. A start that fails half way stops everything that it had started.
 
 A store that can no longer be trusted with writes (`StorePoisoned`) stops the writes and not the
 reads: writes are answered 503, `/readyz` says so, the log says why, once. Opening the store again
@@ -12,7 +13,9 @@ is a restart, which is the operator's decision.
 import asyncio
 import errno
 import logging
+import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -97,6 +100,8 @@ class Server:
         self._control: Control | None = None
         self._tls: TlsFiles | None = None
         self._balance: Balance | None = None
+        self._engine: Engine | None = None  # from the moment that it is looked after
+        self._sweeping = threading.Lock()  # the sweep is for one caller at a time
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
         self._told_ns = -_REPEAT_NS
@@ -154,6 +159,9 @@ class Server:
         if self._balance is not None:
             await self._balance.finish()
             self._balance = None
+        if self._committer is not None and self._engine is not None:
+            await self._keep_notes(self._engine, self._committer)
+            self._engine = None
         if self._committer is not None:
             await asyncio.to_thread(self._committer.stop)
         if self._listener is not None:
@@ -232,6 +240,7 @@ class Server:
         headers = KeptHeaders(each.headers for each in self._dialects)
         self._listener = Listener(dispatcher, self.admission, self._clock, headers)
         self.endpoint = await self._bind(self._listener)
+        self._engine = engine
         self._tasks.add(loop.create_task(self._keep_house(engine, committer)))
         balance = self._balance = Balance(engine, committer)
         self._tasks.add(loop.create_task(balance.run()))
@@ -267,11 +276,44 @@ class Server:
 
     async def _clean_up(self, engine: Engine, committer: Committer) -> bool:
         """One step; whether there was something to do."""
-        plan = await asyncio.to_thread(_plan_cleaning, engine)
+        plan = await asyncio.to_thread(self._plan_cleaning, engine)
         if plan is None:
             return False
         await commit(committer, plan)
         return True
+
+    def _plan_cleaning(self, engine: Engine) -> Plan[None] | None:
+        """On a thread: the next step. It reads hundreds of records: it takes turns with others."""
+        with (
+            self._sweeping,
+            nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK,
+        ):
+            return engine.housekeeping()
+
+    async def _keep_notes(self, engine: Engine, committer: Committer) -> None:
+        """Write down what the sweep has found and what writers have noted, for the next start.
+
+        Takes `FLUSH_SECONDS_MAX` at most. Notes that are lost cost later passes, and never a row.
+        """
+        if not engine.store.writable:
+            return
+        try:
+            async with asyncio.timeout(FLUSH_SECONDS_MAX):
+                plan = await asyncio.to_thread(self._plan_notes, engine)
+                if plan is not None:
+                    await commit(committer, plan)
+        except (StorageFailure, TimeoutError) as error:
+            facts = {"kind": type(error).__name__, "reason": str(error)}
+            _log.info("notes of the sweep are not kept", extra={"facts": facts})
+
+    def _plan_notes(self, engine: Engine) -> Plan[None] | None:
+        """On a thread: a step of housekeeping that is still being planned ends first."""
+        if not self._sweeping.acquire(timeout=FLUSH_SECONDS_MAX):
+            return None
+        try:
+            return engine.sweep.flush()
+        finally:
+            self._sweeping.release()
 
     async def _wait(self, condition: Callable[[], bool], seconds: float) -> None:
         """Until `condition` holds, time is up, or someone is in a hurry."""
@@ -293,14 +335,6 @@ class Server:
             self._told_ns = now_ns
             facts["kind"] = type(error).__name__
             _log.warning("the store refuses writes for now", extra={"facts": facts})
-
-
-def _plan_cleaning(engine: Engine) -> Plan[None] | None:
-    """On a thread: the next step. It reads hundreds of records, so it takes turns with others."""
-    if engine.store.capabilities.reads_may_block:
-        return engine.housekeeping()
-    with LONG_WORK:
-        return engine.housekeeping()
 
 
 def _store_resumed() -> None:

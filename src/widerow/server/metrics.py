@@ -1,8 +1,9 @@
 """What the server counts, and how it is written for Prometheus (text format 0.0.4).
 
-Our own counters: a request costs one dictionary increment and a few comparisons, where a metrics
-library takes locks and builds label keys for each. Requests are counted on the loop's thread only,
-commits by whoever commits, one at a time; reading them from elsewhere sees whole numbers.
+The counters are our own: a request costs one dictionary increment and a few comparisons, while a
+metrics library takes locks and builds label keys for each request. Requests are counted on the
+loop's thread only. Commits are counted by the thread that commits, one at a time. Any thread may
+read the counters; each of them is a whole number at any moment.
 """
 
 import time
@@ -56,7 +57,7 @@ class DurationHistogram:
 
 @final
 class ActionCounts:
-    """What is counted of one action's requests: their codes, durations and capacity units."""
+    """The counters of one action: status codes, durations and capacity units of its requests."""
 
     __slots__ = ("action", "codes", "read_units", "seconds", "write_units")
 
@@ -81,7 +82,7 @@ class ActionCounts:
 
 
 class Metrics:
-    """Everything that is counted."""
+    """All counters of the server."""
 
     __slots__ = (
         "actions",
@@ -130,7 +131,7 @@ def render_metrics(
     """The page that Prometheus reads.
 
     `waiting`: plans in the writer's queue. `store`: counters and sizes of the store, by name;
-    `reclaimed`: what the engine's sweep has given back, by name; `partitions`: lines of theirs.
+    `reclaimed`: the counters of the engine's sweep, by name; `partitions`: their lines, finished.
     """
     actions = [counts for _, counts in sorted(metrics.actions.items()) if counts.codes]
     lines = [

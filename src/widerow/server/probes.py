@@ -1,4 +1,4 @@
-"""What the port answers to GET: is it alive, is it ready, which version, what does it count."""
+"""The pages that the port serves by GET: alive, ready, version and metrics."""
 
 import json
 import platform
@@ -37,7 +37,7 @@ class Probes:
     def __init__(
         self, engine: "Engine", committer: "Committer", admission: "Admission", metrics: Metrics
     ) -> None:
-        """Pages about these."""
+        """The pages show the state and the counters of these objects."""
         self._engine = engine
         self._committer = committer
         self._admission = admission

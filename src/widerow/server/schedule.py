@@ -1,15 +1,15 @@
-"""Which request runs on which thread, what takes turns, and when: plain rules, and the threads.
+"""The rules that say on which thread a request runs, and the threads themselves.
 
-Everything short runs on the loop, where a hand-over would cost more than it gives. What takes a
-millisecond or more runs on threads, which share the processor with the loop in slices: two for
-reads; one for writes, which compute from their first byte to their sync, so that two of them would
-do nothing but take the interpreter's lock from each other. Of the threads one computes at a time
-(`storage/bulk.py`), and pauses for the loop's turns (`turn.py`).
+Short requests run on the loop: handing them to a thread would cost more than it saves. Requests
+that take a millisecond or more run on threads, which share the processor with the loop in slices:
+two threads for reads and one for long writes. Writes compute from their first byte to their sync,
+so two threads of them would only take the interpreter's lock from each other. One of the threads
+computes at a time (`storage/bulk.py`), and it pauses for the loop's turns (`turn.py`).
 
-A store whose reads may block has other rules and no other code: every request runs on a thread of
-many, and nobody waits for such a store with the turn of long work in hand.
+A store whose reads may block has other rules and the same code: every request runs on one of many
+threads, and no thread holds the lock of long work while it waits for such a store.
 
-Compiled, because it is asked about every request.
+Compiled, because it is called for every request.
 """
 
 from asyncio import AbstractEventLoop
@@ -36,12 +36,12 @@ __all__ = ["Rules", "Schedule", "rules_for"]
 @final
 @dataclass(frozen=True)
 class Rules:
-    """What a schedule goes by.
+    """The rules of a schedule.
 
     `request_threads`: for requests, 0 to run all on the loop; `batch_threads`: for writes that
-    compute, 0 if they have none of their own. `all_on_threads`: every request runs on one.
-    `caller`: as whom a request's thread has its plan committed. `takes_turns`: one thread computes
-    at a time. `crowded`: threads that compute leave no processor to the loop.
+    compute, 0 if they run on the request threads. `all_on_threads`: every request runs on a thread.
+    `caller`: the kind of caller with which a request's thread submits its plan. `takes_turns`: one
+    thread computes at a time. `crowded`: threads that compute leave no processor to the loop.
     """
 
     request_threads: int
@@ -79,7 +79,7 @@ _NOTHING: Final = nullcontext()
 class Schedule:
     """The threads of a port and the rules for using them. Lives on the loop's thread.
 
-    Of what it is asked, `long_turn` and `hashes_in_turn` are for the threads.
+    `long_turn` and `hashes_in_turn` are called on the threads.
     """
 
     __slots__ = ("_batches", "_loop", "_requests", "_running", "has_threads", "rules")
@@ -87,9 +87,11 @@ class Schedule:
     def __init__(self, rules: Rules, loop: AbstractEventLoop) -> None:
         """Threads start when there is work for them."""
         self.rules = rules
-        self.has_threads = rules.request_threads > 0  # else nothing is too long for the loop
+        self.has_threads = rules.request_threads > 0  # else all requests run on the loop
         self._loop = loop
-        self._running = 0  # on threads, or written by what a thread has planned
+        self._running = (
+            0  # requests on threads, and plans of such requests that are not committed yet
+        )
         self._requests: ThreadPoolExecutor | None = None
         self._batches: ThreadPoolExecutor | None = None
         if rules.request_threads:
@@ -110,21 +112,21 @@ class Schedule:
         self._loop.call_soon(work)
 
     def request_came(self) -> None:
-        """Beside a request on a thread, the loop's turn begins: who computes pauses until its end.
+        """Begin the loop's turn if a request runs on a thread: that thread pauses until its end.
 
-        Each read would wait for the interpreter's lock then, and nobody is to wait for all.
+        Without the pause, each read on the loop would wait for the interpreter's lock.
         """
         if self._running and not self.rules.all_on_threads:
             LOOP_TURN.begin()
 
     def turn_ends(self) -> None:
-        """All that was read is answered."""
+        """End the loop's turn: all requests that it has read are answered."""
         LOOP_TURN.end()
 
     # --- threads -----------------------------------------------------------------------------
 
     def verifies_on_thread(self, size: int) -> bool:
-        """Whether a body is so long that its digest alone takes as long as ten others' requests."""
+        """Whether the digest of a body of this size takes as long as about ten short requests."""
         return size > LENGTHY_BODY_BYTES and self._requests is not None
 
     def runs_on_thread(self, lengthy: Callable[[bytes], bool] | None, body: bytes) -> bool:
@@ -149,13 +151,14 @@ class Schedule:
         self._running -= 1
 
     def long_turn(self) -> AbstractContextManager[object]:
-        """What a thread holds while it computes."""
+        """The lock that a thread holds while it computes."""
         return LONG_WORK if self.rules.takes_turns else _NOTHING
 
     def hashes_in_turn(self, turns: int) -> bool:
-        """Whether a page is hashed before the next one is read; the loop had `turns` meanwhile.
+        """Whether a page is hashed before the next one is read.
 
-        Hashing needs no interpreter, so of two pages one could be hashed while the other is read.
-        But where others are served and threads leave them no processor, they would wait for both.
+        `turns`: the number of the loop's turns during the read. Hashing needs no interpreter, so
+        one page could be hashed while the next is read. But if the loop serves other requests and
+        the threads leave it no processor, those requests would wait for both.
         """
         return self.rules.crowded and turns > BUSY_TURNS

@@ -12,25 +12,26 @@ Rules every driver keeps; `tests/conformance` proves them.
 3.  **Durable means synced.** When `transact` or `transact_group` returns a result, the change is on
     stable storage and survives the loss of the process and of power.
 4.  **Readers see only synced data.** `snapshot()` gives the view after the last finished group.
-    What is written and not synced is visible to the bodies of later writes only.
+    Data that is written and not yet synced is visible to the bodies of later writes only.
 5.  Bodies run one after another, in the order given, each against the result of those before it
     (serializable). A body is free of side effects: it may run more than once.
 6.  A body that raises an `Exception` has written nothing; the others of its group are unaffected.
-    Its error is in its `Outcome`. What is no `Exception` (an interrupt) passes through.
+    Its error is in its `Outcome`. A `BaseException` that is no `Exception` (an interrupt) is
+    raised to the caller of the group.
 7.  **A failed sync or commit poisons the store.** The failing call and every later write raise
     `StorePoisoned` until the store is opened again. Nothing is retried. Reads go on from the last
     published view.
-8.  No room: `StoreFull` before anything is written; reads go on; writes work again when room
-    returns. Room that runs out inside a commit leaves that group's outcome unknown (rule 13); later
-    calls raise `StoreFull` until there is room, and the first one after that opens the engine again
-    by itself, which views taken before do not survive (`StoreBusy`). A stalled engine: `StoreBusy`,
-    nothing written, try again.
+8.  A full disk: a write raises `StoreFull` before anything is written; reads go on; writes succeed
+    again when there is room. If the disk becomes full during a commit, the outcome of that group is
+    unknown (rule 13). Later writes raise `StoreFull` until there is room; the first write after
+    that opens the engine again, and reads of older views then raise `StoreBusy`. A write to an
+    engine that is stalled raises `StoreBusy`; nothing is written, and the caller may try again.
 9.  One process at a time: a second opener gets `StoreLocked` at once.
 10. Threads: any thread may take and read snapshots; writes may come from any thread and are run one
     group at a time.
-11. A block that does not match its checksum raises `StoreDamaged`, for that read alone. Whoever
-    finds damage, here or in what a record says, calls `distrust`; a store on disk keeps a note of
-    it, with which it is opened only by those who say that they accept it.
+11. A read of a block that does not match its checksum raises `StoreDamaged`; other reads go on.
+    Code that finds damage, in a block or in the contents of a record, calls `distrust`. A store on
+    disk then keeps a note of the damage, and is opened again only with `Acceptance.DAMAGED`.
 12. **Single keys may be read outside the shards.** A write names them (`Write.reads`), its body may
     `get` them and change none of them; any other use is refused as in rule 2. The value is one that
     was current at some moment after the body began. Where `capabilities.atomic_across_shards`, it
@@ -39,15 +40,16 @@ Rules every driver keeps; `tests/conformance` proves them.
     happened, the call raises `OutcomeUnknown` for the whole group, or one write's `Outcome.error`
     is one. The store stays `writable`. When the body of a later write runs, it is decided: the
     change is there, whole, or it is not and never will be.
-14. **Publication is part of the commit.** `transact_group` tells the writes how they ended: before
-    it returns, before the next group starts, on the thread that ran the group. `settle` for each
-    that was made, with what `run` answered, when it is durable; `doubt` for each of which rule 13
-    holds. Nothing is told to those whose body raised, nor where a group ends with another
-    `StorageFailure`: then nothing was written, or nothing will be until the store is opened again.
-    An interrupt may come at any moment, so after one all writes of the group are doubted.
-15. **What others change.** Where `capabilities.shared`, other processes may change the store at any
-    time, and what was read may be kept in memory only with a way to notice that. Where it is
-    false, everything that changes goes through this object, and what rule 14 tells is all there is.
+14. **Publication is part of the commit.** `transact_group` tells each write how it ended: before
+    the call returns, before the next group starts, and on the thread that ran the group. It calls
+    `settle`, with the result of `run`, for each write that is durable, and `doubt` for each write
+    whose outcome is unknown (rule 13). It calls neither for a write whose body raised, nor for any
+    write of a group that ends with another `StorageFailure`: then nothing was written, or nothing
+    will be written until the store is opened again. An interrupt can come at any moment, so after
+    an interrupt `doubt` is called for all writes of the group.
+15. **Changes by other processes.** If `capabilities.shared` is true, other processes may change the
+    store at any time, and code that keeps read data in memory needs a way to notice such a change.
+    If it is false, all changes go through this object, and rule 14 tells of all of them.
 """
 
 from abc import ABC, abstractmethod
@@ -67,7 +69,7 @@ T = TypeVar("T")
 
 
 class Reader(Protocol):
-    """What can be asked of a snapshot and of a transaction alike."""
+    """The reads that both a snapshot and a transaction offer."""
 
     def get(self, key: bytes) -> bytes | None:
         """The value of `key`, or None."""
@@ -134,13 +136,13 @@ class Capabilities:
 class Store(ABC):
     """An open store. See the module's rules; drivers add nothing to this surface.
 
-    A driver gives `_run_group`, which knows nothing of `settle` and `doubt`, and `_writing`.
+    A driver defines `_writing` and `_run_group`; it does not call `settle` or `doubt` itself.
     """
 
     capabilities: Capabilities
 
     _writing: AbstractContextManager[Any]
-    """Held while a group runs and its writes are told: a lock of the driver, made when it opens."""
+    """The driver's lock: held while a group runs and while its writes are told how they ended."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -169,7 +171,8 @@ class Store(ABC):
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """The driver's part of `transact_group`, which holds `_writing` meanwhile.
 
-        It returns when the group is durable and readers see it. It tells the writes nothing.
+        It returns when the group is durable and readers see it. It calls neither `settle` nor
+        `doubt`.
         """
 
     def transact(self, shards: Sequence[bytes], body: Body[T]) -> T:
@@ -196,8 +199,8 @@ class Store(ABC):
         """Take no more writes: what was read is not what was written (rule 11).
 
         Any thread may call it; a group that is running may still end. Later writes raise
-        `StorePoisoned`, reads go on. Nothing happens to a store that was opened as damaged, or
-        that takes no writes anyway.
+        `StorePoisoned`, reads go on. The call does nothing if the store was opened with
+        `Acceptance.DAMAGED`, or if it takes no writes already.
         """
 
     def checkpoint(self, directory: Path) -> None:

@@ -1,17 +1,18 @@
-"""What a group has written and not yet committed, as its bodies see it.
+"""The uncommitted writes of a group, as the bodies of the group see them.
 
 Two layers, the first read through the second:
 
     published view          synced, shared with every reader
     group's write set       what the bodies of this group changed, the running one too
 
-A body that raises is taken back out of the write set. It is left by few, and written by all: so a
-transaction remembers what it replaced, and nothing of what it added, which stands at the end.
+The changes of a body that raises are taken out of the write set again. All bodies write and few
+raise, so a transaction remembers only the values that it replaced. The keys that it added need no
+record: they are the last entries of the write set.
 
-A write set is a dictionary of puts and deletes over a list of removed ranges. The dictionary wins:
-`delete_range` drops what it covers from the dictionary, so whatever is there was written later.
-An engine batch therefore takes the ranges first and the entries after them. Keys are put in order
-only when something scans.
+A write set is a dictionary of puts and deletes over a list of removed ranges. The dictionary has
+precedence: `delete_range` drops the entries that it covers, so every entry was written after the
+ranges that cover it. An engine batch therefore has the ranges first and the entries after them.
+Keys are sorted only when a body scans.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -113,19 +114,19 @@ class WriteSet:
         return ordered[bisect_left(ordered, start) : bisect_left(ordered, stop)]
 
     def copy(self) -> "WriteSet":
-        """Another one that says the same. Linear in what was written."""
+        """An equal write set. The cost grows with the number of entries."""
         made = WriteSet()
         made.entries = self.entries.copy()
         made.starts, made.stops = self.starts, self.stops
         return made
 
     def become(self, other: "WriteSet") -> None:
-        """Say from now on what `other` says, which is given up."""
+        """Take over the contents of `other`, which must not be used afterwards."""
         self.entries, self.starts, self.stops = other.entries, other.starts, other.stops
         self._ordered = _NO_KEYS
 
     def shrink(self, count: int) -> None:
-        """Take out the entries behind the first `count`, which were added last."""
+        """Keep the first `count` entries in the order of insertion, and drop the rest."""
         entries = self.entries
         while len(entries) > count:
             entries.popitem()
@@ -133,7 +134,7 @@ class WriteSet:
 
 
 class Overlay:
-    """A reader that shows `base` as `changes` leave it."""
+    """A reader that shows `base` with `changes` applied to it."""
 
     __slots__ = ("_base", "_changes")
 
@@ -152,7 +153,7 @@ class Overlay:
         return self._base.get(key)
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values of `keys` in their order; the base is asked once, for what is not known."""
+        """The values of `keys` in their order; one call of the base reads all others."""
         changes = self._changes
         if not changes:
             return self._base.get_many(keys)
@@ -228,7 +229,7 @@ def _merge_descending(
 
 
 def _drain(own: list[bytes], entries: dict[bytes, bytes | None]) -> Iterator[tuple[bytes, bytes]]:
-    """What is left of a stack of keys once nothing is left below."""
+    """The remaining keys of the stack, when the base has no more pairs."""
     while own:
         key = own.pop()
         value = entries[key]
@@ -254,19 +255,19 @@ class PendingTransaction:
         shards: tuple[bytes, ...],
         reads: tuple[bytes, ...] = (),
     ) -> None:
-        """A transaction behind those that have written `written` so far."""
+        """A transaction that follows those whose changes are in `written`."""
         self._base = base
         self._written = written
         self._shards = shards
         self._reads = reads
-        self._mark = len(written.entries)  # what is added stands behind
+        self._mark = len(written.entries)  # entries after this one are added by this body
         # Few bodies write what one before them wrote, or remove ranges.
         self._replaced: dict[bytes, bytes | None] | None = None
-        self._before: WriteSet | None = None  # as it was, once a range is removed
+        self._before: WriteSet | None = None  # the write set before this body removed a range
 
     @property
     def _reader(self) -> Overlay:
-        """Made where it is asked for: most bodies read one key, and write it."""
+        """Made on demand: most bodies read one key and write it, which needs no overlay."""
         return Overlay(self._base, self._written)
 
     def get(self, key: bytes) -> bytes | None:
@@ -378,7 +379,7 @@ def _ends_at(shard: bytes, stop: bytes) -> bool:
 
 
 def run_bodies(view: Reader, writes: Sequence[Write[T]]) -> tuple[WriteSet, list[Outcome[T]]]:
-    """Run the bodies in order over `view`; what they changed together, and what became of each.
+    """Run the bodies in order over `view`; return their changes and their outcomes.
 
     A body that raises an `Exception` leaves no change behind. Any other `BaseException` passes
     through and the whole group is forgotten.

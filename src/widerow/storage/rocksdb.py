@@ -74,7 +74,7 @@ _STALL_PAUSES: Final = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128) 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """The moments at which the outside world can fail a commit, so that tests can make it so."""
+    """The steps of a commit that can fail from outside; tests replace them with failing ones."""
 
     write: Callable[[Rdict, WriteBatch, WriteOptions], None] = write_batch
     sync: Callable[[Rdict], None] = sync_log
@@ -86,7 +86,7 @@ _REAL_STEPS: Final = Steps()
 
 
 class _View(View):
-    """A view that the store can find as long as somebody holds it."""
+    """A view that the store refers to weakly: it lives as long as a reader holds it."""
 
     __slots__ = ("__weakref__",)
 
@@ -94,8 +94,8 @@ class _View(View):
 class RocksDBStore(Store):
     """One directory, open for this process alone.
 
-    No frame that may raise keeps the engine in a local variable: whoever keeps the error would
-    keep the directory locked.
+    No frame that may raise keeps the engine in a local variable: code that keeps the error, with
+    its frames, would keep the directory locked.
     """
 
     capabilities = Capabilities(
@@ -120,7 +120,8 @@ class RocksDBStore(Store):
         `cache_bytes` bounds the cache of uncompressed blocks. Writes are refused while less than
         `room_floor_bytes` are free. `acceptance`: whether a damaged store may be opened.
 
-        Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`, `StorageFailure` (not ours, no right).
+        Raises: `StoreLocked`, `StoreDamaged`, `StoreFull`; `StorageFailure` for a directory that
+        holds other files or may not be read.
         """
         self._directory = directory
         self._place = str(directory)  # its room is measured before every group

@@ -18,18 +18,18 @@ from widerow.storage.rocksdb_engine import read_failure
 
 __all__ = ["View"]
 
-_PAGE_PAIRS_FIRST: Final = 16  # most scans want few rows; each further page doubles
-_PAGE_PAIRS_LAST: Final = 1  # who scans backwards mostly asks for the last key before another
+_PAGE_PAIRS_FIRST: Final = 16  # most scans read few rows; each further page has twice as many
+_PAGE_PAIRS_LAST: Final = 1  # most backward scans look for the last key before a given one
 _PAGE_PAIRS_MAX: Final = 256  # about 0.1 ms under the view's lock, and the interpreter's
-_PAGE_BYTES_FIRST: Final = 8 * 1024  # who wants one segment of a wide row must not pay for more
+_PAGE_BYTES_FIRST: Final = 8 * 1024  # a scan for one segment of a wide row must not read many
 _PAGE_BYTES_MAX: Final = 64 * 1024  # held by a scan beside the pair being looked at
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class View:
-    """What was published after one group; shared by all who ask for a snapshot meanwhile.
+    """The published state after one group; every snapshot taken until the next group shares it.
 
-    Its subclass may be referred to weakly, which compiled classes cannot.
+    A compiled class allows no weak references; its subclass in `rocksdb.py` allows them.
     """
 
     __slots__ = ("_engine", "_gone", "_lock", "_pinned", "_snapshot")
@@ -55,18 +55,18 @@ class View:
             return value
         if reason == "key not found":
             return None
-        del snapshot  # whoever keeps the error would keep the directory locked
+        del snapshot  # a caller that keeps the error would keep the directory locked
         raise read_failure(reason)
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order, None where absent.
 
-        One call of the engine while nothing was written since this view was published, which is
-        nearly always; else a call for each key, because the binding's snapshots take one at a time.
+        One call of the engine if nothing was written since this view was published, which is
+        nearly always so; else one call for each key, as the binding's snapshots take a single key.
         Raises `StoreDamaged` if a block is.
         """
         reason = None
-        with self._lock:  # whoever is going to write has to pin this view first
+        with self._lock:  # the writer pins this view, under this lock, before it writes
             if self._pinned is None and self._engine is not None:
                 try:
                     found = cast("list[bytes | None]", self._engine.get(list(keys)))
@@ -151,7 +151,7 @@ def _pairs(
         value: bytes = read_value()
         pairs.append((key, value))
         room -= len(key) + len(value)
-        if len(pairs) == pairs_max or room <= 0:  # before the step, which may be the dearest part
+        if len(pairs) == pairs_max or room <= 0:  # before the step, which may cost the most
             return pairs, True, None
         step()
     return pairs, False, _status(iterator)

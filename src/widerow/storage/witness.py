@@ -1,11 +1,11 @@
 """A file beside the engine's own that says how far a store has certainly come.
 
-A log that was cut short looks like one whose last write was torn by a loss of power, and so does
-the engine's list of its files (MANIFEST): both are opened without a word, and what was acknowledged
-is gone. So after each group the store notes here which sequence number is synced and how long the
-list is. The note itself is not synced, which costs nothing: it is written after what it tells of
-is durable, so it can be late after a loss of power, and never early. A store that has less than its
-witness says is damaged.
+A log that was cut short looks like a log whose last write was torn by a loss of power. The same is
+true of the engine's list of its files (MANIFEST). The engine opens both without an error, and
+acknowledged changes are missing. So after each group the store notes here which sequence number is
+synced and how long the list of files is. The note is written after the group is durable and is not
+synced itself: after a loss of power it may be too old, and it is never too new. A store that has
+less than its witness says is damaged.
 
 Layout, little-endian: magic (8 bytes), sequence number (8), number of the list's file (8), its
 length (8), CRC-32 of all before (4). It is written in one piece that no sector boundary divides.
@@ -35,7 +35,7 @@ _JOBS: Final = ("rocksdb.num-running-flushes", "rocksdb.num-running-compactions"
 
 
 class Note(NamedTuple):
-    """What is certainly on the disk: a sequence number, and so much of the list of files."""
+    """What is synced: a sequence number, and the number and length of the list of files."""
 
     sequence: int
     manifest: int
@@ -43,7 +43,7 @@ class Note(NamedTuple):
 
 
 def read_note(directory: Path) -> Note | None:
-    """What the witness of a store says; None if it has none (as a fresh copy has not).
+    """The note in a store's witness file; None if the store has no such file, as a new copy.
 
     Raises: `StoreDamaged` if the file is not as it was written.
     """
@@ -53,7 +53,7 @@ def read_note(directory: Path) -> Note | None:
     except FileNotFoundError:
         return None
     if not content:
-        return None  # its first content was lost with the power
+        return None  # the power failed before the first note reached the disk
     facts, checksum = content[: _FACTS.size], content[_FACTS.size :]
     if checksum != _CHECKSUM.pack(zlib.crc32(facts)) or facts[:8] != _MAGIC:
         raise StoreDamaged(
@@ -89,7 +89,7 @@ def _damaged(directory: Path, reason: str) -> StoreDamaged:
 
 
 def _manifest_number(directory: Path) -> int | None:
-    """The number of the list that is in force, None if nothing tells (the engine refuses then)."""
+    """The number of the current list of files; None if CURRENT has none (the engine refuses it)."""
     name = (directory / "CURRENT").read_bytes().strip()
     digits = name.removeprefix(b"MANIFEST-")
     return int(digits) if digits.isdigit() else None
@@ -105,7 +105,7 @@ class Witness:
     def __init__(self, directory: Path, engine: Rdict) -> None:
         """Note what was found at the opening, durably, so that the file is there from now on.
 
-        The engine is not kept: whoever keeps it keeps the directory locked.
+        This object keeps no reference to the engine, which would keep the directory locked.
         """
         self._number = _manifest_number(directory) or 0
         self._manifest = str(_manifest(directory, self._number))  # measured after every group
@@ -119,7 +119,7 @@ class Witness:
     def note(self, engine: Rdict) -> None:
         """Write down how far the store has come; everything written to it is synced by now.
 
-        What cannot be written leaves an older note, which is right as well.
+        If the note cannot be written, the older note stays, which is true as well.
         """
         sequence = engine.latest_sequence_number()
         try:
@@ -131,7 +131,7 @@ class Witness:
 
     def _measure(self, engine: Rdict) -> None:
         """Take over the length of the list if all of it is synced: if no job is writing to it."""
-        size = os.stat(self._manifest).st_size  # noqa: PTH116  # it is no path, see above
+        size = os.stat(self._manifest).st_size  # noqa: PTH116  # a `str`: measured after every group
         if size != self._manifest_bytes and not any([*map(engine.property_int_value, _JOBS)]):
             self._manifest_bytes = size
 

@@ -1,8 +1,8 @@
-"""A store in memory that gives what a database across a network gives, and no more.
+"""A store in memory that promises no more than a distributed database does.
 
-The embedded drivers give more than the contract promises (`storage/interface.py`): one process, one
-moment for all shards, groups that happen as a whole. Code that came to rely on that would work on
-them and on no other engine. This store takes it away:
+The embedded drivers give more than the contract promises (`storage/interface.py`): one process,
+snapshots that show all shards at one moment, groups that are committed as a whole. Code that relies
+on these properties would work on the embedded drivers only. This store does not have them:
 
 * Several handles, which stand for processes, work on one `StrictSpace`. `shared` is true.
 * A write is a transaction of its own. Members of a group commit one after the other, and readers
@@ -41,16 +41,16 @@ __all__ = ["StrictSpace", "StrictStore"]
 
 T = TypeVar("T")
 
-_PAGE_KEYS: Final = 16  # a scan reads so many at once: what it has not reached may still move
+_PAGE_KEYS: Final = 16  # read at once by a scan; keys behind them may still change
 _LAST: Final = b"\xff" * 64  # above every key of a test
-_MOVES: Final = 0.5  # how often a snapshot takes up a change that it may take up
+_MOVES: Final = 0.5  # the chance that a snapshot takes up a change that it may show
 
 
 class StrictSpace:
-    """What the handles share: every version of every key, and the shards of every commit."""
+    """The data that all handles share: every version of every key, the shards of every commit."""
 
     def __init__(self) -> None:
-        """Nothing in it."""
+        """An empty space."""
         self.lock = threading.RLock()
         self.chains: SortedDict = SortedDict()  # key -> [(commit, value or None)], oldest first
         self.commits: list[tuple[bytes, ...]] = [()]  # the shard of each commit, by its number

@@ -1,7 +1,7 @@
-"""How far an import has come, beside its file, so that it goes on after a kill.
+"""The progress of an import, in files beside its input, so that it can be resumed after a kill.
 
-    FILE.progress   one JSON object a line: what the run is, then each part that is finished
-    FILE.rejected   one JSON object a line: a row that was put aside, and why
+    FILE.progress   one JSON object a line: first the settings of the run, then each finished part
+    FILE.rejected   one JSON object a line: a row that was put aside, and the reason
 
 The first line is synced before the first row is sent. A part is noted after the server has said
 that it is stored. A note that is lost (a kill between the two, a torn last line) only means that
@@ -21,20 +21,22 @@ from widerow.transfer.client import TransferFailed
 __all__ = ["Journal", "Rejects"]
 
 _FORMAT: Final = 2  # 1 numbered parts that had rows which later rows replace
-_SYNC_NOTES: Final = 64  # notes between two syncs; what a power cut loses of them is sent again
+_SYNC_NOTES: Final = (
+    64  # notes between two syncs; parts whose notes a power cut loses are sent again
+)
 
 Part = tuple[int, int]
 """A batch: the number of its window, its number in it."""
 
 
 class Journal:
-    """The notes of one run; `run` is what its first line says of it."""
+    """The notes of one run; `run` holds the settings in its first line."""
 
     def __init__(self, path: Path, run: Mapping[str, Any]) -> None:
         """Open the notes of a run that was broken off, or begin them with `run`.
 
-        Raises: `TransferFailed` if another process has them, or they are of another run: all of
-        `run` but its `versions_ms` must be as it was.
+        Raises: `TransferFailed` if another process has the file open, or if the notes are of
+        another run: all settings in `run` except `versions_ms` must be equal.
         """
         self.path = path
         self._parts: set[Part] = set()
@@ -57,7 +59,7 @@ class Journal:
             raise
 
     def __enter__(self) -> Self:
-        """These notes."""
+        """The notes themselves."""
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -58,7 +58,7 @@ class ImportOptions:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What a run did. `resumed_rows` were stored by runs before it.
+    """The result of a run. `resumed_rows`: the number of rows that earlier runs have stored.
 
     `first_rejected`: place and reason of the first row of the file that was put aside.
     `replaced` rows were not sent, as a later row of the file has their key; `repeats` says which.
@@ -73,7 +73,7 @@ class Loaded:
     first_rejected: str
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The numbers of the result, for JSON."""
         return {
             "rows": self.rows,
             "resumed_rows": self.resumed_rows,
@@ -85,7 +85,7 @@ class Loaded:
 
 
 class _Sending(NamedTuple):
-    """A row on its way: where it stands, as it was read, and the changes that make it."""
+    """A row to send: the record of the file, and the encoded changes that write it."""
 
     record: Record
     pieces: list[bytes]
@@ -113,14 +113,14 @@ class Loader:
         rejects: Rejects,
         repeats: Repeats,
     ) -> None:
-        """Nothing is sent before `run`. Rows in `repeats` are not sent at all."""
+        """`run` sends the rows, without those in `repeats`."""
         self._repeats = repeats
         self._endpoint = endpoint
         self._table = table
         self._how = how
         self._journal = journal
         self._rejects = rejects
-        self._lock = Lock()  # of the journal, the rejects and what is counted
+        self._lock = Lock()  # guards the journal, the rejects and the counters
         self._stop = Event()
         self._failed: list[BaseException] = []
         self._open: dict[int, int] = {}  # by window: what keeps it from being finished

@@ -42,7 +42,7 @@ class Repeats:
     """
 
     def __init__(self) -> None:
-        """None yet."""
+        """No row is replaced yet."""
         self.count = 0
         self.first: tuple[int, int] | None = None
         self._bits = bytearray()

@@ -7,6 +7,7 @@ import pytest
 
 from widerow import nosql
 from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
+from widerow.model.typed.table import Index, IndexField
 
 if TYPE_CHECKING:
     from tests.nosql.shell.conftest import Shell
@@ -100,6 +101,18 @@ def test_a_plan_that_was_cut_off_is_interrupted_and_may_be_run_again(shell: "She
         1,
     )
     assert shell.run("plan execute -id 7 -wait")[1] == 0
+
+
+def test_an_interrupted_plan_of_an_index_says_what_to_do(shell: "Shell") -> None:
+    """Housekeeping may have dropped its index, and the reason was in that process's memory only."""
+    shell.rows()
+    index = Index("i", (IndexField("inventoryCount"),))
+    plan = TablePlan(7, PlanKind.ADD_INDEX, "myProducts", state=PlanState.RUNNING, index=index)
+    shell.session.store.save_plan(plan)
+    to_do = "To do:      run plan execute -id 7: it builds the index, or says why"
+    assert to_do in shell.run("show plans -id 7")[0]
+    assert shell.run("plan execute -id 7 -wait")[1] == 0
+    assert "To do" not in shell.run("show plans -id 7")[0]
 
 
 def test_a_staged_table_is_consumed_by_its_plan_and_kept_where_there_is_none(

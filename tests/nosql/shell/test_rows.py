@@ -119,7 +119,8 @@ def test_the_rows_of_a_file(shell: "Shell", tmp_path: Path) -> None:
     assert shell.run(line) == (
         (
             f"Error handling command {line}: line 2: "
-            "Illegal value for field productType: 7. Expected STRING\n"
+            "Illegal value for field productType: 7. Expected STRING. "
+            "Loaded 1 row to myProducts from the lines before\n"
         ),
         1,
     )
@@ -127,6 +128,34 @@ def test_the_rows_of_a_file(shell: "Shell", tmp_path: Path) -> None:
         f"Failed to load file: {tmp_path}/none\n",
         65,
     )
+
+
+def test_the_rows_before_a_faulty_line_are_written(shell: "Shell", tmp_path: Path) -> None:
+    """Those of full batches of 1000 rows and those after them."""
+    file = tmp_path / "rows.json"
+    good = [f'{{"productType":"many","number":{number}}}' for number in range(1002)]
+    file.write_text("\n".join((*good, '{"productType":"many","number":"x"}', good[0])))
+    line = f"{PUT} -file {file}"
+    said, code = shell.run(line)
+    assert (said, code) == (
+        (
+            f"Error handling command {line}: line 1003: "
+            "Illegal value for numeric field number. Expected INT, is VALUE_STRING. "
+            "Loaded 1002 rows to myProducts from the lines before\n"
+        ),
+        1,
+    )
+    assert shell.run("aggregate table -name myProducts -count")[0] == "Row count: 1005\n"
+
+
+def test_the_rows_before_bytes_that_are_no_text_are_written(shell: "Shell", tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    first = '{"productType":"many","number":1}\n' * 1000  # more than Python decodes at a time
+    file.write_bytes(first.encode() + b'{"productType":"\xff","number":1}\n')
+    said, code = shell.run(f"{PUT} -file {file}")
+    assert code == 65
+    assert said.startswith(f"Failed to load file: {file}: the text after line ")
+    assert shell.run("aggregate table -name myProducts -count")[0] == "Row count: 4\n"
 
 
 def test_get_one_row(shell: "Shell") -> None:

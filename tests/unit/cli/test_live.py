@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from widerow.cli import advise, simulate
+from widerow.cli import advise, partitions, simulate
 from widerow.cli.main import app
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.document import partitions_document
@@ -110,6 +110,39 @@ def test_what_was_recorded_is_replayed_under_its_keys_names(kind: KeyType, tell:
     split = next(each for each in document["decisions"] if each["what"] == "split")
     named = {KeyType.INTEGER: " at ", KeyType.STRING: " at c", KeyType.BINARY: " at 0"}
     assert named[kind] in split["words"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("partitions", "t", "--json"),
+        ("advise", "keys", "--table", "t", "--json"),
+        ("simulate", "--nodes", "2", "--table", "t", "--json"),
+    ],
+)
+def test_the_variables_name_the_server(
+    even: dict[str, Any], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """docs/operating/partitions.md: the same variables as for export and import."""
+    asked: list[tuple[str, str, str, str, str]] = []
+
+    def ask(table: str, flags: Mapping[str, Any]) -> dict[str, Any]:
+        names = ("endpoint", "instance", "access_key_id", "access_key_secret")
+        asked.append((table, *(flags[name] for name in names)))
+        plain: dict[str, Any] = json.loads(json.dumps(even))
+        return plain
+
+    monkeypatch.setattr(partitions, "_ask", ask)
+    monkeypatch.setenv("WIDEROW_ENDPOINT", "http://db:1")
+    monkeypatch.setenv("WIDEROW_INSTANCE", "shop")
+    monkeypatch.setenv("WIDEROW_ACCESS_KEY_ID", "id")
+    monkeypatch.setenv("WIDEROW_ACCESS_KEY_SECRET", "secret")
+    run(*words)
+    run(*words, "--endpoint", "http://other:2")
+    assert asked == [
+        ("t", "http://db:1", "shop", "id", "secret"),
+        ("t", "http://other:2", "shop", "id", "secret"),
+    ]
 
 
 def test_a_new_table_has_nothing_to_say(widerow_server: WiderowServer) -> None:

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from widerow.engine.engine import Engine
+from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep
 from widerow.errors import StoreDamaged, StoreFull, StoreLocked, StorePoisoned
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import SPACE_ROWS
+from widerow.keys.layout import SPACE_ROWS, sweep_key
 from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings, SettingsInvalid
+from widerow.server.system import SystemClock
 from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
@@ -268,3 +271,60 @@ def test_a_failing_clean_up_does_not_end_the_server(
         assert wire.ask(SENDER.request("CreateTable", table_body)).status in (200, 409)
         assert wire.ask(SENDER.request("ListTable")).status == 200
     assert all(each.levelno < logging.ERROR for each in caplog.records)
+
+
+# --- notes of the sweep ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def noted(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Callable[[MemoryStore], "Running"]:
+    """Starts a server that holds a note about a swept table, which is not in the store yet."""
+    engines: list[Engine] = []
+
+    def make(*given: Any, **named: Any) -> Engine:  # noqa: ANN401  # Engine's
+        engines.append(Engine(*given, **named))
+        return engines[-1]
+
+    def start(store: MemoryStore) -> "Running":
+        monkeypatch.setattr("widerow.server.lifecycle.Engine", make)
+        running = serve(store)
+        made = create_table_request("t").SerializeToString()
+        with Wire(running.endpoint) as wire:
+            assert wire.ask(SENDER.request("CreateTable", made)).status == 200
+        now_us = SystemClock().now_us()
+        record, key = encode_sweep(SweepRecord(now_us, now_us, None)), sweep_key(1)
+        store.transact((key,), lambda inside: inside.put(key, record))
+        engines[-1].sweep.note(1, now_us // 1000)
+        assert first_noted(store) is None
+        return running
+
+    return start
+
+
+def first_noted(store: MemoryStore) -> int | None:
+    return decode_sweep(store.snapshot().get(sweep_key(1)) or b"").first
+
+
+def test_stopping_writes_down_what_the_sweep_has_noted(
+    noted: Callable[[MemoryStore], "Running"],
+) -> None:
+    """docs/formats/statistics.md, "Passes": what expires first is known to the next start."""
+    store = MemoryStore()
+    running = noted(store)
+    running.call(running.server.stop())
+    assert first_noted(store) is not None
+
+
+@pytest.mark.parametrize("failure", [StoreFull("no room"), StorePoisoned("sync failed")])
+def test_a_store_that_refuses_writes_does_not_hold_up_the_end(
+    noted: Callable[[MemoryStore], "Running"],
+    caplog: pytest.LogCaptureFixture,
+    failure: Exception,
+) -> None:
+    caplog.set_level(logging.INFO)
+    store = Moody()
+    running = noted(store)
+    store.failure = failure
+    running.call(running.server.stop())
+    assert first_noted(store) is None
+    assert "notes of the sweep are not kept" in caplog.messages

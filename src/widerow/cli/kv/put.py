@@ -117,19 +117,27 @@ def _put_file(
 ) -> str:
     """Write the rows of a file, one JSON object on each line; returns the text to print.
 
-    Raises: `CommandFault` for a line that is not a row. The full batches before it are written.
+    The rows before a line that is refused are written. Raises: `CommandFault` for such a line, with
+    its number and the number of rows written; `UnreadableFault` for a file that cannot be read.
     """
     make, word = _file_operation(condition)
     count = 0
     try:
         with Path(name).open(encoding="utf-8") as lines, counting(session, "rows") as report:
-            operations = (make(table, row) for row in _rows(table, lines, exact=exact))
+            source = _RowLines(table, lines, exact=exact)
+            operations = (make(table, row) for row in source)
             while batch := list(islice(operations, _BATCH)):
                 count += sum(result.success for result in session.store.write_many(batch))
                 report(count)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UnreadableFault(f"Failed to load file: {name}") from error
-    return f"{word} {count} {'row' if count == 1 else 'rows'} to {table.name}"
+    done = f"{word} {count} {'row' if count == 1 else 'rows'} to {table.name}"
+    if isinstance(source.refusal, InvalidRequest):
+        raise CommandFault(f"line {source.number}: {source.refusal}. {done} from the lines before")
+    if source.refusal is not None:
+        stop = f"the text after line {source.number} is not UTF-8"
+        raise UnreadableFault(f"Failed to load file: {name}: {stop}. {done}")
+    return done
 
 
 def _file_operation(
@@ -145,14 +153,29 @@ def _file_operation(
     return Operation.put, "Loaded"
 
 
-def _rows(table: TableHandle, lines: Iterable[str], *, exact: bool) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
+class _RowLines:
+    """The rows of a file, up to the first line that is not a row.
+
+    `number` is that of the last line that was read; `refusal` says why reading stopped before the
+    end of the file: an `InvalidRequest` for a line that is not a row, a `UnicodeDecodeError` for
+    bytes that are not UTF-8. It is kept and not raised, so that the rows before it are written.
+    """
+
+    def __init__(self, table: TableHandle, lines: Iterable[str], *, exact: bool) -> None:
+        self.number = 0
+        self.refusal: InvalidRequest | UnicodeDecodeError | None = None
+        self._table = table
+        self._lines = lines
+        self._exact = exact
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         try:
-            yield table.row_from_json(line, exact=exact)
-        except InvalidRequest as error:
-            raise CommandFault(f"line {number}: {error}") from error
+            for line in self._lines:
+                self.number += 1
+                if line.strip():
+                    yield self._table.row_from_json(line, exact=self._exact)
+        except (InvalidRequest, UnicodeDecodeError) as error:
+            self.refusal = error
 
 
 PUT_TABLE: Final = Command(

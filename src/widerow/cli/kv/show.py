@@ -9,7 +9,7 @@ from widerow.cli.kv.plans import PLAN_CHOICE
 from widerow.cli.kv.session import Session
 from widerow.cli.kv.values import table_of
 from widerow.model.typed.names import DEFAULT_NAMESPACE, folded, same_name
-from widerow.model.typed.plans import TablePlan
+from widerow.model.typed.plans import PlanKind, PlanState, TablePlan
 from widerow.model.typed.schema_json import schema_json
 from widerow.model.typed.table import Index, TypedTable
 
@@ -114,7 +114,10 @@ def _index_line(index: Index) -> str:
 SHOW_INDEXES: Final = Command(
     name="indexes",
     shortest=3,
-    description="Shows the indexes of all tables, of one, or one index of it.",
+    description=(
+        "Shows the indexes of all tables, of one, or one index of it. An index that is not ready\n"
+        "is being built. It is dropped if a row cannot be indexed: add it again to see the reason."
+    ),
     run=_indexes,
     flags=(
         ShellFlag("-table", "table-name"),
@@ -151,9 +154,20 @@ def _plan_text(plan: TablePlan) -> str:
         ("Started", _time_text(plan.started_us)),
         ("Ended", _time_text(plan.ended_us)),
         ("Failure", plan.error),
+        ("To do", _to_do(plan)),
     )
     lines = [f"{f'{name}:':<12}{value}" for name, value in facts if value]
     return "\n".join((f"Plan {plan.shown_name} ({plan.id})", *lines))
+
+
+def _to_do(plan: TablePlan) -> str:
+    """What to do about the index of a plan that was interrupted; empty for other plans.
+
+    Housekeeping builds the index or drops it, and keeps no reason: running the plan again tells it.
+    """
+    if plan.kind is not PlanKind.ADD_INDEX or plan.state is not PlanState.INTERRUPTED:
+        return ""
+    return f"run plan execute -id {plan.id}: it builds the index, or says why it cannot be built"
 
 
 def _time_text(microseconds: int) -> str:
