@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from widerow.cli.flags import JSON_OUTPUT, Flag, with_flags
+from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
 from widerow.cli.partitions import PartitionsUnknown, ask_server
 from widerow.errors import NotFound, StoreLocked
 from widerow.server.system import SystemClock, SystemEntropy
@@ -30,10 +30,7 @@ INDEXES_EXAMPLES: Final = """Examples:
 
 
 @with_flags(
-    Flag("endpoint", str, "The server to ask.", "URL", "http://127.0.0.1:8087"),
-    Flag("instance", str, "The instance of the table.", "NAME", "widerow"),
-    Flag("access_key_id", str, "Who asks.", "ID", "widerow"),
-    Flag("access_key_secret", str, "And the secret to it.", "SECRET", "widerow"),
+    *server_flags("The server to ask."),
     Flag("path", str, "Read the store in this directory instead of asking a server.", "DIR", None),
     JSON_OUTPUT,
 )
