@@ -1,0 +1,298 @@
+"""A table with indexes, a stream and local transactions, killed at random moments.
+
+    python tools/change_kills.py --kills 200          # the recorded run, and its control
+
+A child process works on a table with two local and two global indexes and a stream: single rows,
+batches, transactions that are committed and some that are aborted, each told on stdout when it is
+durable. It is killed (SIGKILL) at a random moment and the store is opened. Then the walk of the
+store must be clean, which compares every index with the table both ways; the stream must hold
+the records of all that was told, in order and once each, and behind them no more than the round
+that was under way; of a transaction all or nothing; and replaying the stream must make the table.
+In the control the stream is read without its last record, which must be noticed.
+"""
+
+import argparse
+import hashlib
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from evidence import record
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.errors import Conflict
+from widerow.model.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
+from widerow.model.row import RowChange
+from widerow.model.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
+from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.opener import open_store
+from widerow.testing.answers import decode_answer_rows
+from widerow.testing.changes import create, delete, primary_key, put, put_cells, scan_all, update
+
+__all__ = ["Outcome", "kill_many", "main"]
+
+READY_SECONDS_MAX: Final = 30.0
+LIFE_SECONDS_MAX: Final = 0.15  # after the child's first round; a round takes about a millisecond
+KEYS: Final = 7  # rows of a partition key value
+EXTENSION_BYTES: Final = 29  # of a record: its position, before the row checksum
+MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX
+Told = tuple[int, tuple[str, int], Any]  # action, key, columns
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run of kills showed."""
+
+    kills: int = 0
+    rounds: int = 0
+    records: int = 0
+    damaged: int = 0
+    wrong_streams: int = 0
+    wrong_tables: int = 0
+    seconds: float = 0.0
+
+
+# --- the work -------------------------------------------------------------------------------------
+
+
+def _changes(number: int) -> list[RowChange]:
+    """What a round does, which its number says: a row, a batch, or a transaction on one key."""
+    wanted = 1 if number % 3 == 0 else 4
+    partition = f"p{number % 5}"
+    return [_change(partition, number * 3 + place) for place in range(wanted)]
+
+
+def _change(partition: str, number: int) -> RowChange:
+    key: dict[str, KeyInput] = {"p": partition, "n": number % KEYS}
+    if number % 4 == 3:
+        return delete("t", key)
+    columns: dict[str, Value] = {"c": f"c{number % 11}", "d": number % 13}
+    return put("t", key, columns) if number % 4 else update("t", key, put_cells(columns))
+
+
+def _is_transaction(number: int) -> bool:
+    return number % 3 == 1
+
+
+def _is_aborted(number: int) -> bool:
+    return _is_transaction(number) and number % 4 == 1
+
+
+def _make(engine: Engine) -> None:
+    indexes = (
+        IndexDefinition("local1", ("p", "c"), ("d",), 1, 1),
+        IndexDefinition("local2", ("p", "d"), (), 1, 1),
+        IndexDefinition("global1", ("c",), ("d",), 0, 0),
+        IndexDefinition("global2", ("d", "c"), (), 0, 0),
+    )
+    columns = (DefinedColumn("c", ColumnType.STRING), DefinedColumn("d", ColumnType.INTEGER))
+    asked = create("t", {"p": KeyType.STRING, "n": KeyType.INTEGER})
+    stream = StreamChange(enable=True)
+    asked = replace(asked, defined_columns=columns, indexes=indexes, stream=stream)
+    try:
+        engine.run(engine.create_table("i", asked))
+    except Conflict:
+        return  # it was there
+
+
+def _do(engine: Engine, number: int) -> None:
+    """One round; durable when this returns."""
+    changes = _changes(number)
+    if not _is_transaction(number):
+        engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", tuple(changes)),))))
+        return
+    partition = str(changes[0].key.columns[0][1])
+    identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": partition})))
+    for change in changes:
+        engine.run(engine.transactions.write_row("i", identity, change))
+    if _is_aborted(number):
+        engine.run(engine.transactions.abort("i", identity))
+    else:
+        engine.run(engine.transactions.commit("i", identity))
+
+
+def _work(directory: Path, first: int) -> None:
+    """The child: rounds without end."""
+    with open_store(str(directory)) as store:
+        engine = Engine(store, SystemClock(), SystemEntropy())
+        _make(engine)
+        number = first
+        while True:
+            _do(engine, number)
+            print(number, flush=True)
+            number += 1
+
+
+# --- what must be there ---------------------------------------------------------------------------
+
+
+def _expected(number: int) -> list[Told]:
+    """The records that a round leaves in the stream."""
+    if _is_aborted(number):
+        return []
+    told: list[Told] = []
+    for change in _changes(number):
+        (_, partition), (_, row) = change.key.columns
+        assert isinstance(row, int)
+        columns = {cell.name for cell in change.cells}
+        told.append((int(change.modification), (str(partition), row), frozenset(columns)))
+    return told
+
+
+def _recorded(engine: Engine) -> Iterator[tuple[Told, dict[str, Any]]]:
+    """The stream's records, and the columns that each has put."""
+    table = engine.describe_table("i", "t")
+    iterator: str | None = engine.streams.iterator(table, "0", None)
+    while iterator is not None:
+        page = engine.streams.read(table, iterator, None)
+        for each in page.records:
+            plain = each.record[4 : -EXTENSION_BYTES - 2] + each.record[-2:]
+            ((key, columns),) = decode_answer_rows(plain)
+            place = str(key["p"]), int(str(key["n"]))
+            shown = {name: cells[0][1] for name, cells in columns.items()}
+            yield (each.action, place, frozenset(shown)), shown
+        iterator = page.following if page.more else None
+
+
+def _rows(engine: Engine) -> dict[tuple[str, int], dict[str, Any]]:
+    bounds = {"p": MIN, "n": MIN}, {"p": MAX, "n": MAX}
+    page = engine.get_range("i", scan_all("t", *bounds))
+    return {
+        (str(key["p"]), int(str(key["n"]))): {name: cells[0][1] for name, cells in columns.items()}
+        for key, columns in decode_answer_rows(page.rows)
+    }
+
+
+def _replayed(
+    records: list[tuple[Told, dict[str, Any]]],
+) -> dict[tuple[str, int], dict[str, Any]]:
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for (action, key, _), columns in records:
+        if action == 3:
+            rows.pop(key, None)
+        elif action == 1:
+            rows[key] = columns
+        else:
+            rows[key] = {**rows.get(key, {}), **columns}
+    return rows
+
+
+def _last_round(told: list[Told], acknowledged: int) -> int:
+    """The round up to which the records go: that was told, or the next; -1: they are wrong."""
+    wanted = [each for number in range(1, acknowledged + 1) for each in _expected(number)]
+    if told[: len(wanted)] != wanted:
+        return -1
+    rest, following = told[len(wanted) :], _expected(acknowledged + 1)
+    if not rest:
+        return acknowledged
+    if rest == following:
+        return acknowledged + 1
+    # The rows of a batch are one group, which is made as a whole; so is a transaction.
+    return -1
+
+
+def _examine(directory: Path, acknowledged: int, outcome: Outcome, *, control: bool) -> int:
+    """Look at the store; the last round that is there."""
+    with open_store(str(directory)) as store:
+        outcome.damaged += bool(check_store(store))
+        engine = Engine(store, SystemClock(), SystemEntropy())
+        _make(engine)
+        records = list(_recorded(engine))
+        if control:
+            records = records[:-1]
+        outcome.records = len(records)
+        last = _last_round([told for told, _ in records], acknowledged)
+        outcome.wrong_streams += last < 0
+        outcome.wrong_tables += _replayed(records) != _rows(engine)
+        return max(last, acknowledged)
+
+
+# --- killing --------------------------------------------------------------------------------------
+
+
+def _fraction(seed: int, kill: int) -> float:
+    digest = hashlib.sha256(f"{seed}:{kill}".encode()).digest()
+    return int.from_bytes(digest[:4], "big") / 2**32
+
+
+def _live_and_die(directory: Path, first: int, seconds: float) -> int:
+    """Start a child, let it live, kill it; the last round that it was told is durable."""
+    command = [sys.executable, __file__, "--child", str(directory), "--first", str(first)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603  # our own program
+    assert child.stdout is not None
+    with child.stdout as said:
+        try:
+            if not select.select([said], [], [], READY_SECONDS_MAX)[0]:
+                raise RuntimeError("the child did not begin")
+            time.sleep(seconds)
+        finally:
+            child.kill()
+            child.wait()
+        lines = said.read().splitlines(keepends=True)
+    return max((int(line) for line in lines if line.endswith(b"\n")), default=first - 1)
+
+
+def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
+    """Kill a child so many times over one store, and look at everything after each."""
+    outcome = Outcome()
+    began = time.monotonic()
+    acknowledged = 0
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name) / "store"
+        for kill in range(kills):
+            seconds = LIFE_SECONDS_MAX * _fraction(seed, kill)
+            told = _live_and_die(directory, acknowledged + 1, seconds)
+            acknowledged = _examine(directory, told, outcome, control=control)
+            outcome.kills += 1
+            outcome.rounds = acknowledged
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def main() -> int:
+    """Run both, record both; 1 if anything was lost, doubled or torn, or the control not caught."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--controls", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", type=Path)
+    parser.add_argument("--first", type=int, default=1)
+    given = parser.parse_args()
+    if given.child is not None:
+        _work(given.child, given.first)
+    run = kill_many(given.kills, given.seed)
+    violations = run.damaged + run.wrong_streams + run.wrong_tables
+    facts = {"rounds": run.rounds, "records": run.records, "damaged": run.damaged}
+    facts |= {"wrong_streams": run.wrong_streams, "wrong_tables": run.wrong_tables}
+    record(
+        "indexes, transactions, stream: kill -9",
+        volume=run.kills,
+        unit="kills",
+        violations=violations,
+        seconds=run.seconds,
+        seed=given.seed,
+        facts=facts,
+    )
+    beside = kill_many(given.controls, given.seed, control=True)
+    missed = int(given.controls > 0 and beside.wrong_streams == 0)
+    record(
+        "control: a change record is missing",
+        volume=1,
+        unit="runs",
+        violations=missed,
+        seconds=beside.seconds,
+        seed=given.seed,
+        facts={"kills": beside.kills, "wrong_streams": beside.wrong_streams},
+    )
+    return violations + missed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
