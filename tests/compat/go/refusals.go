@@ -28,7 +28,7 @@ func errors(client *tablestore.TableStoreClient) facts {
 	_, put := client.PutRow(&tablestore.PutRowRequest{
 		PutRowChange: withColumn(putChange("errors", key("a", 1)), "#1", "x"),
 	})
-	_, streams := client.ListStream(&tablestore.ListStreamRequest{})
+	_, query := client.SQLQuery(&tablestore.SQLQueryRequest{Query: "select 1"})
 	return facts{
 		"no table":     read("nowhere", key("a", 1)),
 		"short key":    read("errors", short),
@@ -37,6 +37,6 @@ func errors(client *tablestore.TableStoreClient) facts {
 		"infinite key": read("errors", infinite),
 		"exists":       refusal(exists),
 		"column name":  refusal(put),
-		"not offered":  refusal(streams),
+		"not offered":  refusal(query),
 	}
 }

@@ -323,7 +323,7 @@ def test_filters_choose_rows_and_columns(go: Go) -> None:
         ("column name", invalid("Invalid column name: '#1'.")),
         (
             "not offered",
-            refused(400, "OTSUnsupportOperation", "Unsupported operation: 'ListStream'."),
+            refused(400, "OTSUnsupportOperation", "Unsupported operation: 'SQLQuery'."),
         ),
     ],
 )

@@ -1,6 +1,5 @@
 import com.alicloud.openservices.tablestore.SyncClient;
 import com.alicloud.openservices.tablestore.model.CreateTableRequest;
-import com.alicloud.openservices.tablestore.model.ListStreamRequest;
 import com.alicloud.openservices.tablestore.model.PrimaryKey;
 import com.alicloud.openservices.tablestore.model.PrimaryKeyBuilder;
 import com.alicloud.openservices.tablestore.model.PrimaryKeyType;
@@ -9,6 +8,7 @@ import com.alicloud.openservices.tablestore.model.PutRowRequest;
 import com.alicloud.openservices.tablestore.model.RowPutChange;
 import com.alicloud.openservices.tablestore.model.TableMeta;
 import com.alicloud.openservices.tablestore.model.TableOptions;
+import com.alicloud.openservices.tablestore.model.sql.SQLQueryRequest;
 import java.util.Map;
 
 /** What programs branch on, as the SDK hands it over. */
@@ -39,7 +39,7 @@ final class Refusals {
                         Printing.refusal(() -> client.putRow(new PutRowRequest(misnamedColumn))),
                 "not offered",
                         Printing.refusal(
-                                () -> client.listStream(new ListStreamRequest("errors"))));
+                                () -> client.sqlQuery(new SQLQueryRequest("select 1"))));
     }
 
     private static PrimaryKey key(String name, PrimaryKeyValue value) {

@@ -241,9 +241,9 @@ const WRITE = {
   // The SDK always asks for a number of versions, so it can never ask for one time alone.
   'error: a time and versions': () => get(key('a', 1), { timeRange: { specificTime: '1' } }),
   'error: old version': () => put(key('a', 1), [{ a: 'x', timestamp: int(1) }]),
-  'error: an index': () => client.createTable({
+  'error: an index of no column': () => client.createTable({
     ...table('indexed', SCHEMA, OPTIONS),
-    indexMetas: [{ name: 'i', primaryKey: ['n'], definedColumn: [] }],
+    indexMetas: [{ name: 'i', primaryKey: ['missing'], definedColumn: [] }],
   }),
   'error: wrong secret': () => clientWith({ secretAccessKey: 'guess' }).listTable({}),
   'error: unknown access key': () => clientWith({ accessKeyId: 'stranger' }).listTable({}),

@@ -333,10 +333,10 @@ ERRORS: Final = {
         "Specific tiemstamp and max versions cannot be given at the same time.",
     ),
     "error: old version": (400, "OTSParameterInvalid", "Invalid timestamp. Cell:a. Timestamp:1."),
-    "error: an index": (
+    "error: an index of no column": (
         400,
-        "OTSUnsupportOperation",
-        "Unsupported feature: secondary indexes.",
+        "OTSParameterInvalid",
+        "Column does not exist:missing.",
     ),
     "error: wrong secret": (403, "OTSAuthFailed", "Signature mismatch."),
     "error: unknown access key": (403, "OTSAuthFailed", "The AccessKeyID does not exist."),

@@ -86,7 +86,6 @@ def test_actions_that_are_not_offered_say_so(ots: OTSClient) -> None:
     actions: tuple[Callable[[], object], ...] = (
         lambda: ots.search("t", "i", SearchQuery(MatchAllQuery())),
         lambda: ots.exe_sql_query("select 1"),
-        lambda: ots.start_local_transaction("t", [("pk", "a")]),
         lambda: ots.delete_search_index("t", "i"),
     )
     for action in actions:

@@ -15,7 +15,7 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
-from tablestore.metadata import SecondaryIndexMeta, SSEKeyType, SSESpecification
+from tablestore.metadata import SSEKeyType, SSESpecification
 
 NONE = ReservedThroughput(CapacityUnit(0, 0))
 Key = list[tuple[str, ...]]
@@ -217,12 +217,3 @@ def test_a_wish_for_encryption_is_described(ots: OTSClient) -> None:
     ots.create_table(TableMeta("t", KEY), TableOptions(), NONE, None, wish)
     details = ots.describe_table("t").sse_details
     assert (details.enable, details.key_type) == (True, SSEKeyType.SSE_KMS_SERVICE)
-
-
-def test_secondary_indexes_are_refused_and_not_ignored(ots: OTSClient) -> None:
-    index = SecondaryIndexMeta("i", ["d"], [])
-    meta = TableMeta("t", KEY, [("d", "STRING")])
-    with pytest.raises(OTSServiceError) as caught:
-        ots.create_table(meta, TableOptions(), NONE, [index])
-    assert refusal(caught)[:2] == (400, "OTSUnsupportOperation")
-    assert list(ots.list_table()) == []
