@@ -11,6 +11,8 @@ from widerow.testing.requests import (
     ANY,
     BODIES,
     KEY,
+    STREAM_BODIES,
+    TUNNEL_BODIES,
     batch_get_request,
     batch_write_request,
     create_table_request,
@@ -191,7 +193,7 @@ def recorded(table: str) -> list[tuple[str, str, bytes]]:
     """Action, variant and body of right requests; every action is among them."""
     plain = [
         (action, "plain", make("New" if action == "CreateTable" else table))
-        for action, make in BODIES.items()
+        for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES}.items()
     ]
     varied = [
         (action, variant, make("New" if action == "CreateTable" else table).SerializeToString())

@@ -18,6 +18,7 @@ READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),
     *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes"),
     *("ListSearchIndex", "ListTimeseriesTable"),
+    *("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord"),
 }
 WRITE: Final = {
     *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"),

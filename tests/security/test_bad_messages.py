@@ -234,9 +234,9 @@ CREATE: Final[dict[str, tuple[Change, Error]]] = {
         split_at(LOW, b"\xff", HIGH),
         invalid("The value type of partition does not match with primary key."),
     ),
-    "an index": (
+    "an index of no column": (
         lambda message: message.index_metas.add(name="i", index_update_mode=0, index_type=0),
-        unsupported("secondary indexes"),
+        invalid("The number of primary key columns must be in range: [1, 4] in index."),
     ),
     "a table that exists": (
         put_in("table_meta", table_name=TABLE),

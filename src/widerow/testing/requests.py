@@ -11,6 +11,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from widerow.engine.streams.iterators import ShardIterator, encode_iterator
+from widerow.engine.streams.log import LogPosition
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
@@ -19,6 +21,7 @@ __all__ = [
     "ANY",
     "BODIES",
     "KEY",
+    "STREAM_BODIES",
     "TUNNEL_BODIES",
     "add_defined_column_request",
     "batch_get_request",
@@ -69,7 +72,7 @@ def update_table_request(table: str) -> m.UpdateTableRequest:
 
 def create_index_request(table: str) -> m.CreateIndexRequest:
     """For a global index on a key column."""
-    meta = m.IndexMeta(name=f"{table}_by_n", primary_key=["n"], index_update_mode=0, index_type=0)
+    meta = m.IndexMeta(name="by_n", primary_key=["n"], index_update_mode=0, index_type=0)
     return m.CreateIndexRequest(main_table_name=table, index_meta=meta)
 
 
@@ -153,6 +156,15 @@ def bulk_export_request(table: str) -> m.BulkExportRequest:
     )
 
 
+def _stream_of(table: str) -> str:
+    """The id of a stream that the table could have."""
+    return f"{table}_1468944000000000"
+
+
+def _iterator_of(table: str) -> str:
+    return encode_iterator(ShardIterator(_stream_of(table), 0, LogPosition(0, 0)))
+
+
 BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     {
         "CreateTable": lambda table: create_table_request(table).SerializeToString(),
@@ -160,7 +172,7 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         "DescribeTable": lambda table: m.DescribeTableRequest(table_name=table).SerializeToString(),
         "CreateIndex": lambda table: create_index_request(table).SerializeToString(),
         "DropIndex": lambda table: m.DropIndexRequest(
-            main_table_name=table, index_name=f"{table}_by_n"
+            main_table_name=table, index_name="by_n"
         ).SerializeToString(),
         "UpdateTable": lambda table: update_table_request(table).SerializeToString(),
         "DeleteTable": lambda table: m.DeleteTableRequest(table_name=table).SerializeToString(),
@@ -194,6 +206,22 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     }
 )
 """The body of a request of every action, by the action's name, about a table."""
+
+STREAM_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "ListStream": lambda table: m.ListStreamRequest(table_name=table).SerializeToString(),
+        "DescribeStream": lambda table: m.DescribeStreamRequest(
+            stream_id=_stream_of(table)
+        ).SerializeToString(),
+        "GetShardIterator": lambda table: m.GetShardIteratorRequest(
+            stream_id=_stream_of(table), shard_id="0"
+        ).SerializeToString(),
+        "GetStreamRecord": lambda table: m.GetStreamRecordRequest(
+            shard_iterator=_iterator_of(table)
+        ).SerializeToString(),
+    }
+)
+"""The body of a request of every action of streams, about a table that has none."""
 
 _NOBODY: Final = "client"
 _CHANNEL: Final = "BaseData_0000"
