@@ -46,7 +46,13 @@ from widerow.limits import BODY_BYTES_MAX
 from widerow.testing.buffers import key_buffer
 from widerow.testing.http import Sender, Wire, digest, encode_request
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import BODIES, get_range_request, put_row_request
+from widerow.testing.requests import (
+    BODIES,
+    STREAM_BODIES,
+    TUNNEL_BODIES,
+    get_range_request,
+    put_row_request,
+)
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED
 
 __all__ = ["Attack", "Report", "Victim", "attacks", "main", "matrix", "run"]
@@ -130,7 +136,12 @@ STRANGERS: Final = (
 )
 GUESSES: Final = ("", "owner", "widerow", CANARY, _secret("owner").upper(), _secret("owner")[:-1])
 
-WELCOME: Final = {"CommitTransaction": 400, "AbortTransaction": 400}  # the id is what is wrong
+WELCOME: Final = {  # where the id is what is wrong
+    **dict.fromkeys(("CommitTransaction", "AbortTransaction"), 400),
+    **dict.fromkeys(("DescribeStream", "GetShardIterator", "GetStreamRecord"), 404),
+    **dict.fromkeys(TUNNEL_BODIES, 400),
+    **dict.fromkeys(("tunnel/create", "tunnel/list"), 200),
+}
 
 
 def attacks() -> Iterator[Attack]:
@@ -143,7 +154,7 @@ def attacks() -> Iterator[Attack]:
 
 
 def _bodies_of() -> Iterator[tuple[str, bytes]]:
-    for action, make in BODIES.items():
+    for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES}.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
     yield "WiderowPartitions", b'{"table": "T"}'
     yield "WiderowIndexes", b'{"table": "T"}'

@@ -44,6 +44,7 @@ from widerow.testing.requests import (
 )
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = ["Case", "Finding", "Report", "case_of", "main", "run"]
 
@@ -51,6 +52,29 @@ SECONDS_MAX: Final = 3.0  # for one answer; most take a millisecond, a busy mach
 RESET_CASES: Final = 100  # between two looks at the server, which also set its tables up again
 BODY_SHOWN: Final = 4096  # bytes of a body in the report
 KEPT: Final = "Kept_and_never_named"
+
+
+_OF_TUNNELS: Final = {
+    "tunnel/create": t.CreateTunnelResponse,
+    "tunnel/delete": t.DeleteTunnelResponse,
+    "tunnel/list": t.ListTunnelResponse,
+    "tunnel/describe": t.DescribeTunnelResponse,
+    "tunnel/connect": t.ConnectResponse,
+    "tunnel/heartbeat": t.HeartbeatResponse,
+    "tunnel/shutdown": t.ShutdownResponse,
+    "tunnel/getcheckpoint": t.GetCheckpointResponse,
+    "tunnel/readrecords": t.ReadRecordsResponse,
+    "tunnel/checkpoint": t.CheckpointResponse,
+    "tunnel/getrpo": t.GetRpoResponse,
+    "tunnel/getrpobyoffset": t.GetRpoResponse,
+    "tunnel/schedule": t.ScheduleResponse,
+}
+
+
+def answer_of(action: str) -> Message:
+    """An empty message of the type that an action answers with."""
+    made: Message = (_OF_TUNNELS.get(action) or getattr(m, f"{action}Response"))()
+    return made
 
 
 class Case(NamedTuple):
@@ -188,7 +212,7 @@ class _Server:
             return f"status {answer.status} is not signed: {answer.body[:200]!r}"
         message: Message = m.Error()
         if answer.status == 200:
-            message = getattr(m, f"{case.action}Response")()
+            message = answer_of(case.action)
         try:
             message.ParseFromString(answer.body)
         except DecodeError:

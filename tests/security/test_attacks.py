@@ -19,6 +19,9 @@ READ: Final = {
     *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes"),
     *("ListSearchIndex", "ListTimeseriesTable"),
     *("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord"),
+    *(f"tunnel/{name}" for name in ("list", "describe", "connect", "heartbeat", "shutdown")),
+    *(f"tunnel/{name}" for name in ("getcheckpoint", "readrecords", "checkpoint")),
+    *("tunnel/getrpo", "tunnel/getrpobyoffset"),
 }
 WRITE: Final = {
     *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"),
@@ -27,6 +30,7 @@ WRITE: Final = {
 MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
     *("AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex"),
+    *("tunnel/create", "tunnel/delete", "tunnel/schedule"),
 }
 
 

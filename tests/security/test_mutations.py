@@ -60,7 +60,7 @@ def test_a_mutation_changes_bodies(family: str, name: str) -> None:
 
 def found(seed: int = 1) -> set[str]:
     """What is wrong, in the first words of the findings."""
-    report = mutate.run(seed, range(300))
+    report = mutate.run(seed, range(600))
     return {finding.what.split(":")[0] for finding in report.findings}
 
 
