@@ -11,7 +11,7 @@ __all__ = ["Operation", "Target"]
 
 
 class Target(Protocol):
-    """A table of an open store, as operations see it."""
+    """A table of an open store, as operations use it."""
 
     @property
     def form(self) -> TableForm:

@@ -154,7 +154,7 @@ class TypedStore:
     # --- tables ------------------------------------------------------------------------------
 
     def create_namespace(self, name: str, *, if_not_exists: bool = False) -> bool:
-        """Create a namespace; whether it was created. Raises `Conflict` if it exists."""
+        """Create a namespace. Returns whether it was created. Raises `Conflict` if it exists."""
         try:
             self.commit(lambda: self.engine.create_namespace(name))
         except Conflict:
@@ -164,7 +164,7 @@ class TypedStore:
         return True
 
     def drop_namespace(self, name: str, *, if_exists: bool = False, cascade: bool = False) -> bool:
-        """Drop a namespace; whether there was one. `cascade` drops its tables first.
+        """Drop a namespace. Returns whether there was one. `cascade` drops its tables first.
 
         Raises: `NotFound`, or `Conflict` while it has tables.
         """
@@ -207,7 +207,9 @@ class TypedStore:
         return self.table(changed.qualified)
 
     def drop_table(self, name: str, *, if_exists: bool = False) -> bool:
-        """Drop a table; whether there was one. Its rows are gone at once, their space soon.
+        """Drop a table. Returns whether there was one.
+
+        Its rows are gone at once; housekeeping gives their space back.
 
         Raises: `NotFound`, and `InvalidRequest` while it has child tables.
         """
@@ -249,7 +251,7 @@ class TypedStore:
         if_not_exists: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> bool:
-        """Create a secondary index and fill it; whether there was none (model §11).
+        """Create a secondary index and fill it (model §11). Returns whether there was none before.
 
         Other threads go on reading and writing meanwhile; the index answers once it is complete.
         After a crash in between housekeeping goes on building it; create it again to wait for it.
@@ -285,7 +287,9 @@ class TypedStore:
         return dict(self._whole.index_builds.failures)
 
     def drop_index(self, table: str | Target, name: str, *, if_exists: bool = False) -> bool:
-        """Drop a secondary index; whether there was one. Its space is given back soon.
+        """Drop a secondary index. Returns whether there was one.
+
+        Housekeeping gives its space back.
 
         Raises: `NotFound`.
         """
@@ -334,8 +338,8 @@ class TypedStore:
     ) -> tuple[list[tuple[Operation, Plan[WriteResult]]], tuple[Operation, WiderowError] | None]:
         """The next operations that share a sync, bounded in number and bytes.
 
-        And the one behind them with its error, if it cannot be planned. One that must be prepared
-        is the last of them: those behind it need the same.
+        The operation behind them comes with its error if it cannot be planned. An operation that
+        must be prepared is the last one of them: those behind it need the same preparation.
         """
         planned: list[tuple[Operation, Plan[WriteResult]]] = []
         size = 0
@@ -379,9 +383,9 @@ class TypedStore:
         return read_plans(self._bytes.snapshot())
 
     def commit(self, make: Callable[[], Plan[T]]) -> T:
-        """Plan, commit and finish; planned again where the table changed in between.
+        """Plan an operation, commit it and return its answer.
 
-        For the operations of this package and for whoever adds some.
+        It is planned again where the table changed in between.
         """
         return self._run(make())
 
@@ -407,10 +411,10 @@ class TypedStore:
         return self._whole.sweep.reclaimed
 
     def describe_partitions(self, table: str | Target, *, history: bool = False) -> dict[str, Any]:
-        """The partitions of a table's hierarchy, what they hold and carry; `history`: and carried.
+        """The partitions of a table's hierarchy: what they hold and carry.
 
-        The fields are those of `widerow partitions --json` (docs/operating/partitions.md). Raises
-        `NotFound`.
+        `history`: also what they carried in the last hours. The fields are those of
+        `widerow partitions --json` (docs/operating/partitions.md). Raises `NotFound`.
         """
         found = self.form_of(table).table
         name = f"{found.shown_namespace}:{found.name}"
@@ -434,7 +438,7 @@ class TypedStore:
         return plan is not None
 
     def _keep_counts(self) -> None:
-        """Write down what was counted and noted, for the next opening."""
+        """Write down the counts of partitions and the notes of the sweep, for the next opening."""
         try:
             with self._balancing, self._cleaning:
                 plans = [self._whole.partitions.flush(), self._whole.sweep.flush()]

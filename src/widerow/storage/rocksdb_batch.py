@@ -25,10 +25,10 @@ def engine_batch(changes: WriteSet) -> WriteBatch:
 
 
 def write_batch(engine: Rdict, batch: WriteBatch, options: WriteOptions) -> None:
-    """Hand a batch to the engine, which uses it up; nothing is synced."""
+    """Write a batch to the engine without a sync. The batch cannot be used again."""
     engine.write(batch, options)
 
 
 def sync_log(engine: Rdict) -> None:
-    """Have what was handed over on stable storage before this returns."""
+    """Sync the log: all batches that were handed over are on stable storage when this returns."""
     engine.flush_wal(True)  # noqa: FBT003  # the binding's own signature; True means fdatasync

@@ -111,7 +111,10 @@ def _open(directory: Path, options: Options) -> Rdict:
 
 
 def _reaches(directory: Path, options: Options, note: Note) -> bool:
-    """Whether the engine would have all that was acknowledged, were it opened so; it is not."""
+    """Whether the engine, opened with these settings, would have all that was acknowledged.
+
+    The engine is not opened.
+    """
     columns = {"default": options}
     try:
         engine = Rdict(str(directory), options, columns, access_type=AccessType.read_only())
@@ -124,7 +127,7 @@ def _reaches(directory: Path, options: Options, note: Note) -> bool:
 
 
 def _options(cache_bytes: int, *, create: bool) -> Options:
-    """The settings of the promise."""
+    """The settings on which the durability promise rests."""
     options, _ = Options.load_latest(str(_BASE))
     tune(options, cache_bytes, create=create)
     options.set_paranoid_checks(True)
