@@ -147,6 +147,7 @@ def test_a_store_is_read_when_no_server_has_it(tmp_path: Path) -> None:
 
 
 def test_metrics_are_bounded_and_show_no_keys(server: WiderowServer) -> None:
+    told("orders", "--endpoint", server.endpoint, "--instance", "shop")  # counts are taken in
     with urlopen(f"{server.endpoint}/metrics") as answer:  # noqa: S310  # our own server
         page = answer.read().decode()
     assert 'widerow_partitions{table="shop/orders"} 1' in page

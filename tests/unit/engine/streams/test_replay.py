@@ -119,10 +119,11 @@ def _apply(rows: Rows, record: ChangeRecord) -> None:
     if record.action == DELETE:
         rows.pop(value, None)
         return
+    existed = value in rows
     row = rows.setdefault(value, {})
     if record.action == PUT:
         row.clear()
-    made = bool(record.action == PUT or row)
+    made = record.action == PUT or existed
     position += data[position] == ROW_DATA
     while data[position] == CELL:
         (name, number), position = _cell(data, position)
