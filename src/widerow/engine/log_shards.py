@@ -3,10 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import final
 
 from widerow.model.schema import LogShard, Stream
 
-__all__ = ["divided", "first_shards", "shard_at"]
+__all__ = ["OpenShards", "divided", "first_shards"]
 
 
 def first_shards(splits: Sequence[bytes]) -> tuple[LogShard, ...]:
@@ -14,10 +15,20 @@ def first_shards(splits: Sequence[bytes]) -> tuple[LogShard, ...]:
     return tuple([LogShard(number, start) for number, start in enumerate((b"", *splits))])
 
 
-def shard_at(shards: Sequence[LogShard], partition_key: bytes) -> LogShard:
-    """The open shard that takes changes under an encoded partition key."""
-    opened = sorted([each for each in shards if each.is_open], key=_start_of)
-    return opened[bisect_right([each.start for each in opened], partition_key) - 1]
+@final
+class OpenShards:
+    """The open shards of a stream, in order of keys, for finding one."""
+
+    __slots__ = ("_shards", "_starts")
+
+    def __init__(self, stream: Stream) -> None:
+        """Linear in the number of shards, so made once for a definition."""
+        self._shards = _opened(stream)
+        self._starts = [each.start for each in self._shards]
+
+    def at(self, partition_key: bytes) -> LogShard:
+        """The one that takes changes under an encoded partition key. Logarithmic."""
+        return self._shards[bisect_right(self._starts, partition_key) - 1]
 
 
 def divided(stream: Stream, before: Sequence[bytes], after: Sequence[bytes]) -> Stream:

@@ -58,7 +58,7 @@ def encode_table(table: Table) -> bytes:
             stream.enabled_at_us,
             list(stream.columns),
             stream.number,
-            [[s.number, s.start.hex(), list(s.parents), s.is_open] for s in stream.shards],
+            [_shard_record(shard) for shard in stream.shards],
         ]
     if encryption is not None:
         record["encryption"] = [
@@ -89,6 +89,11 @@ def _tunnel_record(tunnel: Tunnel) -> Json:
         *(tunnel.id, tunnel.number, tunnel.name, tunnel.kind.value),
         *(start.name, start_ns, end_ns, tunnel.created_us),
     ]
+
+
+def _shard_record(shard: LogShard) -> Json:
+    parents: list[Json] = list(shard.parents)
+    return [shard.number, shard.start.hex(), parents, shard.is_open, shard.closed_us]
 
 
 def _hex(data: bytes | None) -> str | None:
@@ -223,8 +228,9 @@ def _log_shards(value: Json) -> tuple[LogShard, ...]:
             bytes.fromhex(_as(str, start)),
             tuple(_as(int, parent) for parent in _items(parents)),
             _as(bool, is_open),
+            _as(int, closed_us),
         )
-        for shard, start, parents, is_open in map(_items, _items(value))
+        for shard, start, parents, is_open, closed_us in map(_items, _items(value))
     )
 
 

@@ -73,13 +73,15 @@ class LogShard:
     """A part of a stream: the changes of the partition that begins at `start`, while it is open.
 
     `number` is never used again in the stream. `parents`: the parts that it goes on from. A part
-    that is closed gets no more records.
+    that is closed gets no more records. `closed_us`: when it was seen to be closed, in microseconds
+    since 1970; 0 before that.
     """
 
     number: int
     start: bytes
     parents: tuple[int, ...] = ()
     is_open: bool = True
+    closed_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ than every record of the shards that this one goes on from. So times never decre
 the rows of one request share theirs, counted by the row index.
 """
 
-from widerow.engine.log_shards import shard_at
+from widerow.engine.log_shards import OpenShards
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
 from widerow.engine.streams.log import (
@@ -30,6 +30,10 @@ __all__ = ["ChangeRecorder", "floor_of"]
 class ChangeRecorder:
     """The `RowObserver` of tables that have a stream."""
 
+    def __init__(self) -> None:
+        """No table is known yet."""
+        self._opened: dict[int, tuple[Stream, OpenShards]] = {}
+
     def watches(self, table: Table) -> bool:
         """Tables that have a stream."""
         return table.stream is not None
@@ -51,7 +55,7 @@ class ChangeRecorder:
         stream = table.stream
         if stream is None or event.write is None:
             return
-        shard = shard_at(stream.shards, event.shard[ROW_PREFIX_BYTES:])
+        shard = self._open_shards(table.id, stream).at(event.shard[ROW_PREFIX_BYTES:])
         prefix = shard_prefix(table.id, stream.number, shard.number)
         head = read_head(txn, prefix)
         position = _following(txn, table, stream, shard, head, event.asked_us)
@@ -59,6 +63,13 @@ class ChangeRecorder:
         txn.put(record_key(prefix, position), encode_record(record))
         trimmed = LOG_START if head is None else head.trimmed
         txn.put(prefix, encode_head(LogHead(position, trimmed)))
+
+    def _open_shards(self, table_id: int, stream: Stream) -> OpenShards:
+        """Those of a stream, put in order once for a definition."""
+        known = self._opened.get(table_id)
+        if known is None or known[0] is not stream:
+            known = self._opened[table_id] = stream, OpenShards(stream)
+        return known[1]
 
 
 def _following(

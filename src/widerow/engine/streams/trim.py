@@ -1,8 +1,12 @@
 """Removing what streams no longer keep, one bounded step at a time (change §C1.6).
 
 A record goes when it is older than the stream's expiration time. What is gone of a shard says its
-head, in the same transaction. A closed shard of which nothing is left leaves the list; those that
-go on from it keep naming it, and their heads keep its time, so that no record of theirs is older.
+head, in the same transaction.
+
+A closed shard leaves the list when all its records are gone and the stream's hours have passed
+since it was seen to be closed: who reads at its tail comes back within that time and is told that
+it ended. Those that go on from it keep naming it, and their heads keep its time, so that no record
+of theirs is older.
 """
 
 from dataclasses import replace
@@ -61,11 +65,12 @@ class StreamTrim:
             if table is not None and table.stream is not None:
                 plan = self._plan(table, table.stream)
                 if plan is not None:
+                    self._waiting.append(table)  # there may be more to do
                     return plan
         return None
 
     def _plan(self, table: Table, stream: Stream) -> Plan[None] | None:
-        """Of one table: remove old records, and then the shards of which nothing is left."""
+        """Of one table: remove old records; note closed shards; take spent ones off the list."""
         snapshot = self._store.snapshot()
         until_us = self._clock.now_us() - stream.expiration_hours * _HOUR_US
         writes: list[Write[None]] = []
@@ -75,13 +80,30 @@ class StreamTrim:
             oldest = _oldest(snapshot, prefix)
             if oldest is not None and oldest.timestamp_us < until_us:
                 writes.append(Write((prefix,), partial(_trim, prefix, until_us)))
-            elif oldest is None and not shard.is_open:
-                head = read_head(snapshot, prefix) or EMPTY_HEAD
-                if head.last.timestamp_us < until_us:
-                    spent.append(shard)
+            elif oldest is None and not shard.is_open and 0 < shard.closed_us < until_us:
+                spent.append(shard)
         if writes:
             return Plan(tuple(writes), put_off)
+        if any(not each.is_open and not each.closed_us for each in stream.shards):
+            return self._note_closed(table, stream)
         return self._forget(table, stream, spent) if spent else None
+
+    def _note_closed(self, table: Table, stream: Stream) -> Plan[None]:
+        """Write down that shards are closed by now."""
+        now_us = self._clock.now_us()
+
+        def noted(shard: LogShard) -> LogShard:
+            known = shard.is_open or shard.closed_us
+            return shard if known else replace(shard, closed_us=now_us)
+
+        def make(draft: Draft) -> None:
+            found: Table | None = draft.state.by_id.get(table.id)
+            if found is None or found.stream is None or found.stream.number != stream.number:
+                return
+            shards = tuple([noted(each) for each in found.stream.shards])
+            _put_shards(draft, self._tables, found, shards)
+
+        return Plan((self._tables.catalog.change(make),), put_off)
 
     def _forget(self, table: Table, stream: Stream, spent: list[LogShard]) -> Plan[None]:
         gone = frozenset([each.number for each in spent])
@@ -97,10 +119,17 @@ class StreamTrim:
                 prefix = shard_prefix(found.id, stream.number, number)
                 draft.txn.delete_range(prefix, after_prefix(prefix))
             kept = tuple([each for each in found.stream.shards if each.number not in gone])
-            draft.put(self._tables.model, replace(found, stream=replace(found.stream, shards=kept)))
+            _put_shards(draft, self._tables, found, kept)
 
         write = self._tables.catalog.change(make, shards=(change_prefix(table.id),))
         return Plan((write,), put_off)
+
+
+def _put_shards(
+    draft: Draft, tables: Tables[Table], table: Table, shards: tuple[LogShard, ...]
+) -> None:
+    assert table.stream is not None  # seen by the caller
+    draft.put(tables.model, replace(table, stream=replace(table.stream, shards=shards)))
 
 
 def _oldest(reader: Reader, prefix: bytes) -> LogPosition | None:

@@ -369,6 +369,24 @@ def test_the_tail_of_a_quiet_shard_is_never_too_old(engine: Engine) -> None:
     assert engine.streams.read(table, tail, None) == ChangePage([], tail, more=False)
 
 
+def test_who_reads_a_quiet_shard_is_led_to_its_children(engine: Engine) -> None:
+    """change §C1.3: a closed shard stays for the stream's hours, though nothing is left in it."""
+    make(engine, hours=1)
+    write(engine, put("t", {"pk": 1}, {}))
+    tail = page(engine).following
+    assert tail is not None
+    tidy(engine, 3 * HOUR)
+    table = divide(engine, 10)
+    tidy(engine)
+    tidy(engine)
+    table = engine.describe_table("i", "t")
+    assert engine.streams.read(table, tail, None) == ChangePage([], None, more=False)
+    assert [each.id for each in engine.streams.shards(table)] == ["0", "1", "2"]
+    tidy(engine, 2 * HOUR)
+    table = engine.describe_table("i", "t")
+    assert [each.id for each in engine.streams.shards(table)] == ["1", "2"]
+
+
 def test_closed_shards_leave_and_their_children_stay_later(
     engine: Engine, store: Store, clock: FakeClock
 ) -> None:
@@ -376,8 +394,8 @@ def test_closed_shards_leave_and_their_children_stay_later(
     make(engine, hours=1)
     write(engine, put("t", {"pk": 1}, {}))
     last = engine.streams.end_us(divide(engine, 10), "0")
-    tidy(engine, 3 * HOUR)  # the records
-    tidy(engine)  # and then the shard
+    tidy(engine, 3 * HOUR)  # the records; the shard is seen to be closed
+    tidy(engine, 3 * HOUR)  # and then the shard
     table = engine.describe_table("i", "t")
     assert [tuple(each) for each in engine.streams.shards(table)] == [
         ("1", ("0",), True),
