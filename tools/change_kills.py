@@ -12,9 +12,6 @@ In the control the stream is read without its last record, which must be noticed
 """
 
 import argparse
-import hashlib
-import select
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evidence import record
+from killing import fraction, live_and_die
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict
@@ -38,7 +36,6 @@ from widerow.testing.changes import create, delete, primary_key, put, put_cells,
 
 __all__ = ["Outcome", "kill_many", "main"]
 
-READY_SECONDS_MAX: Final = 30.0
 LIFE_SECONDS_MAX: Final = 0.15  # after the child's first round; a round takes about a millisecond
 KEYS: Final = 7  # rows of a partition key value
 EXTENSION_BYTES: Final = 29  # of a record: its position, before the row checksum
@@ -217,28 +214,6 @@ def _examine(directory: Path, acknowledged: int, outcome: Outcome, *, control: b
 # --- killing --------------------------------------------------------------------------------------
 
 
-def _fraction(seed: int, kill: int) -> float:
-    digest = hashlib.sha256(f"{seed}:{kill}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") / 2**32
-
-
-def _live_and_die(directory: Path, first: int, seconds: float) -> int:
-    """Start a child, let it live, kill it; the last round that it was told is durable."""
-    command = [sys.executable, __file__, "--child", str(directory), "--first", str(first)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603  # our own program
-    assert child.stdout is not None
-    with child.stdout as said:
-        try:
-            if not select.select([said], [], [], READY_SECONDS_MAX)[0]:
-                raise RuntimeError("the child did not begin")
-            time.sleep(seconds)
-        finally:
-            child.kill()
-            child.wait()
-        lines = said.read().splitlines(keepends=True)
-    return max((int(line) for line in lines if line.endswith(b"\n")), default=first - 1)
-
-
 def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
     """Kill a child so many times over one store, and look at everything after each."""
     outcome = Outcome()
@@ -247,8 +222,10 @@ def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name) / "store"
         for kill in range(kills):
-            seconds = LIFE_SECONDS_MAX * _fraction(seed, kill)
-            told = _live_and_die(directory, acknowledged + 1, seconds)
+            seconds = LIFE_SECONDS_MAX * fraction(seed, kill)
+            command = [sys.executable, __file__, "--child", str(directory)]
+            command += ["--first", str(acknowledged + 1)]
+            told = live_and_die(command, seconds, acknowledged)
             acknowledged = _examine(directory, told, outcome, control=control)
             outcome.kills += 1
             outcome.rounds = acknowledged

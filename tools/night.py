@@ -76,6 +76,8 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 0.4
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 7
         Step("linearize.py", (), ("--histories", 200)),  # 8
+        Step("change_kills.py", (), ("--kills", 200)),  # 4
+        Step("nosql_kills.py", (), ("--kills", 200)),  # 2
         Step("trust.py", ("damage",), ("--each", 60)),  # 2
         Step("trust.py", ("full",), ("--cycles", 20)),  # 0.4
         Step("model_steps.py", (), ("--steps", 300_000)),  # 6

@@ -10,9 +10,6 @@ same changes as single puts and deletes, and must be caught between two rounds.
 """
 
 import argparse
-import hashlib
-import select
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,13 +18,13 @@ from pathlib import Path
 from typing import Final
 
 from evidence import record
+from killing import fraction, live_and_die
 from widerow import nosql
 from widerow.engine.check import check_store
 
 __all__ = ["Outcome", "kill_many", "main"]
 
 ROWS: Final = 8
-READY_SECONDS_MAX: Final = 30.0
 LIFE_SECONDS_MAX: Final = 0.15  # after the child's first round; a round takes about a millisecond
 KEY: Final = {"g": "shard"}
 
@@ -127,29 +124,6 @@ def _is_whole(found: list[tuple[int, int]]) -> bool:
     return [place for place, _ in found] == list(range(0, 2 * ROWS, step))
 
 
-def _fraction(seed: int, kill: int) -> float:
-    digest = hashlib.sha256(f"{seed}:{kill}".encode()).digest()
-    return int.from_bytes(digest[:4], "big") / 2**32
-
-
-def _live_and_die(directory: Path, first: int, seconds: float, *, control: bool) -> int:
-    """Start a child, let it live, kill it; the last round that it was told is durable."""
-    flags = ["--control"] if control else []
-    command = [sys.executable, __file__, "--child", str(directory), "--first", str(first), *flags]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE)  # noqa: S603  # our own program
-    assert child.stdout is not None
-    with child.stdout as said:
-        try:
-            if not select.select([said], [], [], READY_SECONDS_MAX)[0]:
-                raise RuntimeError("the child did not begin")
-            time.sleep(seconds)
-        finally:
-            child.kill()
-            child.wait()
-        lines = said.read().splitlines(keepends=True)
-    return max((int(line) for line in lines if line.endswith(b"\n")), default=0)
-
-
 def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
     """Kill a child so many times over one store, and look at the shard after each."""
     outcome = Outcome()
@@ -158,8 +132,10 @@ def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name) / "store"
         for kill in range(kills):
-            seconds = LIFE_SECONDS_MAX * _fraction(seed, kill)
-            told = _live_and_die(directory, acknowledged + 1, seconds, control=control)
+            seconds = LIFE_SECONDS_MAX * fraction(seed, kill)
+            command = [sys.executable, __file__, "--child", str(directory)]
+            command += ["--first", str(acknowledged + 1), *(["--control"] if control else [])]
+            told = live_and_die(command, seconds, 0)
             found, clean = _shown(directory)
             newest = max((number for _, number in found), default=0)
             outcome.kills += 1
