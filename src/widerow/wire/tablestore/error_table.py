@@ -39,8 +39,8 @@ from widerow.limits import (
     VALUE_BYTES_MAX,
 )
 from widerow.wire.tablestore.index_errors import INDEX_ERRORS
-from widerow.wire.tablestore.stream_errors import STREAM_ANSWERS
-from widerow.wire.tablestore.transaction_errors import TRANSACTION_ANSWERS
+from widerow.wire.tablestore.stream_errors import STREAM_ERRORS
+from widerow.wire.tablestore.transaction_errors import TRANSACTION_ERRORS
 from widerow.wire.tablestore.tunnel_errors import TUNNEL_ERRORS
 
 __all__ = ["FAILURES", "FOREIGN", "UNEXPECTED", "FailureAnswer", "Foreign"]
@@ -260,7 +260,6 @@ _ROWS: Final[dict[Rule, Foreign]] = {
         "stream hours outside their range",
         published=False,
     ),
-    **{rule: Foreign(*answer) for rule, answer in STREAM_ANSWERS.items()},
     # Cells (semantics §1.3, §4)
     Rule.VALUE_LENGTH: _invalid(
         f"The length of attribute column: '{{column}}' exceeds the MaxLength:{VALUE_BYTES_MAX} "
@@ -514,7 +513,6 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.TRANSACTION_ID: _invalid(
         "TransactionID is invalid.", "a transaction id that the server did not give out"
     ),
-    **{rule: Foreign(*answer) for rule, answer in TRANSACTION_ANSWERS.items()},
     # Batches (semantics §4.8, §5.5)
     Rule.BATCH_GET_EMPTY: _invalid(
         "No row specified in the request of BatchGetRow.", "BatchGetRow without tables"
@@ -722,8 +720,8 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     ),
 }
 
-_ROWS.update((rule, Foreign(*row)) for rule, row in INDEX_ERRORS.items())
-_ROWS.update((rule, Foreign(*row)) for rule, row in TUNNEL_ERRORS.items())
+for _errors in (INDEX_ERRORS, STREAM_ERRORS, TRANSACTION_ERRORS, TUNNEL_ERRORS):
+    _ROWS.update((rule, Foreign(*row)) for rule, row in _errors.items())
 
 FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(
     {rule: _ROWS[rule] for rule in Rule if rule in _ROWS}

@@ -9,12 +9,12 @@ from typing import Final
 
 from widerow.errors import Rule
 
-__all__ = ["STREAM_ANSWERS"]
+__all__ = ["STREAM_ERRORS"]
 
 _INVALID: Final = ("OTSParameterInvalid", 400)
 _MISSING: Final = ("OTSObjectNotExist", 404)
 
-STREAM_ANSWERS: Final[Mapping[Rule, tuple[str, int, str, str, bool]]] = MappingProxyType(
+STREAM_ERRORS: Final[Mapping[Rule, tuple[str, int, str, str, bool]]] = MappingProxyType(
     {
         Rule.STREAM_ID: (
             *_INVALID,

@@ -10,13 +10,13 @@ from typing import Final
 
 from widerow.errors import Rule
 
-__all__ = ["TRANSACTION_ANSWERS"]
+__all__ = ["TRANSACTION_ERRORS"]
 
 Answer = tuple[str, int, str, str, bool]
 
 _CONFLICT: Final = ("OTSRowOperationConflict", 409, "Data is being modified by the other request.")
 
-TRANSACTION_ANSWERS: Final[Mapping[Rule, Answer]] = MappingProxyType(
+TRANSACTION_ERRORS: Final[Mapping[Rule, Answer]] = MappingProxyType(
     {
         Rule.TRANSACTION_KEY: (
             "OTSParameterInvalid",
