@@ -59,6 +59,7 @@ HOT_MODULES = (
     "engine/plan",
     "engine/ranges",
     "engine/reads",
+    "engine/row_operations",
     "engine/schema",
     "engine/select",
     "engine/static",

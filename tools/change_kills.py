@@ -103,7 +103,7 @@ def _do(engine: Engine, number: int) -> None:
     """One round; durable when this returns."""
     changes = _changes(number)
     if not _is_transaction(number):
-        engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", tuple(changes)),))))
+        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(changes)),))))
         return
     partition = str(changes[0].key.columns[0][1])
     identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": partition})))
@@ -160,7 +160,7 @@ def _recorded(engine: Engine) -> Iterator[tuple[Told, dict[str, Any]]]:
 
 def _rows(engine: Engine) -> dict[tuple[str, int], dict[str, Any]]:
     bounds = {"p": MIN, "n": MIN}, {"p": MAX, "n": MAX}
-    page = engine.get_range("i", scan_all("t", *bounds))
+    page = engine.rows.get_range("i", scan_all("t", *bounds))
     return {
         (str(key["p"]), int(str(key["n"]))): {name: cells[0][1] for name, cells in columns.items()}
         for key, columns in decode_answer_rows(page.rows)

@@ -99,7 +99,7 @@ def row_bytes(store: Store) -> list[bytes]:
 
 def read(engine: Engine, table: str, key: str) -> object:
     """The one column of a row, or None."""
-    row = decode_row(engine.get_row("i", get(table, {"k": key})).row)
+    row = decode_row(engine.rows.get_row("i", get(table, {"k": key})).row)
     return None if row is None else row[1]["x"][0][1]
 
 
@@ -119,7 +119,7 @@ def test_a_table_is_there_for_all_when_its_creation_is_answered(
     one, other, _ = two
     one.run(one.create_table("i", create("t", KEY)))
     assert other.list_tables("i") == ("t",)
-    other.run(other.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    other.run(other.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     assert read(one, "t", "a") == 1
     with pytest.raises(Conflict):
         other.run(other.create_table("i", create("t", KEY)))
@@ -152,7 +152,7 @@ def test_a_write_planned_before_a_drop_is_refused(
     change = put("t", {"k": "a"}, {"x": 1})
     batch = BatchWrite((TableWrite("t", (change,)),), atomic=kind == "atomic batch")
     plan: Plan[Any] = (
-        one.write_row("i", change) if kind == "row" else one.batch_write_row("i", batch)
+        one.rows.write_row("i", change) if kind == "row" else one.rows.batch_write_row("i", batch)
     )
     other.run(other.delete_table("i", "t"))
     if kind == "row":
@@ -174,7 +174,7 @@ def test_a_batch_planned_before_a_change_of_one_table_is_whole(
         one.run(one.create_table("i", create(name, KEY)))
     rows = tuple(put("t", {"k": key}, {"x": 1}) for key in "ab")
     asked = BatchWrite((TableWrite("t", rows), TableWrite("u", (put("u", {"k": "c"}, {"x": 2}),))))
-    plan = one.batch_write_row("i", asked)
+    plan = one.rows.batch_write_row("i", asked)
     other.run(other.delete_table("i", "t"))
     answered = one.run(plan)
     assert [type(outcome.error) for outcome in answered[0]] == [NotFound, NotFound]
@@ -188,7 +188,7 @@ def test_a_write_planned_before_a_table_came_again_lands_in_the_new_one(
     """The name decides, as it does for a request that arrives now."""
     one, other, clock = two
     one.run(one.create_table("i", create("t", KEY)))
-    plan = one.write_row("i", put("t", {"k": "a"}, {"x": 1}))
+    plan = one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1}))
     other.run(other.delete_table("i", "t"))
     other.run(other.create_table("i", create("t", KEY)))
     one.run(plan)
@@ -202,7 +202,7 @@ def test_rows_of_a_dropped_table_stay_until_nothing_can_follow_them(
     """A transaction that began before the drop may commit after it (limits.py)."""
     one, other, clock = two
     one.run(one.create_table("i", create("t", KEY)))
-    one.run(one.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    one.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     other.run(other.delete_table("i", "t"))
     while (plan := one.housekeeping()) is not None:
         one.run(plan)
@@ -224,7 +224,7 @@ def test_a_row_that_lands_behind_a_drop_goes_with_the_table() -> None:
         other.run(other.delete_table("i", "t"))
 
     made.stores[0].before_commit = drop
-    one.run(one.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    one.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     assert len(row_bytes(made.stores[1])) == 1
     assert check_store(made.stores[1]) == []
     clean(made.engines, made.clock)
@@ -394,7 +394,7 @@ class TwoEngines(RuleBasedStateMachine):
         self.value += 1
         with contextlib.suppress(NotFound):
             change = put(name, {"k": key}, {"x": self.value})
-            plan = self.world.engines[who].write_row("i", change)
+            plan = self.world.engines[who].rows.write_row("i", change)
             return Pending(who, plan, (name, key), self.value)
         return None
 
@@ -408,7 +408,9 @@ class TwoEngines(RuleBasedStateMachine):
         change = put(name, {"k": key}, {"x": value})
         try:
             self.ask(
-                who, lambda engine: next(plans, None) or engine.write_row("i", change), again=True
+                who,
+                lambda engine: next(plans, None) or engine.rows.write_row("i", change),
+                again=True,
             )
         except NotFound:
             assert name not in self.tables

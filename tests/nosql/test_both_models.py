@@ -44,7 +44,9 @@ def fill(store: Bytes, clock: FakeClock) -> None:
         for second in range(SECONDS):
             for number in range(second * RATE, (second + 1) * RATE):
                 key = f"k{number % ROWS:04}"
-                engine.run(engine.write_row("shop", put("orders", {"k": key}, {"v": "x" * 100})))
+                engine.run(
+                    engine.rows.write_row("shop", put("orders", {"k": key}, {"v": "x" * 100}))
+                )
                 table.put({"k": key, "v": "x" * 100})
             clock.advance(1)
             while typed.housekeep():

@@ -49,7 +49,7 @@ def make(
 
 
 def write(engine: Engine, change: RowChange) -> None:
-    engine.run(engine.write_row("i", change))
+    engine.run(engine.rows.write_row("i", change))
 
 
 def put_versions(engine: Engine, *versions: int) -> None:
@@ -61,7 +61,7 @@ def put_versions(engine: Engine, *versions: int) -> None:
 def read(
     engine: Engine, key: KeyValue = 1, selection: Selection | None = None
 ) -> AnsweredRow | None:
-    return decode_row(engine.get_row("i", get("t", {"k": key}, selection)).row)
+    return decode_row(engine.rows.get_row("i", get("t", {"k": key}, selection)).row)
 
 
 def versions(engine: Engine, selection: Selection | None = None) -> list[int]:
@@ -83,7 +83,7 @@ def test_a_primary_key_names_one_row(engine: Engine) -> None:
     make(engine)
     for key, value in ((1, "a"), (2, "b"), (1, "c")):
         write(engine, put("t", {"k": key}, {"x": value}))
-    page = engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}))
+    page = engine.rows.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}))
     assert [(row[0]["k"], plain(row)) for row in decode_answer_rows(page.rows)] == [
         (1, {"x": "c"}),
         (2, {"x": "b"}),
@@ -102,7 +102,7 @@ def test_a_key_has_one_to_four_columns(engine: Engine, count: int) -> None:
     engine.run(engine.create_table("i", create("t", columns)))
     key = dict.fromkeys(columns, 7)
     write(engine, put("t", key, {"x": 1}))
-    row = decode_row(engine.get_row("i", get("t", key)).row)
+    row = decode_row(engine.rows.get_row("i", get("t", key)).row)
     assert row is not None
     assert row[0] == key
 
@@ -146,12 +146,12 @@ def test_the_first_key_column_is_the_partition_key(engine: Engine) -> None:
     def outcomes(*keys: tuple[int, int]) -> list[bool]:
         changes = tuple(put("t", {"a": a, "b": b}, {"x": 1}) for a, b in keys)
         batch = BatchWrite((TableWrite("t", changes),), atomic=True)
-        (rows,) = engine.run(engine.batch_write_row("i", batch))
+        (rows,) = engine.run(engine.rows.batch_write_row("i", batch))
         return [row.error is None for row in rows]
 
     assert outcomes((1, 1), (1, 2), (1, 3)) == [True] * 3
     assert outcomes((1, 4), (2, 4)) == [False] * 2
-    page = engine.get_range("i", scan_all("t", {"a": MIN, "b": MIN}, {"a": MAX, "b": MAX}))
+    page = engine.rows.get_range("i", scan_all("t", {"a": MIN, "b": MIN}, {"a": MAX, "b": MAX}))
     assert [row[0]["b"] for row in decode_answer_rows(page.rows)] == [1, 2, 3]
 
 
@@ -367,7 +367,7 @@ def test_names_are_case_sensitive(engine: Engine) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER, "K": KeyType.INTEGER})))
     columns: dict[str, Value] = {"x": 1, "X": 2, "kK": 3}
     write(engine, put("t", {"k": 1, "K": 2}, dict(columns)))
-    row = decode_row(engine.get_row("i", get("t", {"k": 1, "K": 2})).row)
+    row = decode_row(engine.rows.get_row("i", get("t", {"k": 1, "K": 2})).row)
     assert row is not None
     assert row[0] == {"k": 1, "K": 2}
     assert plain(row) == columns
@@ -417,5 +417,5 @@ def test_values_count_the_bytes_of_the_table_of_types(
     rest = 4096 - len("k") - 8 - len("x") - size - len("f")
     for filled, units in ((rest, 1), (rest + 1, 2)):
         change = put("t", {"k": 1}, {"x": value, "f": bytes(filled)})
-        assert engine.run(engine.write_row("i", change)).write_units == units
-        assert engine.get_row("i", get("t", {"k": 1})).read_units == units
+        assert engine.run(engine.rows.write_row("i", change)).write_units == units
+        assert engine.rows.get_row("i", get("t", {"k": 1})).read_units == units

@@ -85,7 +85,7 @@ def taken(engine: Engine, keys: Iterable[int]) -> int:
     written = 0
     for key in keys:
         try:
-            engine.run(engine.write_row("i", put("t", {"k": key}, {"v": 1})))
+            engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
         except Exhausted:
             break
         written += 1
@@ -95,7 +95,7 @@ def taken(engine: Engine, keys: Iterable[int]) -> int:
 def test_the_range_of_a_key_decides_its_partition(engine: Engine, clock: FakeClock) -> None:
     make(engine, bounds=(10, 20))
     for key in (-5, 9, 10, 19, 20, 20, 20):
-        engine.run(engine.write_row("i", put("t", {"k": key}, {"v": 1})))
+        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
     work(engine, clock)
     facts = engine.partitions.load_of(engine.describe_table("i", "t")).facts()
     consumed = [round(sum(units for _, units in each.load)) for each in facts]
@@ -105,7 +105,7 @@ def test_the_range_of_a_key_decides_its_partition(engine: Engine, clock: FakeClo
 def test_a_partition_holds_many_partition_key_values(engine: Engine, clock: FakeClock) -> None:
     make(engine)
     for key in range(50):
-        engine.run(engine.write_row("i", put("t", {"k": key}, {"v": 1})))
+        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": 1})))
     work(engine, clock)
     facts = engine.partitions.load_of(engine.describe_table("i", "t")).facts()
     assert [each.rows for each in facts] == [50]
@@ -136,7 +136,7 @@ def test_applications_do_nothing_and_notice_nothing(engine: Engine, clock: FakeC
     make(engine)
     rows = {}
     for key, number in zip(CARDS, range(900), strict=False):
-        engine.run(engine.write_row("i", put("t", {"k": key}, {"v": number})))
+        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": number})))
         rows[key] = number
         if number % 100 == 0:
             load(engine, clock, cycle(CARDS), seconds=5)

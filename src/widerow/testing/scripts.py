@@ -107,10 +107,10 @@ class WriteAsk(NamedTuple):
     def plan(self, engine: Engine) -> Plan[Any]:
         """The engine's plan for it."""
         if not self.batch:
-            return engine.write_row(INSTANCE, self.changes[0][1])
+            return engine.rows.write_row(INSTANCE, self.changes[0][1])
         changes = tuple(change for _, change in self.changes)
         request = BatchWrite((TableWrite(self.table, changes),), self.atomic)
-        return engine.batch_write_row(INSTANCE, request)
+        return engine.rows.batch_write_row(INSTANCE, request)
 
     def apply(self, models: Models, now_ms: int) -> list[RowEnd]:
         """Make it in the models; how each row must end."""

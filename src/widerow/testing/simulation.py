@@ -377,7 +377,9 @@ class World:
             self._disk.plan.forget()
             self._make_room()
             before = self._number()
-            self._engine.run(self._engine.write_row(INSTANCE, delete(PLAIN, named_key(_NOBODY))))
+            self._engine.run(
+                self._engine.rows.write_row(INSTANCE, delete(PLAIN, named_key(_NOBODY)))
+            )
             self._settle(before, self._open)
             self._open = []
         return ran
@@ -431,7 +433,7 @@ class World:
         if table not in self._models:
             return
         now_ms = self._now_ms()
-        row = decode_row(self._engine.get_row(INSTANCE, get(table, named_key(key))).row)
+        row = decode_row(self._engine.rows.get_row(INSTANCE, get(table, named_key(key))).row)
         found = None if row is None else row[1]
         expected = self._models[table].visible(key, now_ms)
         self._note(f"{table} {key} is {found}")
@@ -468,7 +470,7 @@ class World:
         edge = KeyMarker.INF_MIN if backward else KeyMarker.INF_MAX
         end: dict[str, KeyInput] = {"k": edge, "n": edge}
         request = scan_all(table, start, end, backward=backward, limit=limit)
-        page = self._engine.get_range(INSTANCE, request)
+        page = self._engine.rows.get_range(INSTANCE, request)
         found = [(tuple(key.values()), row) for key, row in decode_answer_rows(page.rows)]
         rest = self._rest(scanned)
         self._note(f"page of {table} {found}")
@@ -508,7 +510,7 @@ class World:
     def _everything(self, table: str) -> list[Any]:
         low: dict[str, KeyInput] = {"k": KeyMarker.INF_MIN, "n": KeyMarker.INF_MIN}
         high: dict[str, KeyInput] = {"k": KeyMarker.INF_MAX, "n": KeyMarker.INF_MAX}
-        page = self._engine.get_range(INSTANCE, scan_all(table, low, high))
+        page = self._engine.rows.get_range(INSTANCE, scan_all(table, low, high))
         return [(tuple(key.values()), row) for key, row in decode_answer_rows(page.rows)]
 
     # --- the world around --------------------------------------------------------------------

@@ -99,7 +99,7 @@ def directory(tmp_path: Path) -> str:
                 rows.append(put("purchases", key_of, {"x": "y" * 50}))
             clock.advance(1.0)
             batch = BatchWrite((TableWrite("purchases", tuple(rows)),))
-            engine.run(engine.batch_write_row("campus", batch))
+            engine.run(engine.rows.batch_write_row("campus", batch))
     return path
 
 
@@ -126,8 +126,8 @@ def test_a_wide_row_is_one_row(tmp_path: Path) -> None:
         engine = Engine(store, FakeClock(), FakeEntropy())
         engine.run(engine.create_table("widerow", create("t", {"k": KeyType.INTEGER})))
         wide: Columns = {f"c{number}": "x" * 200 for number in range(1000)}
-        engine.run(engine.write_row("widerow", put("t", {"k": 1}, wide)))
-        engine.run(engine.write_row("widerow", put("t", {"k": 2}, {"x": 1})))
+        engine.run(engine.rows.write_row("widerow", put("t", {"k": 1}, wide)))
+        engine.run(engine.rows.write_row("widerow", put("t", {"k": 2}, {"x": 1})))
     document = json.loads(run("--table", "t", "--path", path, "--json"))
     assert document["findings"][0]["rows"] == 2
     assert document["findings"][0]["largest_bytes"] > 200_000

@@ -26,12 +26,12 @@ def _tables(engine: Engine) -> None:
 
 def batch(engine: Engine, *changes: RowChange, atomic: bool = False) -> list[RowOutcome]:
     tables = tuple(TableWrite(change.table, (change,)) for change in changes)
-    answered = engine.run(engine.batch_write_row("i", BatchWrite(tables, atomic)))
+    answered = engine.run(engine.rows.batch_write_row("i", BatchWrite(tables, atomic)))
     return [outcome for rows in answered for outcome in rows]
 
 
 def row(engine: Engine, key: str, number: int, table: str = "t") -> object:
-    found = engine.get_row("i", get(table, {"k": key, "n": number})).row
+    found = engine.rows.get_row("i", get(table, {"k": key, "n": number})).row
     return plain(decode_row(found))
 
 
@@ -101,7 +101,7 @@ def test_batch_write_counts(engine: Engine) -> None:
     ]
     for request, rule in cases:
         with pytest.raises(InvalidRequest) as refused:
-            engine.batch_write_row("i", request)
+            engine.rows.batch_write_row("i", request)
         assert refused.value.rule is rule
 
 
@@ -132,7 +132,7 @@ def test_batch_get(engine: Engine) -> None:
             TableGet("u", (), only_x),
         )
     )
-    t, nowhere, empty = engine.batch_get_row("i", request)
+    t, nowhere, empty = engine.rows.batch_get_row("i", request)
     found = [plain(decode_row(o.read.row)) if o.read else o.error for o in t]
     assert found[:4] == [{"x": 0}, None, {"x": 2}, {"x": 2}]
     assert isinstance(found[4], WiderowError)
@@ -143,11 +143,11 @@ def test_batch_get(engine: Engine) -> None:
 
 def test_batch_get_counts(engine: Engine) -> None:
     keys = tuple(primary_key({"k": "a", "n": n}) for n in range(101))
-    engine.batch_get_row("i", BatchGet((TableGet("t", keys[:100], Selection()),)))
+    engine.rows.batch_get_row("i", BatchGet((TableGet("t", keys[:100], Selection()),)))
     for request, rule in (
         (BatchGet((TableGet("t", keys, Selection()),)), Rule.BATCH_GET_COUNT),
         (BatchGet(()), Rule.BATCH_GET_EMPTY),
     ):
         with pytest.raises(InvalidRequest) as refused:
-            engine.batch_get_row("i", request)
+            engine.rows.batch_get_row("i", request)
         assert refused.value.rule is rule

@@ -70,7 +70,7 @@ def filled() -> Iterator[Engine]:
         for number in range(ROWS):
             count = 800 if number % 7 == 0 else 60 if number % 5 == 0 else 2
             columns = {f"c{at:04}": "x" * (number % 30) for at in range(count)}
-            engine.run(engine.write_row("i", put("t", {"k": number}, columns)))
+            engine.run(engine.rows.write_row("i", put("t", {"k": number}, columns)))
         yield engine
 
 
@@ -85,12 +85,12 @@ def asks(draw: st.DrawFn) -> Ask:
     kind = draw(st.integers(0, 2))
     if kind == 0:
         row = get("t", {"k": draw(NUMBERS)}, selection)
-        return lambda engine, budget: _row(engine.get_row("i", row, budget))
+        return lambda engine, budget: _row(engine.rows.get_row("i", row, budget))
     if kind == 1:
         keys = tuple(primary_key({"k": each}) for each in draw(st.lists(NUMBERS, min_size=1)))
         batch = BatchGet((TableGet("t", keys, selection),))
         return lambda engine, budget: [
-            _row(outcome.read) for outcome in engine.batch_get_row("i", batch, budget)[0]
+            _row(outcome.read) for outcome in engine.rows.batch_get_row("i", batch, budget)[0]
         ]
     backward = draw(st.booleans())
     ends = (LAST, FIRST) if backward else (FIRST, LAST)
@@ -98,7 +98,7 @@ def asks(draw: st.DrawFn) -> Ask:
     start, end, direction, _ = whole.range
     limit = draw(st.none() | st.integers(1, ROWS))
     asked = GetRange("t", type(whole.range)(start, end, direction, limit), selection)
-    return lambda engine, budget: _page(engine.get_range("i", asked, budget))
+    return lambda engine, budget: _page(engine.rows.get_range("i", asked, budget))
 
 
 def _row(read: object) -> tuple[object, ...]:
@@ -154,9 +154,9 @@ def test_a_read_that_is_too_long_is_not_counted(
     keys = tuple(primary_key({"k": number}) for number in range(1, 8))
     batch = BatchGet((TableGet("t", keys, Selection(max_versions=1)),))
     with pytest.raises(TooLong):
-        filled.batch_get_row("i", batch, Budget(4000))
+        filled.rows.batch_get_row("i", batch, Budget(4000))
     assert noted == []
-    filled.batch_get_row("i", batch)
+    filled.rows.batch_get_row("i", batch)
     assert len(noted) == len(keys)
 
 
@@ -167,7 +167,7 @@ def test_a_wide_row_is_refused_by_its_header(filled: Engine) -> None:
     patch.setattr(filled.store, "snapshot", lambda: counted)
     row: GetRow = get("t", {"k": 7}, Selection(max_versions=1))
     with pytest.raises(TooLong):
-        filled.get_row("i", row, Budget(4000))
+        filled.rows.get_row("i", row, Budget(4000))
     patch.undo()
     assert counted.records == 1
 

@@ -157,7 +157,7 @@ def test_planning_writes_nothing(clock: FakeClock) -> None:
         return engine.run(plan)
 
     run(lambda: engine.create_table("i", TABLE))
-    run(lambda: engine.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    run(lambda: engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     run(lambda: engine.typed.create_table(numbered))
     form = engine.typed.tables.find_qualified("n")
     assert [run(lambda: engine.typed.write(form, choice)).generated for _ in range(3)] == [1, 2, 3]
@@ -216,7 +216,7 @@ def test_a_crash_between_drop_and_note_leaves_nothing(
     """After any number of groups of housekeeping another process goes on."""
     engine = Engine(store, clock, FakeEntropy())
     engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.write_row("i", put("t", {"k": "a"}, {"x": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     form = people(engine)
     fill(engine, form)
     index(engine, form)

@@ -54,7 +54,7 @@ def entries(engine: Engine, index: str) -> list[tuple[str, str, int]]:
     """What stands in an index: the listed column and the key of the row."""
     names = ("p", "c", "n") if index == "local" else ("c", "p", "n")
     bounds: list[dict[str, KeyInput]] = [dict.fromkeys(names, end) for end in (MIN, MAX)]
-    rows = decode_answer_rows(engine.get_range("i", scan_all(index, *bounds)).rows)
+    rows = decode_answer_rows(engine.rows.get_range("i", scan_all(index, *bounds)).rows)
     return sorted((str(key["c"]), str(key["p"]), int(str(key["n"]))) for key, _ in rows)
 
 
@@ -72,7 +72,7 @@ def row(number: int, value: str) -> RowChange:
 
 def test_what_a_transaction_implies_comes_with_its_commit(engine_with_all: Engine) -> None:
     engine = engine_with_all
-    engine.run(engine.write_row("i", row(1, "old")))
+    engine.run(engine.rows.write_row("i", row(1, "old")))
     identity = engine.run(engine.transactions.start("i", "t", primary_key({"p": "a"})))
     for change in (
         row(1, "new"),
@@ -95,7 +95,7 @@ def test_nothing_of_an_aborted_transaction_is_implied(engine_with_all: Engine) -
     engine.run(engine.transactions.abort("i", identity))
     assert [entries(engine, index) for index in INDEXES] == [[], []]
     assert actions(engine) == []
-    assert engine.get_row("i", get("t", {"p": "a", "n": 1})).row == b""
+    assert engine.rows.get_row("i", get("t", {"p": "a", "n": 1})).row == b""
 
 
 def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(engine_with_all: Engine) -> None:
@@ -105,7 +105,7 @@ def test_rows_of_a_batch_on_a_locked_key_fail_and_imply_nothing(engine_with_all:
     changes = (row(1, "locked"), put("t", {"p": "b", "n": 1}, {"c": "free"}))
     for declared in (False, True):
         request = BatchWrite((TableWrite("t", changes),), declared=declared)
-        ((locked, free),) = engine.run(engine.batch_write_row("i", request))
+        ((locked, free),) = engine.run(engine.rows.batch_write_row("i", request))
         assert isinstance(locked.error, Conflict)
         assert locked.error.rule is Rule.KEY_LOCKED
         assert free.error is None

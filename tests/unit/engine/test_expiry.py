@@ -18,12 +18,14 @@ DAY = 86_400
 
 def write(engine: Engine, versions: list[tuple[int, int]]) -> None:
     cells: dict[str, list[tuple[int, int | float | bool | str | bytes]]] = {"x": [*versions]}
-    engine.run(engine.write_row("i", put("t", {"k": 1}, cells)))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, cells)))
 
 
 def read(engine: Engine) -> AnsweredRow | None:
-    row = decode_row(engine.get_row("i", get("t", {"k": 1})).row)
-    page = engine.get_range("i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}))
+    row = decode_row(engine.rows.get_row("i", get("t", {"k": 1})).row)
+    page = engine.rows.get_range(
+        "i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
+    )
     assert decode_answer_rows(page.rows) == ([] if row is None else [row])
     return row
 
@@ -90,11 +92,11 @@ def test_an_expired_row_does_not_exist(engine: Engine, clock: FakeClock) -> None
     clock.advance(10)
     with pytest.raises(Conflict):
         engine.run(
-            engine.write_row(
+            engine.rows.write_row(
                 "i", put("t", {"k": 1}, {"x": 1}, Condition(RowExpectation.EXPECT_EXIST))
             )
         )
-    engine.run(engine.write_row("i", update("t", {"k": 1}, [increment("x", 5)])))
+    engine.run(engine.rows.write_row("i", update("t", {"k": 1}, [increment("x", 5)])))
     row = read(engine)
     assert row is not None
     assert row[1] == {"x": [(JULY_20 + 10_000, 5)]}  # an expired counter counts as missing
@@ -123,7 +125,7 @@ def test_updates_trim_what_they_touch(engine: Engine, clock: FakeClock) -> None:
     create_table(engine, time_to_live=100, versions=2)
     for n in range(4):
         clock.advance(30)
-        engine.run(engine.write_row("i", update("t", {"k": 1}, put_cells({"x": n}))))
+        engine.run(engine.rows.write_row("i", update("t", {"k": 1}, put_cells({"x": n}))))
     row = read(engine)
     assert row is not None
     assert [value for _, value in row[1]["x"]] == [3, 2]

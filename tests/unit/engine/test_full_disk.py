@@ -63,12 +63,12 @@ def test_a_write_does_not_land_in_a_table_that_was_dropped_after_all(world: Worl
     engine.run(engine.create_table("i", TABLE))
     world.run_out_of_room(lambda: engine.run(engine.delete_table("i", "t")))
     with pytest.raises(NotFound):
-        engine.run(engine.write_row("i", ROW))
+        engine.run(engine.rows.write_row("i", ROW))
     assert engine.list_tables("i") == ("other",)
     while (plan := engine.housekeeping()) is not None:
         engine.run(plan)
     engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.write_row("i", ROW))
+    engine.run(engine.rows.write_row("i", ROW))
 
 
 def test_a_table_that_was_created_after_all_is_there(world: World) -> None:
@@ -76,5 +76,5 @@ def test_a_table_that_was_created_after_all_is_there(world: World) -> None:
     world.run_out_of_room(lambda: engine.run(engine.create_table("i", TABLE)))
     with pytest.raises(Conflict):
         engine.run(engine.create_table("i", TABLE))
-    engine.run(engine.write_row("i", ROW))
+    engine.run(engine.rows.write_row("i", ROW))
     assert engine.list_tables("i") == ("other", "t")

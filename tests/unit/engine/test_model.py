@@ -114,7 +114,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
     def _change(self, key: tuple[str, int], change: RowChange) -> None:
         now_ms = self.clock.now_us() // 1000
         try:
-            self.engine.run(self.engine.write_row("i", change))
+            self.engine.run(self.engine.rows.write_row("i", change))
         except (InvalidRequest, Conflict):
             refused = True
         else:
@@ -167,7 +167,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
         ]
         changes = [_put(key, cells, UNCONDITIONAL) for key, cells in rows]
         request = BatchWrite((TableWrite("t", tuple(changes)),), atomic)
-        (outcomes,) = self.engine.run(self.engine.batch_write_row("i", request))
+        (outcomes,) = self.engine.run(self.engine.rows.batch_write_row("i", request))
         one_scope = len({key[0] for key, _ in rows}) == 1
         assert all((o.error is None) == (one_scope or not atomic) for o in outcomes)
         if one_scope or not atomic:
@@ -203,7 +203,7 @@ class EngineAgainstModel(RuleBasedStateMachine):
         start: dict[str, KeyInput] = dict(zip("kn", low, strict=True))
         end: dict[str, KeyInput] = dict(zip("kn", high, strict=True))
         request = scan_all("t", start, end, limit=limit, selection=Selection(names, newest))
-        page = self.engine.get_range("i", request)
+        page = self.engine.rows.get_range("i", request)
         expected = []
         for key, columns in self.model.scan(self.clock.now_us() // 1000):
             shown = {n: c[:newest] for n, c in columns.items() if not names or n in names}
@@ -242,12 +242,12 @@ class EngineAgainstModel(RuleBasedStateMachine):
         low = {"k": KeyMarker.INF_MIN, "n": KeyMarker.INF_MIN}
         high = {"k": KeyMarker.INF_MAX, "n": KeyMarker.INF_MAX}
         expected = self.model.scan(now_ms)
-        page = self.engine.get_range("i", scan_all("t", low, high))
+        page = self.engine.rows.get_range("i", scan_all("t", low, high))
         found = [(tuple(key.values()), columns) for key, columns in decode_answer_rows(page.rows)]
         assert found == expected
         for key in self.model.rows:
             request = get("t", dict(zip("kn", key, strict=True)))
-            row = decode_row(self.engine.get_row("i", request).row)
+            row = decode_row(self.engine.rows.get_row("i", request).row)
             assert (None if row is None else row[1]) == self.model.visible(key, now_ms)
 
     @invariant()

@@ -101,7 +101,7 @@ def heard(engine: Engine, store: Store) -> Iterator[Recorder]:
 
 
 def write(engine: Engine, change: Any) -> None:  # noqa: ANN401  # a row change
-    engine.run(engine.write_row("i", change))
+    engine.run(engine.rows.write_row("i", change))
 
 
 def test_put_update_increment_and_delete_show_both_rows(engine: Engine, heard: Recorder) -> None:
@@ -140,7 +140,7 @@ def test_the_rows_of_a_request_were_asked_for_at_one_moment(
     engine: Engine, heard: Recorder, clock: FakeClock
 ) -> None:
     changes = tuple(put("t", {"k": number}, {"a": number}) for number in range(3))
-    plan = engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),)))
+    plan = engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),)))
     asked_us = clock.now_us()
     clock.advance(1)
     engine.run(plan)
@@ -149,9 +149,11 @@ def test_the_rows_of_a_request_were_asked_for_at_one_moment(
 
 def test_a_batch_is_told_row_by_row(engine: Engine, heard: Recorder) -> None:
     changes = tuple(put("t", {"k": number}, {"a": number}) for number in range(3))
-    engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+    engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
     one_shard = (put("t", {"k": 1}, {"a": 7}), update("t", {"k": 1}, [increment("a", 1)]))
-    engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", one_shard),), atomic=True)))
+    engine.run(
+        engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", one_shard),), atomic=True))
+    )
     assert heard.heard == [
         *((None, {"a": number}) for number in range(3)),
         ({"a": 1}, {"a": 7}),
@@ -223,7 +225,7 @@ def test_a_refusal_leaves_row_and_observers_records_as_they_were(
     clock.advance(2000)
     while (plan := engine.housekeeping()) is not None:
         engine.run(plan)
-    assert engine.get_row("i", get("t", {"k": 1})).row == b""
+    assert engine.rows.get_row("i", get("t", {"k": 1})).row == b""
     beside = [value for _, value in store.snapshot().scan(BESIDE, BESIDE + b"\xff")]
     assert beside == [b""]
     assert heard.heard[-1][1] is None
@@ -235,8 +237,8 @@ def test_a_write_planned_for_less_than_its_observers_need_is_planned_again(
     """Here an option decides what the observer touches; an index would do the same."""
     changes = (put("t", {"k": 2}, {"a": 2}),)
     plans: list[Any] = [
-        engine.write_row("i", put("t", {"k": 1}, {"a": 1})),
-        engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),))),
+        engine.rows.write_row("i", put("t", {"k": 1}, {"a": 1})),
+        engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))),
     ]
     options = OptionsChange(max_versions=3)
     engine.run(engine.update_table("i", UpdateTable("t", options=options)))

@@ -26,14 +26,14 @@ def fill(engine: Engine, count: int, *, value: str = "v") -> None:
         changes = tuple(
             put("t", {"k": k}, {"n": k, "v": value}) for k in range(start, min(start + 200, count))
         )
-        engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
 
 
 def pages(engine: Engine, request: GetRange) -> list[RangePage]:
     """Every page of a range, following the next key as a client does."""
     found = []
     while True:
-        page = engine.get_range("i", request)
+        page = engine.rows.get_range("i", request)
         found.append(page)
         if page.next_key is None:
             return found
@@ -49,16 +49,16 @@ def keys(page: RangePage) -> list[object]:
 
 def test_both_directions_with_exclusive_ends(engine: Engine) -> None:
     fill(engine, 10)
-    assert keys(engine.get_range("i", scan_all("t", {"k": 2}, {"k": 5}))) == [2, 3, 4]
-    assert keys(engine.get_range("i", scan_all("t", {"k": 5}, {"k": 2}, backward=True))) == [
+    assert keys(engine.rows.get_range("i", scan_all("t", {"k": 2}, {"k": 5}))) == [2, 3, 4]
+    assert keys(engine.rows.get_range("i", scan_all("t", {"k": 5}, {"k": 2}, backward=True))) == [
         5,
         4,
         3,
     ]
-    everything = engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}))
+    everything = engine.rows.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}))
     assert keys(everything) == list(range(10))
     assert everything.next_key is None
-    backward = engine.get_range("i", scan_all("t", {"k": MAX}, {"k": MIN}, backward=True))
+    backward = engine.rows.get_range("i", scan_all("t", {"k": MAX}, {"k": MIN}, backward=True))
     assert keys(backward) == list(range(9, -1, -1))
 
 
@@ -69,7 +69,7 @@ def test_wrong_order_and_equal_bounds(engine: Engine, *, backward: bool) -> None
     low, high = ({"k": MAX}, {"k": MIN}) if not backward else ({"k": MIN}, {"k": MAX})
     for start, end in ((low, high), ({"k": 3}, {"k": 3})):
         with pytest.raises(InvalidRequest) as refused:
-            engine.get_range("i", scan_all("t", start, end, backward=backward))
+            engine.rows.get_range("i", scan_all("t", start, end, backward=backward))
         assert refused.value.rule is rule
 
 
@@ -87,7 +87,7 @@ def test_limit_and_next_key(engine: Engine) -> None:
     assert [keys(page) for page in down] == [[9, 8, 7, 6], [5, 4, 3, 2]]
     for limit in (0, -1):
         with pytest.raises(InvalidRequest) as refused:
-            engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}, limit=limit))
+            engine.rows.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX}, limit=limit))
         assert refused.value.rule is Rule.RANGE_LIMIT
 
 
@@ -115,18 +115,20 @@ def test_rows_without_a_selected_column_are_left_out(engine: Engine) -> None:
     fill(engine, 3)
     bounds: tuple[dict[str, KeyInput], dict[str, KeyInput]] = ({"k": MIN}, {"k": MAX})
     assert (
-        keys(engine.get_range("i", scan_all("t", *bounds, selection=Selection(frozenset("x")))))
+        keys(
+            engine.rows.get_range("i", scan_all("t", *bounds, selection=Selection(frozenset("x"))))
+        )
         == []
     )
     with_key = Selection(frozenset({"x", "k"}))
-    assert keys(engine.get_range("i", scan_all("t", *bounds, selection=with_key))) == [0, 1, 2]
+    assert keys(engine.rows.get_range("i", scan_all("t", *bounds, selection=with_key))) == [0, 1, 2]
 
 
 def test_capacity_units_are_summed_before_rounding(engine: Engine) -> None:
     # semantics §9: an empty range costs 1
     fill(engine, 100)
-    assert engine.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX})).read_units == 1
-    assert engine.get_range("i", scan_all("t", {"k": 1000}, {"k": MAX})).read_units == 1
+    assert engine.rows.get_range("i", scan_all("t", {"k": MIN}, {"k": MAX})).read_units == 1
+    assert engine.rows.get_range("i", scan_all("t", {"k": 1000}, {"k": MAX})).read_units == 1
 
 
 part = st.one_of(st.integers(-3, 3), st.just(MIN), st.just(MAX))
@@ -155,7 +157,7 @@ def test_ranges_agree_with_a_sorted_list(
         schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
         engine.run(engine.create_table("i", create("t", schema)))
         for k, n in rows:
-            engine.run(engine.write_row("i", put("t", {"k": k, "n": n}, {"v": 1})))
+            engine.run(engine.rows.write_row("i", put("t", {"k": k, "n": n}, {"v": 1})))
         low, high = sorted((first, second), key=rank)
         if rank(low) == rank(high):
             return

@@ -38,11 +38,11 @@ def _table(engine: Engine) -> None:
 
 
 def write(engine: Engine, change: RowChange) -> None:
-    engine.run(engine.write_row("i", change))
+    engine.run(engine.rows.write_row("i", change))
 
 
 def read(engine: Engine, request: GetRow | None = None) -> AnsweredRow | None:
-    return decode_row(engine.get_row("i", request or get("t", {"k": "a"})).row)
+    return decode_row(engine.rows.get_row("i", request or get("t", {"k": "a"})).row)
 
 
 def test_every_type_comes_back_as_it_was_put(engine: Engine) -> None:
@@ -204,7 +204,7 @@ def test_increments(engine: Engine) -> None:
             [increment("n", by), *put_cells({"item": "pen"})],
             returns=ReturnContent(ReturnType.AFTER_MODIFY, ("n",)),
         )
-        row = decode_row(engine.run(engine.write_row("i", change)).row)
+        row = decode_row(engine.run(engine.rows.write_row("i", change)).row)
         assert row is not None
         assert row[0] == {"k": "a"}
         assert list(row[1]) == ["n"]
@@ -235,7 +235,9 @@ def test_increment_refusals_change_nothing(engine: Engine) -> None:
 
 def test_return_primary_key(engine: Engine) -> None:
     returns = ReturnContent(ReturnType.PRIMARY_KEY)
-    written = engine.run(engine.write_row("i", put("t", {"k": "a"}, {"x": 1}, returns=returns)))
+    written = engine.run(
+        engine.rows.write_row("i", put("t", {"k": "a"}, {"x": 1}, returns=returns))
+    )
     assert decode_row(written.row) == ({"k": "a"}, {})
 
 
@@ -297,13 +299,13 @@ def test_rows_of_which_no_column_is_selected(
     write(engine, put("t", {"k": "a"}, {f"c{n:03}": [(NOW, n)] for n in range(count)}))
     key = primary_key({"k": "a"})
     batch = BatchGet((TableGet("t", (key,), selection),))
-    (outcomes,) = engine.batch_get_row("i", batch)
+    (outcomes,) = engine.rows.batch_get_row("i", batch)
     assert outcomes[0].read is not None
     every = scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}, selection=selection)
     found = [
         read(engine, get("t", {"k": "a"}, selection)),
         decode_row(outcomes[0].read.row),
-        decode_row(engine.get_range("i", every).rows),
+        decode_row(engine.rows.get_range("i", every).rows),
     ]
     row = None if expected is None else ({"k": "a"}, expected)
     assert found == [row] * 3
@@ -336,7 +338,7 @@ def test_keys_that_do_not_fit_the_table(engine: Engine) -> None:
     write(engine, put("t", {"k": "x" * 1024}, {"x": 1}))
     write(engine, put("t", {"k": "é" * 512}, {"x": 1}))
     with pytest.raises(NotFound):
-        engine.get_row("i", get("nowhere", {"k": "a"}))
+        engine.rows.get_row("i", get("nowhere", {"k": "a"}))
 
 
 def test_static_limits(engine: Engine) -> None:
@@ -363,15 +365,15 @@ def test_static_limits(engine: Engine) -> None:
 def test_capacity_units(engine: Engine) -> None:
     # semantics §9: a row of 2 x 4096 bytes costs (0, 3), with an expectation (1, 3)
     columns: dict[str, Value] = {"x": "v" * 4096, "y": "v" * 4096}
-    written = engine.run(engine.write_row("i", put("t", {"k": "a"}, columns)))
+    written = engine.run(engine.rows.write_row("i", put("t", {"k": "a"}, columns)))
     assert (written.read_units, written.write_units) == (0, 3)
     exists = Condition(RowExpectation.EXPECT_EXIST)
-    written = engine.run(engine.write_row("i", put("t", {"k": "a"}, columns, exists)))
+    written = engine.run(engine.rows.write_row("i", put("t", {"k": "a"}, columns, exists)))
     assert (written.read_units, written.write_units) == (1, 3)
-    assert engine.get_row("i", get("t", {"k": "a"})).read_units == 3
-    assert engine.get_row("i", get("t", {"k": "absent"})).read_units == 1
-    written = engine.run(engine.write_row("i", delete("t", {"k": "a"}, exists)))
+    assert engine.rows.get_row("i", get("t", {"k": "a"})).read_units == 3
+    assert engine.rows.get_row("i", get("t", {"k": "absent"})).read_units == 1
+    written = engine.run(engine.rows.write_row("i", delete("t", {"k": "a"}, exists)))
     assert (written.read_units, written.write_units) == (1, 1)
     deletion = [delete_all("x")]
-    written = engine.run(engine.write_row("i", update("t", {"k": "a"}, deletion)))
+    written = engine.run(engine.rows.write_row("i", update("t", {"k": "a"}, deletion)))
     assert (written.read_units, written.write_units) == (0, 1)

@@ -24,7 +24,7 @@ from widerow.testing.clock import FakeClock, FakeEntropy
 def fill(engine: Engine, count: int) -> None:
     for start in range(0, count, 200):
         changes = tuple(put("t", {"k": n}, {"x": n}) for n in range(start, min(start + 200, count)))
-        engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
 
 
 def records(store: Store) -> int:
@@ -44,7 +44,7 @@ def test_expired_rows_go_in_bounded_steps(engine: Engine, store: Store, clock: F
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
     fill(engine, 1200)
     clock.advance(SWEEP_PAUSE_SECONDS)
-    engine.run(engine.write_row("i", put("t", {"k": 7}, {"x": "fresh"})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 7}, {"x": "fresh"})))
     assert clean(engine) == 1 + 1200 // SWEEP_STEP_RECORDS + 1  # and the record of the pass
     assert records(store) == 1200
     clock.advance(400)
@@ -83,9 +83,9 @@ def test_what_expired_waits_for_no_queue_of_dropped_tables(
 def test_a_step_is_bounded_by_bytes_too(engine: Engine, clock: FakeClock) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
     for number in range(10):
-        engine.run(engine.write_row("i", put("t", {"k": number}, {"x": b"x" * 60_000})))
+        engine.run(engine.rows.write_row("i", put("t", {"k": number}, {"x": b"x" * 60_000})))
     engine.run(
-        engine.write_row("i", put("t", {"k": 10}, {f"c{n}": b"x" * 999 for n in range(900)}))
+        engine.rows.write_row("i", put("t", {"k": 10}, {f"c{n}": b"x" * 999 for n in range(900)}))
     )
     clock.advance(SWEEP_PAUSE_SECONDS)
     steps = []
@@ -120,7 +120,7 @@ def test_tables_take_turns(engine: Engine, clock: FakeClock) -> None:
     for name in "tu":
         engine.run(engine.create_table("i", create(name, {"k": KeyType.INTEGER}, time_to_live=9)))
     fill(engine, 1200)
-    engine.run(engine.write_row("i", put("u", {"k": 1}, {"x": 1})))
+    engine.run(engine.rows.write_row("i", put("u", {"k": 1}, {"x": 1})))
     clock.advance(SWEEP_PAUSE_SECONDS)
     for _ in range(2):  # a step of the long pass, and all of the short one
         plan = engine.housekeeping()
@@ -136,7 +136,7 @@ def test_a_cell_that_could_expire_sooner_makes_a_pass_due(
     """`max_version_offset` lowered, or a time to live where there was none (semantics §1.6)."""
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     now_ms = clock.now_us() // 1000
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {"x": [(now_ms - 80_000_000, 1)]})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": [(now_ms - 80_000_000, 1)]})))
     change(engine, max_version_offset=1)
     assert clean(engine) == 0  # nothing of the table can expire
     change(engine, time_to_live=3600)
@@ -160,22 +160,22 @@ def change(
 
 
 def is_there(engine: Engine, table: str, key: int) -> bool:
-    return bool(engine.get_row("i", get(table, {"k": key})).row)
+    return bool(engine.rows.get_row("i", get(table, {"k": key})).row)
 
 
 def test_part_of_a_row_expires(engine: Engine, store: Store, clock: FakeClock) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=1000)))
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {"old": 1})))
-    engine.run(engine.write_row("i", put("t", {"k": 2}, {f"c{n:04}": n for n in range(900)})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"old": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 2}, {f"c{n:04}": n for n in range(900)})))
     clock.advance(600)
     for key in (1, 2):
-        engine.run(engine.write_row("i", update("t", {"k": key}, put_cells({"new": 2}))))
+        engine.run(engine.rows.write_row("i", update("t", {"k": key}, put_cells({"new": 2}))))
     clock.advance(600)
     clean(engine)
     assert engine.sweep.reclaimed.rows_trimmed == 2
     assert engine.sweep.reclaimed.cells_removed == 901
     for key in (1, 2):
-        row = decode_row(engine.get_row("i", get("t", {"k": key})).row)
+        row = decode_row(engine.rows.get_row("i", get("t", {"k": key})).row)
         assert row is not None
         assert list(row[1]) == ["new"]
     assert check_store(store) == []
@@ -184,7 +184,9 @@ def test_part_of_a_row_expires(engine: Engine, store: Store, clock: FakeClock) -
 def test_surplus_versions_go_after_the_option_was_lowered(engine: Engine, store: Store) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, max_versions=5)))
     now = 1_468_944_000_000
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {"x": [(now + n, n) for n in range(5)]})))
+    engine.run(
+        engine.rows.write_row("i", put("t", {"k": 1}, {"x": [(now + n, n) for n in range(5)]}))
+    )
     assert engine.housekeeping() is None  # nothing of this table can expire
     lower = UpdateTable("t", options=OptionsChange(max_versions=2))
     engine.run(engine.update_table("i", lower))
@@ -194,7 +196,7 @@ def test_surplus_versions_go_after_the_option_was_lowered(engine: Engine, store:
     assert not again.describe_table("i", "t").untrimmed
     raised = UpdateTable("t", options=OptionsChange(max_versions=5))
     again.run(again.update_table("i", raised))
-    row = decode_row(again.get_row("i", get("t", {"k": 1})).row)
+    row = decode_row(again.rows.get_row("i", get("t", {"k": 1})).row)
     assert row is not None
     assert [value for _, value in row[1]["x"]] == [4, 3]
     assert clean(again) == 0
@@ -202,7 +204,7 @@ def test_surplus_versions_go_after_the_option_was_lowered(engine: Engine, store:
 
 def test_rows_without_attributes_stay(engine: Engine, store: Store, clock: FakeClock) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {})))
     clock.advance(SWEEP_PAUSE_SECONDS)
     clean(engine)
     assert engine.sweep.reclaimed.passes == 1
@@ -214,19 +216,19 @@ def test_a_step_undoes_nothing_that_came_between(
     engine: Engine, store: Store, clock: FakeClock, what: str
 ) -> None:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER}, time_to_live=10)))
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {"x": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": 1})))
     clock.advance(SWEEP_PAUSE_SECONDS)
     plan = engine.housekeeping()
     assert plan is not None
     if what == "row changed":
-        engine.run(engine.write_row("i", put("t", {"k": 1}, {"x": 2})))
+        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"x": 2})))
     elif what == "row deleted":
-        engine.run(engine.write_row("i", delete("t", {"k": 1})))
+        engine.run(engine.rows.write_row("i", delete("t", {"k": 1})))
     else:
         engine.run(engine.delete_table("i", "t"))
     engine.run(plan)
     if what == "row changed":
-        row = decode_row(engine.get_row("i", get("t", {"k": 1})).row)
+        row = decode_row(engine.rows.get_row("i", get("t", {"k": 1})).row)
         assert row is not None
     assert engine.sweep.reclaimed.rows_removed == 0
     assert check_store(store) == []

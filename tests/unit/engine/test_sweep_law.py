@@ -70,7 +70,7 @@ class World:
         """A cell as old as the window allows, or younger (semantics §1.6)."""
         second = self.now - min(age, self.offset, self.time_to_live)
         cells = put_cells({"c": [(second * 1000, 1)]})
-        self.engine.run(self.engine.write_row("i", update("t", {"k": key}, cells)))
+        self.engine.run(self.engine.rows.write_row("i", update("t", {"k": key}, cells)))
         self.written.add((key, second))
 
     def wait(self, seconds: int) -> None:
@@ -169,7 +169,7 @@ def numbered(engine: Engine) -> None:
 
 
 def add(engine: Engine, number: int | KeyMarker = KeyMarker.AUTO_INCREMENT) -> None:
-    engine.run(engine.write_row("i", put("t", {"p": "a", "n": number}, {"x": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"p": "a", "n": number}, {"x": 1})))
 
 
 def last(store: Store, engine: Engine) -> int | None:
@@ -215,7 +215,7 @@ def test_a_sequence_record_stays_while_a_row_is_left_or_its_value_is_ahead(
     assert last(store, engine) == held  # a row is left
     ahead = clock.now_us() + 1000 * HOUR * 1_000_000
     add(engine, ahead)  # a client chose it, and nobody may get it again
-    engine.run(engine.write_row("i", delete("t", {"p": "a", "n": ahead})))
+    engine.run(engine.rows.write_row("i", delete("t", {"p": "a", "n": ahead})))
     clock.advance(48 * HOUR)
     clean(engine)
     assert last(store, engine) == ahead

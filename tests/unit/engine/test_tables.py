@@ -1,6 +1,7 @@
 """CreateTable, ListTable, DescribeTable, UpdateTable, DeleteTable (semantics §2)."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -114,8 +115,8 @@ def test_invalid_table_names_come_before_everything(engine: Engine, name: str) -
         lambda: engine.describe_table("i", name),
         lambda: engine.delete_table("i", name),
         lambda: engine.update_table("i", UpdateTable(name, options=OptionsChange(max_versions=2))),
-        lambda: engine.get_row("i", get(name, {"k": "a"})),
-        lambda: engine.write_row("i", put(name, {"k": "a"}, {})),
+        lambda: engine.rows.get_row("i", get(name, {"k": "a"})),
+        lambda: engine.rows.write_row("i", put(name, {"k": "a"}, {})),
     ):
         with pytest.raises(InvalidRequest) as refused:
             call()
@@ -130,13 +131,13 @@ def test_valid_table_names(engine: Engine, name: str) -> None:
 
 def test_delete_hides_at_once_and_frees_later(engine: Engine, store: Store) -> None:
     engine.run(engine.create_table("i", create("t", SCHEMA)))
-    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
-    late = engine.write_row("i", put("t", {"k": "a", "n": 2}, {"x": 1}))
+    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
+    late = engine.rows.write_row("i", put("t", {"k": "a", "n": 2}, {"x": 1}))
     engine.run(engine.delete_table("i", "t"))
     with pytest.raises(NotFound):
         engine.run(late)  # planned before the drop, run after it
     engine.run(engine.create_table("i", create("t", SCHEMA)))
-    assert decode_row(engine.get_row("i", get("t", {"k": "a", "n": 1})).row) is None
+    assert decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": 1})).row) is None
     assert check_store(store) == []
     cleaning = engine.housekeeping()
     assert cleaning is not None
@@ -147,7 +148,7 @@ def test_delete_hides_at_once_and_frees_later(engine: Engine, store: Store) -> N
 
 def test_an_interrupted_drop_is_finished_by_the_next_engine(engine: Engine, store: Store) -> None:
     engine.run(engine.create_table("i", create("t", SCHEMA)))
-    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"x": 1})))
     engine.run(engine.delete_table("i", "t"))
     again = Engine(store, FakeClock(), FakeEntropy())
     assert again.list_tables("i") == ()
@@ -305,30 +306,32 @@ def test_auto_increment_keys(engine: Engine, clock: FakeClock) -> None:
     numbers: list[int] = []
     for step in (0, 0, -10, 5):
         clock.advance(step)
-        written = engine.run(engine.write_row("i", put("t", chosen, {"x": step}, returns=returns)))
+        written = engine.run(
+            engine.rows.write_row("i", put("t", chosen, {"x": step}, returns=returns))
+        )
         row = decode_row(written.row)
         assert row is not None
         number = row[0]["n"]
         assert isinstance(number, int)
-        found = decode_row(engine.get_row("i", get("t", {"k": "a", "n": number})).row)
+        found = decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": number})).row)
         assert found is not None
         numbers.append(number)
     assert numbers == sorted(set(numbers))
     far = numbers[-1] + 1000
-    engine.run(engine.write_row("i", put("t", {"k": "a", "n": far}, {"x": 1})))
-    written = engine.run(engine.write_row("i", put("t", chosen, {"x": 1}, returns=returns)))
+    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": far}, {"x": 1})))
+    written = engine.run(engine.rows.write_row("i", put("t", chosen, {"x": 1}, returns=returns)))
     row = decode_row(written.row)
     assert row is not None
     assert row[0]["n"] == far + 1
     with pytest.raises(InvalidRequest) as refused:
-        engine.write_row("i", delete("t", chosen))
+        engine.rows.write_row("i", delete("t", chosen))
     assert refused.value.rule is Rule.AUTO_INCREMENT_DELETE
     with pytest.raises(InvalidRequest) as refused:
-        engine.get_row("i", get("t", chosen))
+        engine.rows.get_row("i", get("t", chosen))
     assert refused.value.rule is Rule.KEY_AUTO_INCREMENT_READ
-    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 2**63 - 1}, {"x": 1})))
     with pytest.raises(Exhausted):
-        engine.run(engine.write_row("i", put("t", chosen, {"x": 1})))
+        engine.run(engine.rows.write_row("i", put("t", chosen, {"x": 1})))
 
 
 def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: Engine) -> None:
@@ -339,26 +342,28 @@ def test_updates_make_no_row_under_a_concrete_auto_increment_key(engine: Engine)
     for cells in (put_cells({"x": 1}), (increment("x", 1),), (delete_all("x"),)):
         change = update("t", absent, cells)
         with pytest.raises(Conflict) as refused:
-            engine.run(engine.write_row("i", change))
+            engine.run(engine.rows.write_row("i", change))
         assert refused.value.rule is Rule.CONDITION_FAILED
         for atomic in (False, True):
             batch = BatchWrite((TableWrite("t", (change,)),), atomic)
-            ((outcome,),) = engine.run(engine.batch_write_row("i", batch))
+            ((outcome,),) = engine.run(engine.rows.batch_write_row("i", batch))
             assert isinstance(outcome.error, Conflict)
-    assert engine.get_row("i", get("t", absent)).row == b""
-    engine.run(engine.write_row("i", delete("t", absent)))
+    assert engine.rows.get_row("i", get("t", absent)).row == b""
+    engine.run(engine.rows.write_row("i", delete("t", absent)))
     # the refused numbers were not noted: the next one is far below them
     returns = ReturnContent(ReturnType.PRIMARY_KEY)
     chosen: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
     made = update("t", chosen, put_cells({"x": 1}), returns=returns)
-    row = decode_row(engine.run(engine.write_row("i", made)).row)
+    row = decode_row(engine.run(engine.rows.write_row("i", made)).row)
     assert row is not None
     number = row[0]["n"]
     assert isinstance(number, int)
     assert number < 2**62
     # a row that exists is updated
-    engine.run(engine.write_row("i", update("t", {"k": "a", "n": number}, put_cells({"x": 2}))))
-    found = decode_row(engine.get_row("i", get("t", {"k": "a", "n": number})).row)
+    engine.run(
+        engine.rows.write_row("i", update("t", {"k": "a", "n": number}, put_cells({"x": 2})))
+    )
+    found = decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": number})).row)
     assert found is not None
     assert plain(found) == {"x": 2}
 
@@ -405,17 +410,20 @@ def test_attribute_columns_are_named_as_the_service_names_them(
     ):
         change = put("t", {"k": "a"}, {name: 1})
         read = get("t", {"k": "a"}, Selection(frozenset({name})))
-        for ask in (lambda: strict.write_row("i", change), lambda: strict.get_row("i", read)):  # noqa: B023  # called at once
+        for ask in (
+            partial(strict.rows.write_row, "i", change),
+            partial(strict.rows.get_row, "i", read),
+        ):
             with pytest.raises(InvalidRequest) as refused:
                 ask()
             assert refused.value.rule is Rule.COLUMN_NAME
-        lenient.run(lenient.write_row("i", change))
-        row = decode_row(lenient.get_row("i", read).row)
+        lenient.run(lenient.rows.write_row("i", change))
+        row = decode_row(lenient.rows.get_row("i", read).row)
         assert row is not None
         assert list(row[1]) == [name]
     for name in ("#", "#abc", "#公司", "# ", "", "a" * 256, "公" * 86):
         with pytest.raises(InvalidRequest) as refused:
-            lenient.write_row("i", put("t", {"k": "a"}, {name: 1}))
+            lenient.rows.write_row("i", put("t", {"k": "a"}, {name: 1}))
         assert refused.value.rule is Rule.ATTRIBUTE_NAME
 
 
@@ -431,5 +439,5 @@ def test_declared_columns_are_named_by_the_documented_rule(engine: Engine, name:
         assert refused.value.rule is Rule.COLUMN_NAME
     engine.run(engine.create_table("i", create("t", SCHEMA)))
     with pytest.raises(InvalidRequest) as refused:
-        engine.write_row("i", put("t", {"k": "a", name: 1}, {"x": 1}))
+        engine.rows.write_row("i", put("t", {"k": "a", name: 1}, {"x": 1}))
     assert refused.value.rule is Rule.COLUMN_NAME

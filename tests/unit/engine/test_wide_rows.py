@@ -50,11 +50,11 @@ def _table(engine: Engine) -> None:
 
 
 def write(engine: Engine, change: RowChange) -> None:
-    engine.run(engine.write_row("i", change))
+    engine.run(engine.rows.write_row("i", change))
 
 
 def columns(engine: Engine) -> dict[str, object] | None:
-    found = plain(decode_row(engine.get_row("i", get("t", KEY)).row))
+    found = plain(decode_row(engine.rows.get_row("i", get("t", KEY)).row))
     return None if found is None else dict(found)
 
 
@@ -102,10 +102,10 @@ def test_one_column_of_a_wide_row_touches_one_segment(
     changed = set(records(store)) - before
     assert sorted(record[0] for record in changed) == [RecordKind.WIDE, RecordKind.SEGMENT]
     selection = Selection(frozenset({"c05000", "c05001", "c09999"}), max_versions=1)
-    row = decode_row(engine.get_row("i", get("t", KEY, selection)).row)
+    row = decode_row(engine.rows.get_row("i", get("t", KEY, selection)).row)
     assert plain(row) == {"c05000": -1, "c05001": 5006, "c09999": 9999}
     between = Selection(start_column="c07000", end_column="c07003", max_versions=1)
-    row = decode_row(engine.get_row("i", get("t", KEY, between)).row)
+    row = decode_row(engine.rows.get_row("i", get("t", KEY, between)).row)
     assert plain(row) == {"c07000": 7000, "c07001": 7001, "c07002": 7002}
 
 
@@ -192,7 +192,7 @@ def test_a_wide_row_that_loses_every_column_still_exists(engine: Engine, store: 
     names = [f"c{n:04}" for n in range(1000)]
     write(engine, put("t", KEY, dict.fromkeys(names, 1)))
     write(engine, update("t", KEY, [delete_all(name) for name in names]))
-    assert decode_row(engine.get_row("i", get("t", KEY)).row) == (KEY, {})
+    assert decode_row(engine.rows.get_row("i", get("t", KEY)).row) == (KEY, {})
     assert len(records(store)) == 1
 
 
@@ -201,8 +201,8 @@ def test_ranges_pass_wide_rows_in_both_directions(engine: Engine) -> None:
         size = 700 if key == "m" else 1
         write(engine, put("t", {"k": key}, {f"c{n:04}": n for n in range(size)}))
     ends = ({"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
-    up = engine.get_range("i", scan_all("t", ends[0], ends[1]))
-    down = engine.get_range("i", scan_all("t", ends[1], ends[0], backward=True))
+    up = engine.rows.get_range("i", scan_all("t", ends[0], ends[1]))
+    down = engine.rows.get_range("i", scan_all("t", ends[1], ends[0], backward=True))
     rows = decode_answer_rows(up.rows)
     assert [row[0]["k"] for row in rows] == ["a", "m", "z"]
     assert len(rows[1][1]) == 700
@@ -245,7 +245,7 @@ def _pages(engine: Engine, selection: Selection) -> list[RowRead]:
     request = get("t", KEY, selection)
     found = []
     while True:
-        page = engine.get_row("i", request)
+        page = engine.rows.get_row("i", request)
         found.append(page)
         if page.resume is None:
             return found
@@ -280,7 +280,7 @@ def test_a_batch_of_very_wide_rows_is_bounded(engine: Engine) -> None:
     for n in range(8):
         write(engine, update("t", KEY, put_cells({f"c{n:02}": "v" * 2_000_000})))
     keys = (primary_key(KEY),) * 4
-    (outcomes,) = engine.batch_get_row("i", BatchGet((TableGet("t", keys, Selection()),)))
+    (outcomes,) = engine.rows.batch_get_row("i", BatchGet((TableGet("t", keys, Selection()),)))
     reads = [outcome.read for outcome in outcomes if outcome.read is not None]
     counts = [len((decode_row(read.row) or ({}, {}))[1]) for read in reads]
     assert counts == [8, 8, 1]  # the third begins in what room is left
@@ -298,7 +298,7 @@ def test_a_range_goes_on_inside_a_very_wide_row(engine: Engine) -> None:
     found: list[tuple[object, int]] = []
     pages = 0
     while True:
-        page = engine.get_range("i", request)
+        page = engine.rows.get_range("i", request)
         pages += 1
         found += [(row[0]["k"], len(row[1])) for row in decode_answer_rows(page.rows)]
         if page.next_key is None:
@@ -320,14 +320,14 @@ def test_expired_wide_rows_are_gone(engine: Engine, clock: FakeClock) -> None:
     clock.advance(5)
     write(engine, update("brief", KEY, put_cells({"c0500": -1})))
     clock.advance(5)
-    found = decode_row(engine.get_row("i", get("brief", KEY)).row)
+    found = decode_row(engine.rows.get_row("i", get("brief", KEY)).row)
     assert plain(found) == {"c0500": -1}
     clock.advance(5)
-    assert engine.get_row("i", get("brief", KEY)).row == b""
+    assert engine.rows.get_row("i", get("brief", KEY)).row == b""
     with pytest.raises(Conflict):
         write(engine, delete("brief", KEY, Condition(RowExpectation.EXPECT_EXIST)))
     write(engine, update("brief", KEY, put_cells({"x": 1})))
-    assert plain(decode_row(engine.get_row("i", get("brief", KEY)).row)) == {"x": 1}
+    assert plain(decode_row(engine.rows.get_row("i", get("brief", KEY)).row)) == {"x": 1}
 
 
 def test_versions_of_one_column_are_bounded_in_bytes(engine: Engine, clock: FakeClock) -> None:
@@ -340,10 +340,10 @@ def test_versions_of_one_column_are_bounded_in_bytes(engine: Engine, clock: Fake
         cells = put_cells({"a": 1, "big": "v" * 2_000_000, "c": 1})
         write(engine, update("deep", KEY, cells))
     clock.advance(1)
-    before = engine.get_row("i", get("deep", KEY, Selection(max_versions=1))).row
+    before = engine.rows.get_row("i", get("deep", KEY, Selection(max_versions=1))).row
     with pytest.raises(InvalidRequest) as refused:
         write(engine, update("deep", KEY, put_cells({"a": 2, "big": "v" * 2_000_000})))
     assert refused.value.rule is Rule.COLUMN_SIZE
     assert refused.value.details["column"] == "big"
-    assert engine.get_row("i", get("deep", KEY, Selection(max_versions=1))).row == before
+    assert engine.rows.get_row("i", get("deep", KEY, Selection(max_versions=1))).row == before
     write(engine, update("deep", KEY, [delete_all("big"), *put_cells({"big": "small"})]))

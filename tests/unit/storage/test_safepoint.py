@@ -108,7 +108,7 @@ def _rows(engine: Engine, store: Store) -> list[tuple[bytes, bytes]]:
     engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
     for start in range(0, COUNT, 200):
         changes = tuple(put("t", {"k": k}, {"n": k}) for k in range(start, start + 200))
-        engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
+        engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", changes),))))
     prefix = row_prefix(engine.describe_table("i", "t").id)
     return list(store.snapshot().scan(prefix, after_prefix(prefix)))
 

@@ -19,15 +19,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.batch import arrange, check_batch_write
-from widerow.engine.bodies import BodyContext, Planned, RowBody
+from widerow.engine.bodies import BodyContext, RowBody
 from widerow.engine.budget import Budget
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.locks import Lock, release_lock, take_lock
 from widerow.engine.plan import Plan, failing
+from widerow.engine.row_operations import RowOperations
 from widerow.engine.schema import check_key, concrete, shard_of
 from widerow.engine.static import ColumnNames, check_change, check_point_key, check_table_name
 from widerow.engine.transactions.commit import Commit, keep_sequence
@@ -54,37 +54,9 @@ from widerow.model.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.requests import BatchWrite, GetRange, GetRow
 from widerow.model.row import PrimaryKey, RowChange
 from widerow.model.schema import Table
-from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Store, Transaction, Write
 
-__all__ = ["RowOperations", "Transactions"]
-
-
-class RowOperations(Protocol):
-    """What transactions use of the engine's operations on rows."""
-
-    def row_body(
-        self,
-        table: Table,
-        prefix: bytes,
-        change: RowChange,
-        planned: Planned,
-        *,
-        inside: bool,
-    ) -> RowBody:
-        """The write of one checked change; `inside` a transaction, or of anybody."""
-        ...
-
-    def get_row(
-        self, instance: str, request: GetRow, budget: Budget | None, reader: Reader, /
-    ) -> RowRead:
-        """GetRow from `reader`."""
-        ...
-
-    def get_range(
-        self, instance: str, request: GetRange, budget: Budget | None, reader: Reader, /
-    ) -> RangePage:
-        """GetRange from `reader`."""
-        ...
+__all__ = ["Transactions"]
 
 
 class Transactions:

@@ -169,7 +169,7 @@ class IndexesFollow(RuleBasedStateMachine):
 
     def change(self, change: RowChange) -> None:
         with contextlib.suppress(Conflict, InvalidRequest):
-            self.run(lambda engine: engine.write_row("i", change))
+            self.run(lambda engine: engine.rows.write_row("i", change))
 
     @rule(key=keys, columns=columns)
     def put_row(self, key: Key, columns: dict[str, Value]) -> None:
@@ -194,7 +194,7 @@ class IndexesFollow(RuleBasedStateMachine):
     def batch(self, rows: list[tuple[Key, dict[str, Value]]], *, atomic: bool) -> None:
         changes = tuple(put("t", dict(zip("kn", key, strict=True)), each) for key, each in rows)
         request = BatchWrite((TableWrite("t", changes),), atomic)
-        self.run(lambda engine: engine.batch_write_row("i", request))
+        self.run(lambda engine: engine.rows.batch_write_row("i", request))
 
     @precondition(lambda self: len(self.made) < 4)
     @rule(data=st.data(), base=st.booleans())
@@ -240,7 +240,7 @@ class IndexesFollow(RuleBasedStateMachine):
         low = {column.name: KeyMarker.INF_MIN for column in columns}
         high = {column.name: KeyMarker.INF_MAX for column in columns}
         bounds = (high, low) if backward else (low, high)
-        page = engine.get_range("i", scan_all(table, *bounds, backward=backward))
+        page = engine.rows.get_range("i", scan_all(table, *bounds, backward=backward))
         return decode_answer_rows(page.rows)
 
     def settled(self) -> None:
@@ -273,13 +273,13 @@ class IndexesFollow(RuleBasedStateMachine):
             else:
                 assert all(each in wanted for each in found)
             for key, cells in found:
-                row = self.engines[0].get_row("i", get(name, _key(key)))
+                row = self.engines[0].rows.get_row("i", get(name, _key(key)))
                 assert decode_row(row.row) == (key, cells)
             asked = TableGet(
                 name, tuple(primary_key(_key(key)) for key, _ in found[:100]), Selection()
             )
             if found:
-                (outcomes,) = self.engines[0].batch_get_row("i", BatchGet((asked,)))
+                (outcomes,) = self.engines[0].rows.batch_get_row("i", BatchGet((asked,)))
                 answers = [decode_row(each.read.row) for each in outcomes if each.read is not None]
                 assert answers == found[:100]
 

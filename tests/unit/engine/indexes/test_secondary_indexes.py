@@ -54,7 +54,7 @@ def make(
 
 def write(engine: Engine, key: tuple[str, int], **columns: Value) -> None:
     change = put("t", dict(zip("kn", key, strict=True)), columns)
-    engine.run(engine.write_row("i", change))
+    engine.run(engine.rows.write_row("i", change))
 
 
 def add(engine: Engine, index: IndexDefinition, *, base: bool = False) -> None:
@@ -64,7 +64,7 @@ def add(engine: Engine, index: IndexDefinition, *, base: bool = False) -> None:
 def rows(engine: Engine, table: str) -> list[AnsweredRow]:
     names = [column.name for column in engine.describe_table("i", table).key_columns]
     low, high = dict.fromkeys(names, KeyMarker.INF_MIN), dict.fromkeys(names, KeyMarker.INF_MAX)
-    return decode_answer_rows(engine.get_range("i", scan_all(table, low, high)).rows)
+    return decode_answer_rows(engine.rows.get_range("i", scan_all(table, low, high)).rows)
 
 
 def keep_house(engine: Engine) -> None:
@@ -116,7 +116,7 @@ def test_the_auto_increment_column_is_not_first_and_appended_as_an_integer(engin
     make(engine, GLOBAL, LOCAL, key=key)
     assert engine.describe_table("i", "g").auto_increment is None
     change = put("t", {"k": "a", "n": KeyMarker.AUTO_INCREMENT}, {"s": "x", "i": 1})
-    engine.run(engine.write_row("i", change))
+    engine.run(engine.rows.write_row("i", change))
     ((base, _),) = rows(engine, "t")
     assert [key for key, _ in rows(engine, "g")] == [{"s": "x", **base}]
     assert [key for key, _ in rows(engine, "l")] == [{"k": "a", "i": 1, "n": base["n"]}]
@@ -173,7 +173,7 @@ def test_wide_entries_are_cut_read_and_removed(engine: Engine, store: Store) -> 
     for table in ("g", "l"):
         ((key, cells),) = rows(engine, table)
         assert plain((key, cells))["b"] == b"b" * 100_000  # type: ignore[index]  # it is there
-        found = engine.get_row("i", get(table, key))  # type: ignore[arg-type]  # values of a key
+        found = engine.rows.get_row("i", get(table, key))  # type: ignore[arg-type]  # values of a key
         assert decode_answer_rows(found.row) == [(key, cells)]
     number = engine.describe_table("i", "g").id
     kinds = [record[0] for _, record in store.snapshot().scan(*_all(row_prefix(number)))]
@@ -189,9 +189,9 @@ def test_a_wide_row_gives_its_entries_all_it_should(engine: Engine) -> None:
     half = len(free) // 2
     write(engine, ("a", 1), s="x", i=1, **dict(list(free.items())[:half]))
     rest = put_cells(dict(list(free.items())[half:]))
-    engine.run(engine.write_row("i", update("t", {"k": "a", "n": 1}, rest)))
+    engine.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, rest)))
     moved = update("t", {"k": "a", "n": 1}, put_cells({"s": "y"}))
-    engine.run(engine.write_row("i", moved))
+    engine.run(engine.rows.write_row("i", moved))
     assert [key["s"] for key, _ in rows(engine, "g")] == ["y"]
     assert [plain(row) for row in rows(engine, "l")] == [{"s": "y"}]
     assert len(rows(engine, "by_key")) == 1
@@ -244,7 +244,7 @@ def test_a_scan_steps_over_entries_of_other_indexes(engine: Engine) -> None:
         low: dict[str, KeyInput] = {"k": "1", "i": 21, "n": KeyMarker.INF_MIN}
         high: dict[str, KeyInput] = {"k": "3", "i": 7, "n": 7}
         request = scan_all(index.name, high, low, backward=True)
-        found = decode_answer_rows(engine.get_range("i", request).rows)
+        found = decode_answer_rows(engine.rows.get_range("i", request).rows)
         between = wanted[wanted.index({"k": "1", "i": 21, "n": 21}) :]
         between = between[: between.index({"k": "3", "i": 7, "n": 7}) + 1]
         assert [key for key, _ in found] == between[::-1]
@@ -253,7 +253,7 @@ def test_a_scan_steps_over_entries_of_other_indexes(engine: Engine) -> None:
 def test_a_type_that_is_checked_by_an_index_made_meanwhile(engine: Engine) -> None:
     """The write was planned before the index, and runs after it (change §A4, §A10)."""
     make(engine, LOCAL)
-    plan = engine.write_row("i", put("t", {"k": "a", "n": 1}, {"d": "text"}))
+    plan = engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"d": "text"}))
     add(engine, replace(LOCAL, name="l2", key_columns=("k",), defined_columns=("d",)))
     with pytest.raises(InvalidRequest) as caught:
         engine.run(plan)
@@ -314,7 +314,7 @@ def test_without_the_rows_there_are_an_index_has_what_is_written(engine: Engine)
     write(engine, ("a", 2), s="x", i=2)
     add(engine, GLOBAL)
     assert rows(engine, "g") == []
-    engine.run(engine.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"free": 1}))))
+    engine.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"free": 1}))))
     assert [(key["n"], plain((key, cells))) for key, cells in rows(engine, "g")] == [(1, {"i": 1})]
 
 
@@ -327,7 +327,7 @@ def test_rows_from_before_that_do_not_fit_have_no_entry(engine: Engine) -> None:
     add(engine, LOCAL, base=True)
     assert [plain(row) for row in rows(engine, "g")] == [{"i": "text", "b": 1.5}]
     assert [key["n"] for key, _ in rows(engine, "l")] == [1, 2]
-    engine.run(engine.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"s": "y"}))))
+    engine.run(engine.rows.write_row("i", update("t", {"k": "a", "n": 1}, put_cells({"s": "y"}))))
     assert [key["n"] for key, _ in rows(engine, "g")] == [3, 1]
 
 

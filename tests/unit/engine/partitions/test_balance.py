@@ -220,9 +220,9 @@ def test_rows_and_bytes_are_those_of_the_store(
     engine: Engine, clock: FakeClock, store: Store
 ) -> None:
     for number in range(300):
-        engine.run(engine.write_row("i", put("t", {"k": number % 200}, {"v": "x" * number})))
+        engine.run(engine.rows.write_row("i", put("t", {"k": number % 200}, {"v": "x" * number})))
     for number in range(50):
-        engine.run(engine.write_row("i", delete("t", {"k": number})))
+        engine.run(engine.rows.write_row("i", delete("t", {"k": number})))
     pass_time(engine, clock, 1)
     sizes = engine.partitions.load_of(table(engine)).sizes
     stored = list(store.snapshot().scan(b"\x10", b"\x11"))
@@ -237,7 +237,7 @@ def test_a_store_without_statistics_is_walked(
         rows = [put("t", {"k": number}, {"v": "x" * 50_000})]
         rows += [put("t", {"k": number}, {"w": "x" * 60_000})]
         for row in rows:
-            engine.run(engine.write_row("i", row))
+            engine.run(engine.rows.write_row("i", row))
     again = Engine(store, clock, FakeEntropy(), thresholds=LIMITS)
     again.partitions.load_of(table(again))  # whoever asks or writes first starts it
     pass_time(again, clock, 1)
@@ -254,7 +254,7 @@ def test_a_large_key_is_found_to_stand_alone(engine: Engine, clock: FakeClock) -
     for name, rows in (("a", 1), ("big", 30), ("z", 1)):
         for number in range(rows):
             row = put("u", {"k": name, "n": number}, {"v": "x" * 60_000})
-            engine.run(engine.write_row("i", row))
+            engine.run(engine.rows.write_row("i", row))
     pass_time(engine, clock, 2)
     facts = engine.partitions.load_of(engine.describe_table("i", "u")).facts()
     assert facts[0].largest is not None
@@ -264,14 +264,14 @@ def test_a_large_key_is_found_to_stand_alone(engine: Engine, clock: FakeClock) -
 
 
 def test_reads_are_counted_where_they_begin(engine: Engine, clock: FakeClock) -> None:
-    engine.run(engine.write_row("i", put("t", {"k": 5}, {"v": 1})))
-    engine.get_row("i", get("t", {"k": 5}))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 5}, {"v": 1})))
+    engine.rows.get_row("i", get("t", {"k": 5}))
     for direction, first, last in (
         (RangeDirection.FORWARD, KeyMarker.INF_MIN, KeyMarker.INF_MAX),
         (RangeDirection.BACKWARD, KeyMarker.INF_MAX, KeyMarker.INF_MIN),
     ):
         bounds = RowRange(PrimaryKey((("k", first),)), PrimaryKey((("k", last),)), direction, None)
-        engine.get_range("i", GetRange("t", bounds, Selection()))
+        engine.rows.get_range("i", GetRange("t", bounds, Selection()))
     clock.advance(1)
     work(engine)
     found = engine.partitions.load_of(table(engine))

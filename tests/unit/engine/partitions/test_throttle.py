@@ -33,7 +33,7 @@ def writes(engine: Engine, key: int, *, most: int = 1000) -> int:
     """How many rows can be written at once."""
     for count in range(most):
         try:
-            engine.run(engine.write_row("i", put("t", {"k": key}, {"v": count})))
+            engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": count})))
         except Exhausted as error:
             return count if error.rule is Rule.NOT_ENOUGH_CAPACITY else -1
     return most
@@ -42,7 +42,7 @@ def writes(engine: Engine, key: int, *, most: int = 1000) -> int:
 def reads(engine: Engine, key: int, *, most: int = 1000) -> int:
     for count in range(most):
         try:
-            engine.get_row("i", get("t", {"k": key}))
+            engine.rows.get_row("i", get("t", {"k": key}))
         except Exhausted:
             return count
     return most
@@ -64,7 +64,7 @@ def test_a_second_later_there_is_a_seconds_part_again(engine: Engine, clock: Fak
 
 
 def test_a_large_row_leaves_a_debt(engine: Engine, clock: FakeClock) -> None:
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {"v": "x" * 20 * 4096})))  # 21 units
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": "x" * 20 * 4096})))  # 21 units
     clock.advance(1)
     assert writes(engine, 1) == 0
     clock.advance(0.2)
@@ -73,12 +73,12 @@ def test_a_large_row_leaves_a_debt(engine: Engine, clock: FakeClock) -> None:
 
 def test_rows_of_batches_are_refused_one_by_one(engine: Engine) -> None:
     rows = tuple(put("t", {"k": key}, {"v": 1}) for key in (*range(12), 200))
-    outcomes = engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", rows),))))[0]
+    outcomes = engine.run(engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", rows),))))[0]
     assert [outcome.error is None for outcome in outcomes] == [True] * 10 + [False] * 2 + [True]
     assert outcomes[-1].written is not None
     keys = tuple(primary_key({"k": key}) for key in (*range(12), 200))
     assert reads(engine, 1, most=10) == 10
-    found = engine.batch_get_row("i", BatchGet((TableGet("t", keys, Selection()),)))[0]
+    found = engine.rows.batch_get_row("i", BatchGet((TableGet("t", keys, Selection()),)))[0]
     assert [outcome.error is None for outcome in found] == [False] * 12 + [True]
     assert found[-1].read is not None
     assert found[-1].read.row
@@ -86,9 +86,9 @@ def test_rows_of_batches_are_refused_one_by_one(engine: Engine) -> None:
 
 def test_a_condition_reads(engine: Engine) -> None:
     exist = Condition(RowExpectation.EXPECT_EXIST)
-    engine.run(engine.write_row("i", put("t", {"k": 1}, {"v": 1})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
     for _ in range(9):
-        engine.run(engine.write_row("i", put("t", {"k": 1}, {"v": 1}, exist)))
+        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1}, exist)))
     assert reads(engine, 1) == 1
 
 
@@ -96,8 +96,8 @@ def test_without_a_reserve_nothing_is_refused(engine: Engine) -> None:
     # Pay-as-you-go: a reserve of 0 makes every unit additional (docs/operating/partitions.md).
     engine.run(engine.create_table("i", create("free", {"k": KeyType.INTEGER})))
     for number in range(100):
-        engine.run(engine.write_row("i", put("free", {"k": 1}, {"v": number})))
-        engine.get_row("i", get("free", {"k": 1}))
+        engine.run(engine.rows.write_row("i", put("free", {"k": 1}, {"v": number})))
+        engine.rows.get_row("i", get("free", {"k": 1}))
 
 
 def test_nothing_is_refused_unless_asked_for(store: Store, clock: FakeClock) -> None:

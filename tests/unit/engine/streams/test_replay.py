@@ -88,7 +88,9 @@ def _divide(engine: Engine, bounds: frozenset[int]) -> None:
 
 
 def _rows(engine: Engine) -> Rows:
-    page = engine.get_range("i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX}))
+    page = engine.rows.get_range(
+        "i", scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
+    )
     return {
         key["k"]: {name: versions[0][1] for name, versions in columns.items()}
         for key, columns in decode_answer_rows(b"".join(page.pieces))
@@ -165,7 +167,9 @@ def test_a_stream_replayed_is_its_table(steps: list[Any], sizes: list[int]) -> N
             elif isinstance(step, frozenset):
                 _divide(engine, step)
             else:
-                engine.run(engine.batch_write_row("i", BatchWrite((TableWrite("t", tuple(step)),))))
+                engine.run(
+                    engine.rows.batch_write_row("i", BatchWrite((TableWrite("t", tuple(step)),)))
+                )
         table = engine.describe_table("i", "t")
         rows: Rows = {}
         for shard in engine.streams.shards(table):

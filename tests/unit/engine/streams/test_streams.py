@@ -51,7 +51,7 @@ def make(
 
 def write(engine: Engine, *changes: Any) -> None:  # noqa: ANN401  # row changes
     for change in changes:
-        engine.run(engine.write_row("i", change))
+        engine.run(engine.rows.write_row("i", change))
 
 
 def page(engine: Engine, shard: str = "0", limit: int | None = None) -> ChangePage:

@@ -83,7 +83,7 @@ def write(engine: Engine, inside: str, change: Any) -> None:  # noqa: ANN401  # 
 
 
 def columns(engine: Engine) -> Columns:
-    found = decode_row(engine.get_row("i", get("t", {"k": "a", "n": 1})).row)
+    found = decode_row(engine.rows.get_row("i", get("t", {"k": "a", "n": 1})).row)
     return found and {name: cells[0][1] for name, cells in found[1].items()}
 
 
@@ -131,7 +131,7 @@ def test_a_commit_that_an_observer_refuses_makes_nothing(
     assert columns(engine) is None
     with pytest.raises(NotFound):
         engine.transactions.commit("i", inside)
-    engine.run(engine.write_row("i", put("t", {"k": "a", "n": 1}, {"c": 3})))
+    engine.run(engine.rows.write_row("i", put("t", {"k": "a", "n": 1}, {"c": 3})))
 
 
 def test_a_commit_is_planned_again_where_observers_need_more(

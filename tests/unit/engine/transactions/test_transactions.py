@@ -62,7 +62,7 @@ def begin(engine: Engine, key: str = "a", table: str = "t", instance: str = "i")
 
 def write(engine: Engine, change: RowChange, inside: str | None = None) -> Any:  # noqa: ANN401  # RowWritten
     if inside is None:
-        return engine.run(engine.write_row("i", change))
+        return engine.run(engine.rows.write_row("i", change))
     return engine.run(engine.transactions.write_row("i", inside, change))
 
 
@@ -74,7 +74,7 @@ def columns(engine: Engine, number: int, inside: str | None = None, key: str = "
     """The values of a row by their columns, or None."""
     request = get("t", row(key, number), Selection(max_versions=1))
     if inside is None:
-        read = engine.get_row("i", request)
+        read = engine.rows.get_row("i", request)
     else:
         read = engine.transactions.get_row("i", inside, request)
     found = decode_row(read.row)
@@ -87,7 +87,7 @@ def numbers(engine: Engine, inside: str | None = None, **how: Any) -> list[Any]:
         bounds.reverse()
     request = scan_all("t", *bounds, **how)
     if inside is None:
-        page = engine.get_range("i", request)
+        page = engine.rows.get_range("i", request)
     else:
         page = engine.transactions.get_range("i", inside, request)
     return [key["n"] for key, _ in decode_answer_rows(page.rows)]
@@ -169,7 +169,7 @@ def test_writes_see_those_before_them(engine: Engine, clock: FakeClock) -> None:
     assert refusal(lambda: write(engine, again, inside)) is Rule.CONDITION_FAILED
     clock.advance(3)
     engine.run(engine.transactions.commit("i", inside))
-    found = decode_row(engine.get_row("i", get("t", row("a", 1))).row)
+    found = decode_row(engine.rows.get_row("i", get("t", row("a", 1))).row)
     assert found is not None
     assert found[1] == {"c": [(written_ms, 11)]}
     assert columns(engine, 2) == {"c": 1}
@@ -211,7 +211,7 @@ def test_auto_increment_values_stay_drawn(
     following = decode_row(write(engine, change).row)
     values = [found[0]["n"] for found in (*drawn, following) if found is not None]
     assert values == [ahead + 1, ahead + 2, ahead + 3]
-    stored = engine.get_range("i", scan_all("s", {"k": "a", "n": LOW}, {"k": "a", "n": HIGH}))
+    stored = engine.rows.get_range("i", scan_all("s", {"k": "a", "n": LOW}, {"k": "a", "n": HIGH}))
     kept = [key["n"] for key, _ in decode_answer_rows(stored.rows)]
     assert kept == ([ahead, *values] if commits else [ahead, values[2]])
 
@@ -228,15 +228,15 @@ def test_others_are_refused_at_once_even_before_anything_was_written(engine: Eng
         delete("t", row("a", 9)),
     ):
         with pytest.raises(Conflict) as caught:
-            engine.write_row("i", change)  # as it is planned
+            engine.rows.write_row("i", change)  # as it is planned
         assert caught.value.rule is Rule.KEY_LOCKED
     changes = (put("t", row("a", 1), {}), put("t", row("b", 1), {}))
     request = BatchWrite((TableWrite("t", changes),))
-    [[locked, free]] = engine.run(engine.batch_write_row("i", request))
+    [[locked, free]] = engine.run(engine.rows.batch_write_row("i", request))
     assert isinstance(locked.error, Conflict)
     assert free.written is not None
     atomic = BatchWrite((TableWrite("t", changes[:1]),), atomic=True)
-    [[refused]] = engine.run(engine.batch_write_row("i", atomic))
+    [[refused]] = engine.run(engine.rows.batch_write_row("i", atomic))
     assert isinstance(refused.error, Conflict)
     assert refusal(lambda: begin(engine)) is Rule.KEY_LOCKED
     assert columns(engine, 1) is None
@@ -246,11 +246,11 @@ def test_others_are_refused_at_once_even_before_anything_was_written(engine: Eng
 
 def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(engine: Engine) -> None:
     """A thread may plan a write and submit it after Start has answered: the second look decides."""
-    late = engine.write_row("i", put("t", row("a", 1), {"c": "late"}))
-    batch = engine.batch_write_row(
+    late = engine.rows.write_row("i", put("t", row("a", 1), {"c": "late"}))
+    batch = engine.rows.batch_write_row(
         "i", BatchWrite((TableWrite("t", (put("t", row("a", 2), {}), put("t", row("b", 2), {}))),))
     )
-    atomic = engine.batch_write_row(
+    atomic = engine.rows.batch_write_row(
         "i", BatchWrite((TableWrite("t", (put("t", row("a", 3), {}),)),), atomic=True)
     )
     inside = begin(engine)
@@ -265,7 +265,7 @@ def test_a_write_that_was_planned_before_the_lock_is_refused_when_it_runs(engine
 def test_start_answers_behind_what_runs_before_it(engine: Engine, store: Store) -> None:
     """A write that ran before the lock was there is published before Start answers."""
     engine.run(engine.transactions.abort("i", begin(engine)))  # the run is known from now on
-    ahead = engine.write_row("i", put("t", row("a", 1), {"c": 1}))
+    ahead = engine.rows.write_row("i", put("t", row("a", 1), {"c": 1}))
     seen: list[Any] = []
     original = ahead.writes[0].run
 
@@ -422,7 +422,7 @@ def test_one_request_at_a_time(engine: Engine) -> None:
     """A second one meets OTSSessionBusy, whatever it is (change §B2)."""
     inside = begin(engine)
     rules: list[Rule] = []
-    original = engine.get_row
+    original = engine.rows.get_row
 
     def read_meanwhile(*arguments: Any) -> Any:  # noqa: ANN401  # as `get_row`
         rules.append(refusal(lambda: columns(engine, 1, inside)))
@@ -433,7 +433,7 @@ def test_one_request_at_a_time(engine: Engine) -> None:
     rows: Any = SimpleNamespace(get_row=read_meanwhile)  # a request that takes its time
     engine.transactions._rows = rows
     engine.transactions.get_row("i", inside, get("t", row("a", 1)))
-    engine.transactions._rows = engine
+    engine.transactions._rows = engine.rows
     assert rules == [Rule.TRANSACTION_BUSY] * 3
     engine.run(engine.transactions.commit("i", inside))
 
@@ -606,7 +606,7 @@ def test_what_expires_while_it_is_open_is_trimmed_afterwards(
         if step is not None:
             engine.run(step)
     engine.run(engine.transactions.commit("i", inside))
-    found = decode_row(engine.get_row("i", get("ttl", row("a", 1))).row)
+    found = decode_row(engine.rows.get_row("i", get("ttl", row("a", 1))).row)
     assert found is not None
     assert [value for _, value in found[1]["c"]] == [2]
 

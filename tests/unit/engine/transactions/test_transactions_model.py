@@ -207,7 +207,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
 
     @rule(change=changes)
     def write_outside(self, change: RowChange) -> None:
-        plan, refused = _tried(lambda: self.engine.write_row("i", change))
+        plan, refused = _tried(lambda: self.engine.rows.write_row("i", change))
         assert refused is (Rule.KEY_LOCKED if self._locked(_key_of(change)[0]) else None)
         if plan is not None:
             self._run(change, plan)
@@ -222,7 +222,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @rule(change=changes)
     def plan_for_later(self, change: RowChange) -> None:
         if not self._locked(_key_of(change)[0]):
-            self.late.append((change, self.engine.write_row("i", change)))
+            self.late.append((change, self.engine.rows.write_row("i", change)))
 
     @precondition(lambda self: self.late)
     @rule()
@@ -346,7 +346,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @invariant()
     def others_see_what_is_committed(self) -> None:
         low, high = ({"k": end, "n": end} for end in (KeyMarker.INF_MIN, KeyMarker.INF_MAX))
-        page = self.engine.get_range("i", scan_all("t", low, high))
+        page = self.engine.rows.get_range("i", scan_all("t", low, high))
         found = [(tuple(key.values()), row) for key, row in decode_answer_rows(page.rows)]
         assert found == self.model.scan(self.now_ms)
 

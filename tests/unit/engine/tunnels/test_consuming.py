@@ -137,12 +137,12 @@ class Consuming(RuleBasedStateMachine):
 
     @rule(key=keys, value=st.integers(-9, 9))
     def write(self, key: str, value: int) -> None:
-        self.run(lambda: self.server.engine.write_row("i", put("t", {"k": key}, {"v": value})))
+        self.run(lambda: self.server.engine.rows.write_row("i", put("t", {"k": key}, {"v": value})))
         self.log.append(key, json.dumps([key, {"v": value}]).encode(), self.clock.now_us())
 
     @rule(key=keys)
     def remove(self, key: str) -> None:
-        self.run(lambda: self.server.engine.write_row("i", delete("t", {"k": key})))
+        self.run(lambda: self.server.engine.rows.write_row("i", delete("t", {"k": key})))
         self.log.append(key, json.dumps([key, None]).encode(), self.clock.now_us(), DELETE)
 
     @precondition(lambda self: self.splits < SPLITS_MAX)
@@ -246,7 +246,7 @@ class Consuming(RuleBasedStateMachine):
 
     def rows(self) -> dict[str, Any]:
         scan = scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
-        page = self.servers[0].engine.get_range("i", scan)
+        page = self.servers[0].engine.rows.get_range("i", scan)
         return {str(row[0]["k"]): plain(row) for row in decode_answer_rows(b"".join(page.pieces))}
 
 

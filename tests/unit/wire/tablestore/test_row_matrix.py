@@ -107,7 +107,7 @@ def asked(engine: Engine, **fields: object) -> messages.GetRangeResponse:
 
 def fill(engine: Engine, rows: dict[tuple[str, int], dict[str, Value]]) -> None:
     for (k, n), columns in rows.items():
-        engine.run(engine.write_row("i", put("t", {"k": k, "n": n}, columns)))
+        engine.run(engine.rows.write_row("i", put("t", {"k": k, "n": n}, columns)))
 
 
 def test_the_bytes_of_a_matrix(engine: Engine) -> None:
@@ -192,7 +192,7 @@ def test_a_page_that_ends_inside_a_wide_row_is_no_matrix(engine: Engine) -> None
     for name, value in columns.items():
         change = put("t", {"k": "a", "n": 1}, {name: value})
         change.modification = type(change.modification).UPDATE
-        engine.run(engine.write_row("i", change))
+        engine.run(engine.rows.write_row("i", change))
     answer = asked(engine, columns_to_get=list(columns))
     assert answer.data_block_type == 0
     assert decode_token(answer.next_token) is not None

@@ -46,12 +46,12 @@ def _resumes(sent: TableInBatchGetRowRequest) -> tuple[Resume | None, ...]:
 
 def call(engine: Engine, instance: str, request: BatchGet) -> BatchAnswer:
     """Ask the engine."""
-    return BatchAnswer(_names(request), engine.batch_get_row(instance, request))
+    return BatchAnswer(_names(request), engine.rows.batch_get_row(instance, request))
 
 
 def call_within(engine: Engine, instance: str, request: BatchGet, budget: Budget) -> BatchAnswer:
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
-    return BatchAnswer(_names(request), engine.batch_get_row(instance, request, budget))
+    return BatchAnswer(_names(request), engine.rows.batch_get_row(instance, request, budget))
 
 
 def _names(request: BatchGet) -> tuple[str, ...]:

@@ -127,7 +127,7 @@ def call(
         plan = engine.transactions.batch_write_row(instance, *request)
     else:
         batch = request
-        plan = engine.batch_write_row(instance, request)
+        plan = engine.rows.batch_write_row(instance, request)
     return plan.answering(partial(BatchAnswer, tuple([table.table for table in batch.tables])))
 
 

@@ -80,7 +80,7 @@ def _exported(
 ) -> BulkExported:
     asked = request.request
     try:
-        page = engine.get_range(instance, asked, budget)
+        page = engine.rows.get_range(instance, asked, budget)
     except InvalidRequest as error:
         if error.rule is not Rule.KEY_SIZE:
             raise

@@ -69,7 +69,7 @@ def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BulkImporte
     """Ask the engine for the rows, each on its own; what they count goes with the answer."""
     (asked,) = request.tables
     sizes = tuple([_data_size(change) for change in asked.changes])
-    plan = engine.batch_write_row(instance, request)
+    plan = engine.rows.batch_write_row(instance, request)
     return plan.answering(partial(_imported, asked.table, sizes))
 
 

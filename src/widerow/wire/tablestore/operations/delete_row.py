@@ -23,7 +23,7 @@ def call(
     """Ask the engine."""
     if isinstance(request, InTransaction):
         return engine.transactions.write_row(instance, *request)
-    return engine.write_row(instance, request)
+    return engine.rows.write_row(instance, request)
 
 
 def encode(result: RowWritten) -> bytes:

@@ -129,8 +129,8 @@ def _page(engine: Engine, instance: str, request: AskedRange, budget: Budget | N
     if isinstance(asked, InTransaction):
         return engine.transactions.get_range(instance, *asked, budget)
     if budget is None:
-        return engine.get_range(instance, asked)
-    return engine.get_range(instance, asked, budget)
+        return engine.rows.get_range(instance, asked)
+    return engine.rows.get_range(instance, asked, budget)
 
 
 def _answered(request: AskedRange, page: RangePage) -> RangePage | MatrixPage:

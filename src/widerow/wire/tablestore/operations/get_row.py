@@ -38,7 +38,7 @@ def call(engine: Engine, instance: str, request: GetRow | InTransaction[GetRow])
     """Ask the engine."""
     if isinstance(request, InTransaction):
         return engine.transactions.get_row(instance, *request)
-    return engine.get_row(instance, request)
+    return engine.rows.get_row(instance, request)
 
 
 def call_within(
@@ -47,7 +47,7 @@ def call_within(
     """Ask the engine. Raises `TooLong` where it takes more than `budget`."""
     if isinstance(request, InTransaction):
         return engine.transactions.get_row(instance, *request, budget)
-    return engine.get_row(instance, request, budget)
+    return engine.rows.get_row(instance, request, budget)
 
 
 def encode(result: RowRead) -> bytes:

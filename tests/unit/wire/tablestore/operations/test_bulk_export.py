@@ -28,7 +28,9 @@ def engine() -> Engine:
     schema = {"k": KeyType.STRING, "n": KeyType.INTEGER}
     made.run(made.create_table("i", create("t", schema)))
     for number in range(3):
-        made.run(made.write_row("i", put("t", {"k": "a", "n": number}, {"x": number, "y": "hi"})))
+        made.run(
+            made.rows.write_row("i", put("t", {"k": "a", "n": number}, {"x": number, "y": "hi"}))
+        )
     return made
 
 

@@ -37,7 +37,7 @@ def imported(
 
 
 def stored(engine: Engine, number: int) -> object:
-    return plain(decode_row(engine.get_row("i", get("T", {"k": "a", "n": number})).row))
+    return plain(decode_row(engine.rows.get_row("i", get("T", {"k": "a", "n": number})).row))
 
 
 def test_rows_are_answered_in_order_and_count_bytes(engine: Engine) -> None:

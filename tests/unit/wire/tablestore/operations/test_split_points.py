@@ -28,7 +28,7 @@ def engine() -> Engine:
     opened.run(opened.create_table("i", create("empty", key)))
     for number in range(40):
         row = put("t", {"k": number - 20, "n": "x"}, {"v": b"\x00" * 100_000})
-        opened.run(opened.write_row("i", row))
+        opened.run(opened.rows.write_row("i", row))
     return opened
 
 
@@ -74,7 +74,7 @@ def test_without_writes_the_points_stay(engine: Engine) -> None:
     def write(numbers: range) -> None:
         for number in numbers:
             row = put("large", {"k": number}, {"v": b"\x00" * 1_000_000})
-            engine.run(engine.write_row("i", row))
+            engine.run(engine.rows.write_row("i", row))
 
     def points(size: int = 4) -> list[object]:
         answer = ask(engine, size, table="large")

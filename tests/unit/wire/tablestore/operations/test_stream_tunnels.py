@@ -24,7 +24,7 @@ HOUR_NS = 3600 * 10**9
 
 def write(world: World, key: str, value: int) -> None:
     world.clock.advance(0.001)
-    world.engine.run(world.engine.write_row("i", put("t", {"k": key}, {"v": value})))
+    world.engine.run(world.engine.rows.write_row("i", put("t", {"k": key}, {"v": value})))
 
 
 def split(world: World, key: bytes) -> None:
@@ -72,7 +72,7 @@ def test_a_stream_tunnel_switches_the_stream_on_and_hands_out_what_follows() -> 
     assert (shown.tunnel.stage, shown.tunnel.stream_id) == ("ProcessStream", stream.id)
     assert [each.channel_type for each in shown.channels] == ["Stream"]
     write(world, "new", 1)
-    world.engine.run(world.engine.write_row("i", delete("t", {"k": "new"})))
+    world.engine.run(world.engine.rows.write_row("i", delete("t", {"k": "new"})))
     assert consumed(world, tunnel, world.connect(tunnel), 3) == [(1, "new"), (3, "new")]
     assert check_store(world.store) == []
 
@@ -149,7 +149,7 @@ def test_offsets_choose_the_changes() -> None:
     for n in range(4):
         world.clock.advance(1)
         times.append(world.clock.now_us() * 1000)
-        world.engine.run(world.engine.write_row("i", put("t", {"k": str(n)}, {"v": n})))
+        world.engine.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
     world.clock.advance(600)
     request = create_request("n", STREAM, start=times[1], end=times[3])
     tunnel = str(world.ask("create", request, t.CreateTunnelResponse.FromString).tunnel_id)

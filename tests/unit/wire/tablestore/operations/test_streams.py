@@ -29,7 +29,7 @@ def test_a_client_reads_a_stream_to_its_tail() -> None:
         engine.run(engine.create_table("i", replace(request, stream=StreamChange(enable=True))))
         engine.run(engine.create_table("i", create("off", {"k": KeyType.INTEGER})))
         for key in range(3):
-            engine.run(engine.write_row("i", put("t", {"k": key}, {"a": key})))
+            engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"a": key})))
         listed = m.ListStreamResponse.FromString(ask(engine, "ListStream", b""))
         assert [each.table_name for each in listed.streams] == ["t"]
         stream_id = str(listed.streams[0].stream_id)

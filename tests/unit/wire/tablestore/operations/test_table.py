@@ -1,5 +1,6 @@
 """The table of actions is whole, and each asks the engine for what it is named after."""
 
+from operator import attrgetter
 from types import FunctionType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from unittest.mock import Mock, create_autospec
@@ -8,6 +9,7 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
+from widerow.engine.row_operations import RowOperations
 from widerow.engine.transactions.transactions import Transactions
 from widerow.errors import Rule, Unsupported
 from widerow.model.requests import BatchGet, BatchWrite, InTransaction, TableGet, TableWrite
@@ -37,18 +39,18 @@ SERVED = {
     "AddDefinedColumn": ("manage", True, "add_defined_columns"),
     "DeleteDefinedColumn": ("manage", True, "delete_defined_columns"),
     "ComputeSplitPointsBySize": ("read", False, "compute_split_points"),
-    "GetRow": ("read", False, "get_row"),
-    "BatchGetRow": ("read", False, "batch_get_row"),
-    "GetRange": ("read", False, "get_range"),
-    "PutRow": ("write", True, "write_row"),
-    "UpdateRow": ("write", True, "write_row"),
-    "DeleteRow": ("write", True, "write_row"),
-    "BatchWriteRow": ("write", True, "batch_write_row"),
+    "GetRow": ("read", False, "rows.get_row"),
+    "BatchGetRow": ("read", False, "rows.batch_get_row"),
+    "GetRange": ("read", False, "rows.get_range"),
+    "PutRow": ("write", True, "rows.write_row"),
+    "UpdateRow": ("write", True, "rows.write_row"),
+    "DeleteRow": ("write", True, "rows.write_row"),
+    "BatchWriteRow": ("write", True, "rows.batch_write_row"),
     "StartLocalTransaction": ("write", True, ""),
     "CommitTransaction": ("write", True, ""),
     "AbortTransaction": ("write", True, ""),
-    "BulkImport": ("write", True, "batch_write_row"),
-    "BulkExport": ("read", False, "get_range"),
+    "BulkImport": ("write", True, "rows.batch_write_row"),
+    "BulkExport": ("read", False, "rows.get_range"),
     "ListStream": ("read", False, ""),
     "DescribeStream": ("read", False, ""),
     "GetShardIterator": ("read", False, ""),
@@ -98,6 +100,12 @@ takes_a_stand_in = pytest.mark.skipif(
 )
 
 
+def stand_in() -> Any:  # noqa: ANN401  # a stand-in for an engine
+    engine = create_autospec(Engine, instance=True)
+    engine.rows = create_autospec(RowOperations, instance=True)
+    return engine
+
+
 @takes_a_stand_in
 @pytest.mark.parametrize(
     "name",
@@ -106,9 +114,9 @@ takes_a_stand_in = pytest.mark.skipif(
     ),
 )
 def test_actions_ask_the_engine(name: str) -> None:
-    engine = create_autospec(Engine, instance=True)
+    engine = stand_in()
     answer, request = object(), object()
-    method = getattr(engine, SERVED[name][2])
+    method = attrgetter(SERVED[name][2])(engine)
     method.return_value = answer
     assert operation(name).call(engine, "instance", request) is answer
     expected = ("instance",) if name == "ListTable" else ("instance", request)
@@ -127,7 +135,7 @@ def test_actions_on_indexes_ask_the_indexes(name: str) -> None:
 
 
 def test_changes_of_defined_columns_ask_the_engine() -> None:
-    engine = create_autospec(Engine, instance=True)
+    engine = stand_in()
     column = DefinedColumn("c", ColumnType.INTEGER)
     added = AddDefinedColumn("T", (column,))
     answer = operation("AddDefinedColumn").call(engine, "instance", added)
@@ -140,14 +148,14 @@ def test_changes_of_defined_columns_ask_the_engine() -> None:
 
 
 def test_batches_of_reads_carry_the_names_of_their_tables() -> None:
-    engine = create_autospec(Engine, instance=True)
+    engine = stand_in()
     outcomes: list[list[RowOutcome]] = [[], []]
-    engine.batch_get_row.return_value = outcomes
+    engine.rows.batch_get_row.return_value = outcomes
     everything = Selection()
     request = BatchGet((TableGet("B", (), everything), TableGet("A", (), everything)))
     answer = operation("BatchGetRow").call(engine, "instance", request)
     assert answer == BatchAnswer(("B", "A"), outcomes)
-    engine.batch_get_row.assert_called_once_with("instance", request)
+    engine.rows.batch_get_row.assert_called_once_with("instance", request)
 
 
 class _Finished(NamedTuple):
@@ -158,16 +166,16 @@ class _Finished(NamedTuple):
 
 @takes_a_stand_in
 def test_batches_of_writes_carry_the_names_of_their_tables() -> None:
-    engine = create_autospec(Engine, instance=True)
+    engine = stand_in()
     plan = Plan((), lambda outcomes: _Finished(list(outcomes)), 17)
-    engine.batch_write_row.return_value = plan
+    engine.rows.batch_write_row.return_value = plan
     request = BatchWrite((TableWrite("B", ()), TableWrite("A", ())), atomic=True)
     named = operation("BatchWriteRow").call(engine, "instance", request)
     assert (named.writes, named.size) == (plan.writes, 17)
     answer = named.finish(["outcome"])
     assert answer.tables == ("B", "A")
     assert cast("_Finished", answer.outcomes).outcomes == ["outcome"]
-    engine.batch_write_row.assert_called_once_with("instance", request)
+    engine.rows.batch_write_row.assert_called_once_with("instance", request)
 
 
 @pytest.mark.parametrize("name", sorted(UNSUPPORTED))

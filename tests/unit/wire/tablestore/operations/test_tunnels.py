@@ -43,7 +43,7 @@ class World:
         changes = tuple(put("t", {"k": f"{n:05}"}, {"v": n}) for n in range(rows))
         for first in range(0, rows, 200):
             part = BatchWrite((TableWrite("t", changes[first : first + 200]),))
-            self.engine.run(self.engine.batch_write_row("i", part))
+            self.engine.run(self.engine.rows.batch_write_row("i", part))
 
     def restart(self) -> None:
         self.engine = Engine(self.store, self.clock, FakeEntropy(9))
@@ -314,7 +314,7 @@ def test_the_scan_of_the_rows_is_live() -> None:
     world = World(rows=0)
     tunnel = world.create()
     for n in range(10):
-        world.engine.run(world.engine.write_row("i", put("t", {"k": str(n)}, {"v": n})))
+        world.engine.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
     page = world.read(channel(tunnel, ""), world.checkpoint(channel(tunnel, ""))[0])
     assert len(page.records) == 10
 
@@ -326,7 +326,7 @@ def test_all_kept_versions_are_handed_out_and_expired_ones_are_not() -> None:
     now = world.clock.now_us() // 1000
     for n, at in enumerate((now - 50_000, now, now + 1)):
         cells = put_cells({"v": [(at, n)]})
-        world.engine.run(world.engine.write_row("i", update("v", {"k": "a"}, cells)))
+        world.engine.run(world.engine.rows.write_row("i", update("v", {"k": "a"}, cells)))
     tunnel = t.Tunnel(table_name="v", tunnel_name="n", tunnel_type=1)
     made = world.ask(
         "create", t.CreateTunnelRequest(tunnel=tunnel), t.CreateTunnelResponse.FromString
@@ -344,7 +344,7 @@ def test_a_row_larger_than_an_answer_goes_on_as_updates() -> None:
     value = b"x" * 1_000_000
     for n in range(20):
         cells = put_cells({f"c{n:02}": value})
-        world.engine.run(world.engine.write_row("i", update("t", {"k": "a"}, cells)))
+        world.engine.run(world.engine.rows.write_row("i", update("t", {"k": "a"}, cells)))
     who = channel(world.create(), "")
     token = world.checkpoint(who)[0]
     columns: list[str] = []
@@ -369,7 +369,7 @@ def test_channels_are_partitions_and_their_tokens_stay_in_them() -> None:
     )
     world.store.transact_group([divided])
     for n in range(10):
-        world.engine.run(world.engine.write_row("i", put("t", {"k": str(n)}, {"v": n})))
+        world.engine.run(world.engine.rows.write_row("i", put("t", {"k": str(n)}, {"v": n})))
     tunnel = world.create()
     low, high = (channel(tunnel, "", name) for name in ("BaseData_0000", "BaseData_0001"))
     assert len(world.read(low, world.checkpoint(low)[0]).records) == 5
