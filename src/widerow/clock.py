@@ -19,10 +19,6 @@ class Clock(Protocol):
         """Nanoseconds of a clock that never goes backwards; for durations only."""
         ...
 
-    def thread_ns(self) -> int:
-        """Nanoseconds for which the calling thread had a processor; tells working from waiting."""
-        ...
-
 
 class Entropy(Protocol):
     """Where unpredictable bytes come from."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 import pytest
 from rocksdict import Options, Rdict, WriteBatch, WriteOptions
@@ -89,6 +90,18 @@ def test_group_is_synced_once_and_reads_not_at_all(tmp_path: Path) -> None:
         assert (disk.write.calls, disk.sync.calls) == (1, 1)
         store.transact((SHARD,), lambda transaction: transaction.get(SHARD))
         assert (disk.write.calls, disk.sync.calls) == (1, 1)
+
+
+def test_the_wait_until_a_group_is_durable_is_that_of_its_sync(tmp_path: Path) -> None:
+    """Whether plans share a sync is decided by it; bodies and the write are no wait."""
+    disk = Disk()
+    with disk.open(tmp_path / "s") as store:
+        now_ns = iter((1000, 1000 + 250_000))
+        with patch("widerow.storage.rocksdb.time.monotonic_ns", lambda: next(now_ns)):
+            put(store, b"a")
+        assert store.durable_ns == 250_000
+        store.transact((SHARD,), lambda transaction: transaction.get(SHARD))  # no sync, no clock
+        assert store.durable_ns == 250_000
 
 
 @pytest.mark.parametrize("long", [False, True])

@@ -5,6 +5,7 @@ must pass every check, and every broken driver must be caught by the check that 
 """
 
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -90,6 +91,12 @@ def empty_values_are_not_absent_values(store: Store) -> None:
     put_all(store, {key(1): b""})
     assert store.snapshot().get_many([key(1), key(2)]) == [b"", None]
     assert everything(store) == [(key(1), b"")]
+
+
+def the_wait_until_a_group_is_durable_is_part_of_its_time(store: Store) -> None:
+    started_ns = time.monotonic_ns()
+    put_all(store, {key(1): b"1"})
+    assert 0 <= store.durable_ns <= time.monotonic_ns() - started_ns
 
 
 def get_many_answers_in_the_order_asked(store: Store) -> None:
@@ -511,6 +518,7 @@ CHECKS: Final[Sequence[Callable[[Store], None]]] = (
     ranges_that_hold_nothing_are_empty,
     long_scans_return_every_key_once,
     empty_values_are_not_absent_values,
+    the_wait_until_a_group_is_durable_is_part_of_its_time,
     get_many_answers_in_the_order_asked,
     get_many_reads_the_view_and_not_what_came_later,
     values_of_four_megabytes_come_back_whole,

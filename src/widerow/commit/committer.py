@@ -284,7 +284,7 @@ class Committer:
         A plan that was made again is committed next, before the turn is given up.
         """
         again: list[Waiting] = []
-        started_ns, worked_ns = self._clock.monotonic_ns(), self._clock.thread_ns()
+        started_ns = self._clock.monotonic_ns()
         try:
             if group[0].plan.alone:
                 outcomes = outcomes_of(group[0].plan, self._transact)
@@ -300,10 +300,9 @@ class Committer:
             refuse_group(group, OutcomeUnknown("the thread that made the write was interrupted"))
             raise
         else:
-            elapsed_ns = self._clock.monotonic_ns() - started_ns
-            self._counts.committed(len(outcomes), elapsed_ns)
+            self._counts.committed(len(outcomes), self._clock.monotonic_ns() - started_ns)
             if any(outcome.error is None for outcome in outcomes):  # else nothing was synced
-                self._disk.note(elapsed_ns - (self._clock.thread_ns() - worked_ns))
+                self._disk.note(self._store.durable_ns)
             self._resume()
             again = end_group(group, outcomes)
         self._tell(group, post)

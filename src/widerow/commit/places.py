@@ -85,9 +85,9 @@ _COUNTED_NS_MAX: Final = 2 * LOOP_WAIT_NS_MAX  # a single wait of a second must 
 class DiskWait:
     """How long a group waited for the disk lately: one moving average, `usual_ns`.
 
-    The wait of a group is the time that passed, less the processor time of its thread. A wait for
-    the interpreter's lock looks the same as a wait for the disk. So short waits count more than
-    long ones: only a slow disk makes every wait long.
+    The store measures the waits (`Store.durable_ns`). The thread that waited may have to wait for
+    the interpreter's lock too, before it can look at the clock. So short waits count more than long
+    ones: only a slow disk makes every wait long.
     """
 
     __slots__ = ("usual_ns",)

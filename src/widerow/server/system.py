@@ -2,14 +2,13 @@
 
 import os
 import secrets
-from time import monotonic_ns, thread_time_ns, time_ns
+from time import monotonic_ns, time_ns
 from typing import Final
 
 __all__ = ["SystemClock", "SystemEntropy", "processors"]
 
 # Compiled, a name of the module's own is found without looking it up.
 _monotonic_ns: Final = monotonic_ns
-_thread_time_ns: Final = thread_time_ns
 _time_ns: Final = time_ns
 
 
@@ -23,10 +22,6 @@ class SystemClock:
     def monotonic_ns(self) -> int:
         """Nanoseconds that never go backwards; for durations only."""
         return _monotonic_ns()
-
-    def thread_ns(self) -> int:
-        """Nanoseconds for which the calling thread had a processor."""
-        return _thread_time_ns()
 
 
 class SystemEntropy:

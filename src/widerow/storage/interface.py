@@ -141,6 +141,10 @@ class Store(ABC):
 
     capabilities: Capabilities
 
+    durable_ns: int = 0
+    """Nanoseconds that the last group waited for its disk, or for other machines, until it was
+    durable; 0 where nothing is waited for. It says whether groups should share such waits."""
+
     _writing: AbstractContextManager[Any]
     """The driver's lock: held while a group runs and while its writes are told how they ended."""
 

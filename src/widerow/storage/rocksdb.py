@@ -208,7 +208,9 @@ class RocksDBStore(Store):
         try:
             if not self._write(engine, changes):
                 return StoreBusy("the engine is behind with compaction; nothing was written")
+            started_ns = time.monotonic_ns()
             self._steps.sync(engine)
+            self.durable_ns = time.monotonic_ns() - started_ns
             self._counts["syncs"] += 1
             self._witness.note(engine)
             self._published = self._publish(engine)

@@ -12,7 +12,6 @@ class FakeClock:
         """Start at `now_ms` milliseconds since 1970."""
         self._now_us = now_ms * 1000
         self._monotonic_ns = 0
-        self._thread_ns = 0
 
     def now_us(self) -> int:
         """Microseconds since 1970-01-01 UTC."""
@@ -21,15 +20,6 @@ class FakeClock:
     def monotonic_ns(self) -> int:
         """Nanoseconds since this clock was made; `advance` moves it, `set` does not."""
         return self._monotonic_ns
-
-    def thread_ns(self) -> int:
-        """Nanoseconds of work, of whichever thread; `compute` moves it."""
-        return self._thread_ns
-
-    def compute(self, seconds: float) -> None:
-        """Let `seconds` pass in which a thread works instead of waiting."""
-        self.advance(seconds)
-        self._thread_ns += round(seconds * 1_000_000_000)
 
     def advance(self, seconds: float) -> None:
         """Let `seconds` pass; negative values turn the wall clock back."""

@@ -45,13 +45,12 @@ SHARD = SPACE_ROWS + b"shard"
 class Gate(MemoryStore):
     """A store whose groups wait until they are let through, or fail as they are told to.
 
-    By the clock each of them waits `wait_ns` for its disk.
+    Each of them waits `durable_ns` for its disk, as it says.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.wait_ns = 0
         self.groups: list[int] = []
         self.arrived = threading.Semaphore(0)
         self.open = threading.Semaphore(0)
@@ -63,7 +62,6 @@ class Gate(MemoryStore):
         self.open.acquire()
         if self.failure is not None:
             raise self.failure
-        self.clock.advance(self.wait_ns / 1e9)
         return super().transact_group(writes)
 
 
@@ -457,19 +455,17 @@ def test_a_slow_disk_is_for_the_writer(world: World) -> None:
 
 
 class Turns:
-    """A committer on a store whose bodies take time as they are told to."""
+    """A committer on a store whose disk is as slow as it is told to be."""
 
-    def __init__(self, spend: Callable[[FakeClock], None]) -> None:
-        self.clock = FakeClock()
+    def __init__(self) -> None:
         self.store = open_store("memory:")
-        self.committer = Committer(self.store, self.clock, Uncounted())
-        self.spend = spend
+        self.committer = Committer(self.store, FakeClock(), Uncounted())
 
-    def here(self) -> bool:
-        """Whether a turn with one write commits it itself."""
+    def here(self, wait_ns: int) -> bool:
+        """Whether a turn with one write, which waits so long for the disk, commits it itself."""
+        self.store.durable_ns = wait_ns
         told: list[object] = []
-        plan = Plan((Write((SHARD,), self._body),), single)
-        self.committer.submit(plan, lambda answer, _: told.append(answer), Caller.LOOP)
+        self.committer.submit(put(b"a"), lambda answer, _: told.append(answer), Caller.LOOP)
         self.committer.flush()
         here = bool(told)
         while self.committer.step():
@@ -477,28 +473,35 @@ class Turns:
         assert told == [b"a"]
         return here
 
-    def _body(self, txn: Transaction) -> bytes:
-        self.spend(self.clock)
+
+def test_one_long_wait_is_not_usual() -> None:
+    waits = [LOOP_WAIT_NS_MAX // 4] * 10 + [30_000_000_000] + [LOOP_WAIT_NS_MAX // 4] * 10
+    turns = Turns()
+    assert [turns.here(wait) for wait in waits] == [True] * 21
+
+
+@pytest.mark.parametrize(("wait_ns", "here_to_stay"), [(2, False), (1, True)])
+def test_a_disk_is_slow_by_what_groups_wait_for_it(*, wait_ns: int, here_to_stay: bool) -> None:
+    turns = Turns()
+    told = [turns.here(wait_ns * LOOP_WAIT_NS_MAX) for _ in range(20)]
+    assert told[0]
+    assert told[-1] is here_to_stay
+
+
+def test_the_time_of_bodies_is_no_wait_for_the_disk() -> None:
+    """Bodies are computed under the interpreter's lock, on whichever thread."""
+    clock = FakeClock()
+
+    def body(txn: Transaction) -> bytes:
+        clock.advance(1)
         txn.put(SHARD + b"a", b"a")
         return b"a"
 
-
-def test_one_long_wait_is_not_usual() -> None:
-    waits = [0.0005] * 10 + [30.0] + [0.0005] * 10
-    turns = Turns(lambda clock: clock.advance(waits.pop()))
-    assert all(turns.here() for _ in range(len(waits)))
-
-
-@pytest.mark.parametrize(("waits", "here_to_stay"), [(True, False), (False, True)])
-def test_waiting_makes_a_disk_slow_and_computing_does_not(
-    *, waits: bool, here_to_stay: bool
-) -> None:
-    """Bodies are computed under the interpreter's lock, on whichever thread."""
-    seconds = 2 * LOOP_WAIT_NS_MAX / 1e9
-    turns = Turns(lambda clock: (clock.advance if waits else clock.compute)(seconds))
-    told = [turns.here() for _ in range(20)]
-    assert told[0]
-    assert told[-1] is here_to_stay
+    with open_store("memory:") as store:
+        committer = Committer(store, clock, Uncounted())
+        for _ in range(20):
+            committer.run(Plan((Write((SHARD,), body),), single))
+        assert committer._disk.usual_ns == 0
 
 
 def test_groups_that_write_nothing_say_nothing_of_the_disk() -> None:
@@ -507,13 +510,14 @@ def test_groups_that_write_nothing_say_nothing_of_the_disk() -> None:
     def refuse(_: Transaction) -> None:
         raise Conflict(Rule.CONDITION_FAILED)
 
-    turns = Turns(lambda clock: clock.advance(2 * LOOP_WAIT_NS_MAX / 1e9))
-    while turns.here():
+    turns = Turns()
+    while turns.here(2 * LOOP_WAIT_NS_MAX):
         pass
+    turns.store.durable_ns = 0
     for _ in range(20):
         with pytest.raises(Conflict):
             turns.committer.run(Plan((Write((SHARD,), refuse),), failing))
-    assert not turns.here()
+    assert not turns.here(0)
 
 
 def test_what_the_loop_had_gathered_is_refused_after_the_end(world: World) -> None:
@@ -574,30 +578,23 @@ def test_who_commits_alone_waits_for_the_group_under_way(
 
 def test_where_syncs_are_slow_plans_share_them() -> None:
     """One slow sync is no habit; what is quick again is noticed sooner than what is slow."""
-    clock, waits = FakeClock(), [0.0]
 
-    def body(txn: Transaction) -> bytes:
-        clock.advance(waits[0] / 1e9)
-        txn.put(SHARD + b"a", b"a")
-        return b"a"
-
-    def alone(wait_ns: float) -> bool:
-        waits[0] = wait_ns
-        plan = Plan((Write((SHARD,), body),), single)
-        end = group.submit(plan, lambda _answer, _error: None, Caller.REQUEST)
+    def alone(wait_ns: int) -> bool:
+        store.durable_ns = wait_ns
+        end = group.submit(put(b"a"), lambda _answer, _error: None, Caller.REQUEST)
         while group.step():
             pass
         return end is not None
 
     with open_store("memory:") as store:
-        group = Committer(store, clock, Uncounted())
-        assert alone(ALONE_WAIT_NS_MAX / 2)
+        group = Committer(store, FakeClock(), Uncounted())
+        assert alone(ALONE_WAIT_NS_MAX // 2)
         assert alone(4 * ALONE_WAIT_NS_MAX)
-        assert alone(ALONE_WAIT_NS_MAX / 2)
+        assert alone(ALONE_WAIT_NS_MAX // 2)
         told = [alone(10 * ALONE_WAIT_NS_MAX) for _ in range(10)]
         assert told[0]
         assert not told[-1]
-        told = [alone(ALONE_WAIT_NS_MAX / 2) for _ in range(6)]
+        told = [alone(ALONE_WAIT_NS_MAX // 2) for _ in range(6)]
         assert not told[0]
         assert told[-1]
 

@@ -69,7 +69,7 @@ class Machine(RuleBasedStateMachine):
         group = list(dict.fromkeys(write.number for write in writes))  # type: ignore[attr-defined]  # `Noted` below has it
         assert not self.stopped
         self.groups.append(group)
-        self.clock.advance(self.wait_seconds)
+        self.store.durable_ns = round(self.wait_seconds * 1e9)
         if self.failing:
             raise StoreFull("no room")
         return self.commit(writes)
