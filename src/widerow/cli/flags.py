@@ -14,7 +14,9 @@ _Command = Callable[..., None]
 class Flag(NamedTuple):
     """One flag. Without a default it must be given; a list may be given several times.
 
-    `variable`: the environment variable that is read where the flag is not given.
+    `name`: how the command takes it; `as_` before it and `_` behind it, of names that Python has a
+    use for, are not part of the flag. `variable`: the environment variable that is read where the
+    flag is not given.
     """
 
     name: str
@@ -27,7 +29,7 @@ class Flag(NamedTuple):
     @property
     def parameter(self) -> inspect.Parameter:
         """What typer makes a flag of."""
-        flag = "--" + self.name.removeprefix("as_").replace("_", "-")
+        flag = "--" + self.name.removeprefix("as_").removesuffix("_").replace("_", "-")
         many = isinstance(self.default, list)
         shown = self.default not in (..., None, False, []) and not many
         option = typer.Option(

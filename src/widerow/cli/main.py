@@ -15,6 +15,7 @@ import typer
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate_command
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
+from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
     EXPORT_EXAMPLES,
@@ -270,6 +271,7 @@ app.command(epilog=EXPORT_EXAMPLES)(export)
 app.command(epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
 app.command(epilog=INDEXES_EXAMPLES)(indexes)
+app.command(epilog=TAIL_EXAMPLES)(tail)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
 app.add_typer(keys_app, name="keys")
 app.add_typer(advise_app, name="advise")

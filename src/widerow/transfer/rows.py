@@ -12,6 +12,7 @@ from widerow.rows.cells import (
     TAG_CELL_CHECKSUM,
     TAG_CELL_NAME,
     TAG_CELL_TIMESTAMP,
+    TAG_CELL_TYPE,
     TAG_CELL_VALUE,
     TAG_ROW_CHECKSUM,
     TAG_ROW_DATA,
@@ -28,8 +29,11 @@ from widerow.wire.tablestore.plainbuffer import HEADER, encode_primary_key
 
 __all__ = [
     "PIECE_BYTES",
+    "CellDeletion",
+    "ChangedRow",
     "Row",
     "VersionedValue",
+    "decode_change",
     "decode_rows",
     "encode_delete",
     "encode_plain_key",
@@ -42,6 +46,9 @@ PIECE_BYTES: Final = 3 * 1024 * 1024
 
 _UINT32: Final = struct.Struct("<I")
 _INT64: Final = struct.Struct("<q")
+_EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
+_DELETE_ALL: Final = 0x01
+_DELETE_ONE: Final = 0x03
 
 
 class VersionedValue(NamedTuple):
@@ -57,6 +64,25 @@ class Row(NamedTuple):
 
     key: tuple[tuple[str, KeyValue], ...]
     cells: tuple[VersionedValue, ...]
+
+
+class CellDeletion(NamedTuple):
+    """What an update deleted of a column: one version, or all of them where `version` is None."""
+
+    column: str
+    version: int | None
+
+
+class ChangedRow(NamedTuple):
+    """The row of a change record, and where the record stands in its shard (change §C1.4).
+
+    `time_us`: microseconds since 1970. `row_index` orders records of one time.
+    """
+
+    key: tuple[tuple[str, KeyValue], ...]
+    cells: tuple[VersionedValue | CellDeletion, ...]
+    time_us: int
+    row_index: int
 
 
 def encode_plain_key(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
@@ -128,7 +154,51 @@ def decode_rows(data: bytes) -> list[Row]:
     return rows
 
 
+def decode_change(data: bytes) -> ChangedRow:
+    """The row of a change record, every checksum verified, with its extension.
+
+    A record is a row whose cells may be deletions, and 29 bytes that no checksum covers stand
+    before the checksum of the row (change §C1.4, §C1.7). Raises: `TransferFailed`. Linear.
+    """
+    position = len(HEADER)
+    try:
+        if data[:position] != HEADER:
+            raise _damaged(0)
+        key, sums, position = _read_key(data, position)
+        cells: list[VersionedValue | CellDeletion] = []
+        if data[position] == TAG_ROW_DATA:
+            position += 1
+            while data[position] == TAG_CELL:
+                cell, position = _read_changed_cell(data, position)
+                cells.append(cell)
+                sums.append(data[position - 1])
+        fields = _EXTENSION.unpack_from(data, position)
+        if (*fields[:5], fields[6], fields[8]) != (0x0B, 24, 0x0C, 19, 0x0D, 0x0E, 0x0F):
+            raise _damaged(position)
+        position = _read_row_checksum(data, position + _EXTENSION.size, sums)
+    except (struct.error, IndexError, StoreDamaged, UnicodeDecodeError) as error:
+        raise _damaged(position) from error
+    if position != len(data):
+        raise _damaged(position)
+    return ChangedRow(key, tuple(cells), fields[7], fields[9])
+
+
 def _read_row(data: bytes, position: int) -> tuple[Row, int]:
+    key, sums, position = _read_key(data, position)
+    cells: list[VersionedValue] = []
+    if data[position] == TAG_ROW_DATA:
+        position += 1
+        while data[position] == TAG_CELL:
+            cell, position = _read_cell(data, position)
+            cells.append(cell)
+            sums.append(data[position - 1])
+    return Row(key, tuple(cells)), _read_row_checksum(data, position, sums)
+
+
+def _read_key(
+    data: bytes, position: int
+) -> tuple[tuple[tuple[str, KeyValue], ...], bytearray, int]:
+    """The key of the row at `position`, the checksums of its cells, and where it ends."""
     if data[position] != TAG_ROW_KEY:
         raise _damaged(position)
     key: list[tuple[str, KeyValue]] = []
@@ -144,16 +214,38 @@ def _read_row(data: bytes, position: int) -> tuple[Row, int]:
         key.append((name.decode(), value))
         sums.append(data[position + 1])
         position += 2
-    cells: list[VersionedValue] = []
-    if data[position] == TAG_ROW_DATA:
-        position += 1
-        while data[position] == TAG_CELL:
-            cell, position = _read_cell(data, position)
-            cells.append(cell)
-            sums.append(data[position - 1])
+    return tuple(key), sums, position
+
+
+def _read_row_checksum(data: bytes, position: int, sums: bytearray) -> int:
+    """Where the row ends whose checksum stands at `position`."""
     if data[position] != TAG_ROW_CHECKSUM or data[position + 1] != crc8_byte(0, crc8(bytes(sums))):
         raise _damaged(position)
-    return Row(tuple(key), tuple(cells)), position + 2
+    return position + 2
+
+
+def _read_changed_cell(data: bytes, start: int) -> tuple[VersionedValue | CellDeletion, int]:
+    """A put cell, or the deletion of one version or of all (change §C1.4)."""
+    end = start + 6 + _UINT32.unpack_from(data, start + 2)[0]
+    if data[end] == TAG_CELL_VALUE:
+        return _read_cell(data, start)
+    operation, name = data[end + 1], data[start + 6 : end]
+    stamp = b""
+    if data[start + 1] != TAG_CELL_NAME or data[end] != TAG_CELL_TYPE:
+        raise _damaged(start)
+    end += 2
+    if operation == _DELETE_ONE and data[end] == TAG_CELL_TIMESTAMP:
+        stamp = data[end + 1 : end + 9]
+        end += 9
+    elif operation != _DELETE_ALL:
+        raise _damaged(start)
+    # The operation is the last of what the checksum covers, behind the version (wire §2.2).
+    if data[end] != TAG_CELL_CHECKSUM or data[end + 1] != crc8_byte(
+        operation, crc8(stamp, crc8(name))
+    ):
+        raise _damaged(start)
+    version = _INT64.unpack(stamp)[0] if stamp else None
+    return CellDeletion(name.decode(), version), end + 2
 
 
 def _read_cell(data: bytes, start: int) -> tuple[VersionedValue, int]:

@@ -1,6 +1,5 @@
 """Local transactions through the vendor's SDK: the assertions of its own tests (change §B4)."""
 
-import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,6 @@ from tablestore.retry import NoRetryPolicy
 from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 
-GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide" / "transactions.md"
 KEY = [("PK0", "a"), ("PK1", 1)]
 IGNORE = ts.Condition(ts.RowExistenceExpectation.IGNORE)
 
@@ -218,14 +216,3 @@ def test_time_ends_what_was_left_open() -> None:
         server.clock.advance(60)
         assert refused(lambda: put(client, inside))[1] == "OTSSessionNotExist"
         client.put_row("T", ts.Row(KEY, [("c", 1)]))
-
-
-def test_the_programs_of_the_guide_run() -> None:
-    text = GUIDE.read_text(encoding="utf-8")
-    programs = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    assert len(programs) == 2
-    with WiderowServer() as server:
-        names: dict[str, Any] = {}
-        for program in programs:
-            here = program.replace("http://127.0.0.1:8087", server.endpoint)
-            exec(compile(here, str(GUIDE), "exec"), names)  # noqa: S102  # what the guide asks to be typed
