@@ -73,11 +73,12 @@ _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
 SEAL_BYTES: Final = 11
 """What a version and a checksum add to a body: 07, eight bytes, 0A, one."""
-_FIXED_BYTES: Final = 12  # of a body: tags, two lengths, type byte
+_FIXED_BYTES: Final = 12  # the fixed bytes of a body: tags, two lengths, type byte
 _SIZED_BYTES: Final = _FIXED_BYTES + 4  # and the length of the text or binary
-_KEY_FIXED_BYTES: Final = 14  # of a key's cell: tags, two lengths, type byte, checksum
+# The fixed bytes of a key's cell: tags, two lengths, type byte, checksum.
+_KEY_FIXED_BYTES: Final = 14
 _KEY_SIZED_BYTES: Final = _KEY_FIXED_BYTES + 4
-_BOOLEAN: Final = ColumnType.BOOLEAN.value  # types above it carry their length
+_BOOLEAN: Final = ColumnType.BOOLEAN.value  # values of the types above it carry their length
 _MARKERS: Final = {
     KeyMarker.INF_MIN: bytes((TYPE_INF_MIN,)),
     KeyMarker.INF_MAX: bytes((TYPE_INF_MAX,)),
@@ -93,17 +94,17 @@ class Cell:
     __slots__ = ("name", "version", "wire")
 
     def __init__(self, name: str, version: int, wire: bytes) -> None:
-        """A cell of these parts; that they agree is the caller's to see to."""
+        """A cell of these parts. The caller sees to it that they agree."""
         self.name = name
         self.version = version
         self.wire = wire
 
     def __eq__(self, other: object) -> bool:
-        """Whether it is the same cell; its bytes say it all."""
+        """Whether the other is a cell of the same bytes."""
         return isinstance(other, Cell) and self.wire == other.wire
 
     def __hash__(self) -> int:
-        """Of its bytes."""
+        """The hash of its bytes."""
         return hash(self.wire)
 
     def __repr__(self) -> str:
@@ -256,14 +257,14 @@ _READERS: Final[dict[int, Callable[[bytes, int, int], Value]]] = {
 
 
 def cell_size(wire: bytes) -> int:
-    """What a stored cell counts: bytes of its name and of its value (semantics §9)."""
+    """The size of a stored cell: the bytes of its name and of its value (semantics §9)."""
     return body_size(wire) - SEAL_BYTES
 
 
 def body_size(body: bytes) -> int:
-    """What a cell's body counts: bytes of its name and of its value (semantics §9)."""
+    """The size of a cell's body: the bytes of its name and of its value (semantics §9)."""
     name_bytes = length_at(body, 2)
-    # Everything but the name's bytes and the payload's is as long in every body of one kind.
+    # In every body of one type, all but the name and the payload have the same length.
     return len(body) - (_SIZED_BYTES if body[11 + name_bytes] > _BOOLEAN else _FIXED_BYTES)
 
 
@@ -279,7 +280,7 @@ def encode_key_section(columns: Iterable[tuple[str, KeyInput]]) -> tuple[bytes, 
 
 
 def key_section_size(section: bytes, values: tuple[KeyValue, ...]) -> int:
-    """What a primary key section of these values counts: names and values (semantics §9)."""
+    """The size of a primary key section of these values: names and values (semantics §9)."""
     size = len(section) - 1
     for value in values:
         size -= _KEY_FIXED_BYTES if isinstance(value, int) else _KEY_SIZED_BYTES

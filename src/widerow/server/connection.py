@@ -63,7 +63,7 @@ class Connection:
         self._shared = shared
         self._admission = shared.admission
         self._http = Http1(shared.admission, shared.clock, shared.headers)
-        self._changes = 0  # of what the client owes, as the deadline knows it
+        self._changes = 0  # the count of `Http1.changes` for which the deadline was set
         self._last: Response | None = None  # the refusal, once there is one
         self._transport: asyncio.Transport | None = None
         self._reading = True
@@ -161,7 +161,7 @@ class Connection:
     # --- reading -----------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Act on what the bytes that were taken in have changed."""
+        """Set the deadline, the last answer and the pause of reading that the new bytes ask for."""
         http = self._http
         if http.changes != self._changes:
             self._changes = http.changes
@@ -173,7 +173,7 @@ class Connection:
         self._send_interim()
 
     def _owed(self, awaited: int) -> float:
-        """Until when the client has time for what is awaited of it."""
+        """The deadline for the part of a request that is awaited."""
         shared = self._shared
         if awaited == HEAD:
             return shared.now + shared.patience.headers
@@ -191,13 +191,13 @@ class Connection:
             self._reading = False
 
     def _go_on_later(self) -> None:
-        """Go on in a turn of its own: others want the loop as well."""
+        """Go on in another turn of the loop, so that other connections have theirs."""
         if not self._pump_due:
             self._pump_due = True
             self._shared.loop.call_soon(self._pump)
 
     def _pump(self) -> None:
-        """Go on with what was read and not parsed, or parsed and not run."""
+        """Parse the bytes that wait, and run the requests that wait."""
         self._pump_due = False
         if not self._write_paused:
             self._http.go_on()
@@ -222,7 +222,8 @@ class Connection:
     def _advance(self) -> None:
         """Run waiting requests for as long as they are answered at once and read by the client.
 
-        After some of them the others' turn comes: a long pipeline must not hold up the loop.
+        After `TURN_REQUESTS_MAX` of them other connections have their turn: a long pipeline must
+        not hold up the loop.
         """
         http = self._http
         turn = TURN_REQUESTS_MAX
@@ -244,7 +245,7 @@ class Connection:
             self._resume_input()
 
     def _reply(self, response: Response) -> None:
-        """The answer of the running request, some time later."""
+        """Take the answer of the running request, which was not answered at once."""
         self._finish(response)
         self._advance()
 
@@ -274,12 +275,12 @@ class Connection:
             self._transport.write(interim)
 
     def _settle(self) -> None:
-        """What was unsent is sent, or will never be."""
+        """Nothing is unsent any more: it was sent, or the connection has ended."""
         self._admission.settle(self.unsent)
         self.unsent = 0
 
     def _rest(self) -> None:
-        """Nothing is asked of the client but its next request, or the rest of the one begun."""
+        """Give the client the time for its next request, if no part of one is awaited."""
         if self._http.awaited == NOTHING:
             self.deadline = self._shared.now + self._shared.patience.idle
 
@@ -291,7 +292,7 @@ class Connection:
             self._transport.close()
 
     def _linger(self) -> None:
-        """Close our half; wait a moment for the client to close its own."""
+        """Close the sending half, and wait a moment for the client to close its own."""
         self.deadline = self._shared.now + self._shared.patience.linger
         transport = self._transport
         if transport is None:

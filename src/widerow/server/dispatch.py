@@ -50,8 +50,10 @@ __all__ = ["AccessRules", "Commits", "Dispatcher", "RequestIds", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
-_NO_ACTION: Final = "other"  # in metrics: an unknown action of a client must not become a label
-_UNIQUE_BYTES: Final = 10  # of a process, in its request ids: 80 bits, written as 20 digits
+# The label in metrics of every action that is not known: a client must not choose labels.
+_NO_ACTION: Final = "other"
+# The random part of a process in its request ids: 80 bits, written as 20 digits.
+_UNIQUE_BYTES: Final = 10
 _TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 _LOOP: Final = Caller.LOOP
 
@@ -107,7 +109,7 @@ class RequestIds:
         self._front = f"{self._prefix}{0:010x}"  # all but the last two digits
 
     def next(self) -> str:
-        """One that was not given out before. Cost: a concatenation."""
+        """An identifier that was not given out before. Cost: a concatenation."""
         count = self._count = self._count + 1
         last = count & 0xFF
         if last == 0:
@@ -118,9 +120,9 @@ class RequestIds:
 @mypyc_attr(acyclic=True)
 @final
 class _Route:
-    """An operation of a dialect, and its counts.
+    """An operation of a dialect, and the counts of its requests.
 
-    Their functions are the route's own: to call a tuple's costs a search for a method.
+    The functions are attributes: a call of an element of a tuple costs the search for a method.
     """
 
     __slots__ = (
@@ -164,7 +166,7 @@ class _Route:
 @mypyc_attr(acyclic=True)
 @final
 class _Call:
-    """What an answer needs to know of its request; `opened` once that is known."""
+    """What an answer has to know of its request; `opened` is set when the sender is verified."""
 
     __slots__ = ("counts", "dialect", "name", "opened", "path", "received_ns", "request_id")
 
@@ -189,7 +191,7 @@ class _Call:
 @mypyc_attr(acyclic=True)
 @final
 class _Task:
-    """One request on its way through the stages. Called with a write's outcome."""
+    """One request on its way through the stages. It is called with the outcome of its write."""
 
     __slots__ = ("asked", "call", "decoded", "dispatcher", "on_thread", "reply", "request", "route")
 
@@ -203,7 +205,7 @@ class _Task:
         self.call = call
         self.on_thread = False
         self.decoded = False
-        # The body, then what the operation's `decode` made of it, then a read's result.
+        # First the body, then what the operation's `decode` made of it, then the result of a read.
         self.asked: Any = None
 
     def __call__(self, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # the plan's
@@ -236,7 +238,7 @@ class _Answers:
         return self._date
 
     def add(self, reply: Reply, response: Response) -> None:
-        """One more; where they become many bytes, they are written already."""
+        """Add an answer; where the answers have become many bytes, write them now."""
         self._ended.append((reply, response))
         self._bytes += len(response.body)
         if self._bytes > STAGED_BYTES_MAX:
@@ -257,7 +259,7 @@ class _Answers:
 
 
 class Dispatcher:
-    """The handler of the port. Lives on the loop's thread; nothing it is handed makes it raise."""
+    """The handler of the port. It belongs to the loop's thread, and no request makes it raise."""
 
     def __init__(
         self,
@@ -278,9 +280,10 @@ class Dispatcher:
         self._dialects = tuple(dialects)
         self._others = service.metrics.of(_NO_ACTION)
         self._ids = RequestIds(service.entropy)
-        self._routes: dict[bytes, _Route] = {}  # by whole targets
+        self._routes: dict[bytes, _Route] = {}  # by the whole target of a request
         self._selected: dict[tuple[str, str], _Route] = {}  # by dialect and operation
-        for dialect in reversed(self._dialects):  # where two have one path, it is the first one's
+        # Where two dialects have the same path, the first one has it.
+        for dialect in reversed(self._dialects):
             for path, operation in dialect.paths.items():
                 self._routes[path] = self._route_of(dialect, operation)
         self._traced = _log.isEnabledFor(logging.DEBUG)
@@ -289,7 +292,7 @@ class Dispatcher:
         self._answers = _Answers(service.clock)
 
     def close(self) -> None:
-        """End the threads, after the work they have."""
+        """End the threads when they have done their work."""
         self._schedule.close()
 
     def handle(self, request: Request, reply: Reply) -> Response | None:
@@ -315,18 +318,18 @@ class Dispatcher:
         return None
 
     def refuse(self, error: WiderowError) -> Response:
-        """The answer to something that never became a request."""
+        """The answer to bytes that are no request."""
         return self._refused_unread(self._dialects[0], self._clock.monotonic_ns(), error)
 
     def told(self, ended: Sequence[Waiting]) -> None:
-        """Others than the loop have committed these plans (`Post`)."""
+        """Hear that another thread than the loop's has committed these plans (`Post`)."""
         tell_group(ended)
         self._answers.hand_over()
 
     # --- which operation ---------------------------------------------------------------------
 
     def _find(self, request: Request) -> _Route | Response:
-        """The operation of a request whose target alone does not name it, or what answers it."""
+        """The operation of a request whose target alone does not name it, or the answer to it."""
         target = request.target.decode("latin-1").partition("?")[0]
         if request.method in (b"GET", b"HEAD"):
             page = self._probes.page(target)
@@ -382,7 +385,7 @@ class Dispatcher:
         self._answers.hand_over()
 
     def _through(self, stage: Callable[[_Task], bool], tasks: list[_Task]) -> list[_Task]:
-        """The tasks that go on behind this stage; those that fail in it are answered."""
+        """The tasks that go on to the next stage; those that fail in this one are answered."""
         going_on = []
         for task in tasks:
             try:
@@ -393,7 +396,7 @@ class Dispatcher:
         return going_on
 
     def _end(self, task: _Task, response: Response) -> None:
-        """Answer a request, with those that are answered now."""
+        """Answer a request, together with the others that are answered now."""
         if task.on_thread:
             self._schedule.answered()
         self._answers.add(task.reply, response)
@@ -483,7 +486,7 @@ class Dispatcher:
         self._schedule.start(work, back, computes=task.route.computes)
 
     def _work(self, task: _Task) -> _Answer | None:
-        """On a thread: the whole of an answer, or None for a write that somebody else commits."""
+        """On a thread: the whole answer, or None for a write that another thread commits."""
         route, call, schedule = task.route, task.call, self._schedule
         # Digests of large bodies let other threads run: they need no turn.
         if call.opened is None:
@@ -519,7 +522,7 @@ class Dispatcher:
         return _answer(route, call, result, body, route.answer_date(self._clock.now_us()))
 
     def _performed(self, task: _Task, future: "Future[_Answer | None]") -> None:
-        """Back on the loop."""
+        """Back on the loop: write the answer that a thread has made."""
         try:
             answer = future.result()
             if answer is None:
@@ -544,7 +547,7 @@ class Dispatcher:
         return self._answered(task.call, _answer(route, task.call, result, body, date))
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
-        """On the loop: count it."""
+        """On the loop: count the answer."""
         response, consumed = answer
         if consumed is not None:
             read_units, write_units = consumed
@@ -587,7 +590,7 @@ class Dispatcher:
         return Response(refusal.status, head + refusal.lines, refusal.body)
 
     def _counted(self, request: Request, action: str, response: Response) -> Response:
-        """A page: counted, and nothing else."""
+        """Count the answer with a page (`/metrics` and the others), which needs nothing else."""
         self._count(
             self._metrics.of(action),
             "",

@@ -52,15 +52,16 @@ BODY: Final = 2
 """What is awaited: the rest of a request's body."""
 
 _SLICE_BYTES: Final = (
-    4096  # parsed at once outside of bodies, so that the bounds hold within a read
+    # Bytes that are parsed at once outside of bodies, so that bounds are checked within one read.
+    4096
 )
-_PIECE_BYTES: Final = 4096  # of a body; smaller ones are put together as they come
+_PIECE_BYTES: Final = 4096  # bytes of a piece of a body; smaller pieces are joined when they arrive
 _VERSIONS: Final = frozenset(("1.0", "1.1"))
 _CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 _NO_PARSER: Final = HttpRequestParser(object())
-_SHARED_NAMES_MAX: Final = 256  # sets of names that were seen: a client sends one or two
-_SHARED_NAMES_CHARS_MAX: Final = 1024  # of one set: SDKs send 200
+_SHARED_NAMES_MAX: Final = 256  # sets of header names that are kept: a client sends one or two
+_SHARED_NAMES_CHARS_MAX: Final = 1024  # bytes of the names of one set: SDKs send 200
 # Called for every request: a method at hand is not searched for.
 _feed_data: Final = HttpRequestParser.feed_data
 _method_of: Final = HttpRequestParser.get_method
@@ -70,7 +71,7 @@ _NO_HEADERS: Final[dict[str, str]] = {}
 
 
 class _Stop(Exception):
-    """The rest of the input is of no interest. Raised through the parser, never out of here."""
+    """The rest of the input is not parsed. Raised through the parser, caught in this module."""
 
 
 @final
@@ -117,7 +118,10 @@ class Http1:
     )
 
     def __init__(self, admission: Admission, clock: Clock, kept: KeptHeaders) -> None:
-        """Nothing has come. What requests take is counted in `admission`; `kept`: of headers."""
+        """Begin before the first byte.
+
+        `admission`: counts what requests take. `kept`: the headers whose values are kept.
+        """
         self._kept = kept
         self._admission = admission
         self._clock = clock
@@ -132,18 +136,23 @@ class Http1:
         self._half_closed = False
         self._continue_due = False
         self._interim = b""
-        self._stopped: WiderowError | None = None  # by what is parsed: why
+        # Set while bytes are parsed: the error of these bytes.
+        self._stopped: WiderowError | None = None
         self._discarded = 0
         self._headers_complete = False
         self._entered = False
         self._metered = False
         self._announced = 0  # read before the first request begins if its first bytes are many
-        self._body = b""  # its first piece, which mostly is all of it
-        self._pieces: list[bytes | bytearray] = []  # the others, joined once the body is whole
-        self._body_bytes = 0  # of all pieces
-        self._former: list[Spelling] = []  # the names of the request before, if none came twice
-        self._names: tuple[str, ...] = ()  # of the headers that the server acts on, in order
-        self._spellings: list[Spelling] | None = None  # of this one, where they are others
+        self._body = b""  # the first piece of the body, which usually is the whole body
+        # The other pieces, joined when the body is complete.
+        self._pieces: list[bytes | bytearray] = []
+        self._body_bytes = 0  # the bytes of all pieces
+        # The header names of the request before, if none of them came twice.
+        self._former: list[Spelling] = []
+        # The names of the headers that the server acts on, in order.
+        self._names: tuple[str, ...] = ()
+        # The names of this request, where they are not those of the request before.
+        self._spellings: list[Spelling] | None = None
 
     # --- bytes in ----------------------------------------------------------------------------
 
@@ -162,12 +171,12 @@ class Http1:
             self._feed_slices(self._unread)
 
     def end(self) -> bool:
-        """The client sends no more. Whether there are answers to write yet."""
+        """Note that the client sends no more. Returns whether answers are still to be written."""
         self._half_closed = True
         return self.state < CLOSING and self.is_busy()
 
     def close(self) -> None:
-        """Nothing more is looked at, and nothing more is answered."""
+        """Parse nothing more and answer nothing more."""
         self.state = CLOSING
 
     def refuse(self, error: WiderowError) -> None:
@@ -183,7 +192,7 @@ class Http1:
         while self._waiting:
             self._admission.leave(self._waiting.popleft().size)
         self.state = CLOSING
-        self._parser = _NO_PARSER  # ours holds our methods: a cycle
+        self._parser = _NO_PARSER  # the parser holds methods of this object: a reference cycle
         self._unread = b""
 
     # --- what is asked of whoever has the socket -----------------------------------------------
@@ -193,15 +202,15 @@ class Http1:
         return self._active is not None or bool(self._waiting) or self.state == LAST
 
     def is_held_up(self) -> bool:
-        """Whether no more may be read: there is something unread already."""
+        """Whether the connection must not read: there are bytes that are not parsed yet."""
         return bool(self._unread)
 
     def has_room(self) -> bool:
-        """Whether what is unread may be parsed now."""
+        """Whether the bytes that wait may be parsed now."""
         return len(self._waiting) < PIPELINE_DEPTH_MAX
 
     def is_flooded(self) -> bool:
-        """Whether more came after the end than is thrown away in patience."""
+        """Whether more bytes came after the end than are read and thrown away."""
         return self._discarded > LINGER_BYTES_MAX
 
     def is_closed_by_client(self) -> bool:
@@ -219,12 +228,12 @@ class Http1:
         return bool(self._waiting)
 
     def next_request(self) -> Request:
-        """Take the next one; it is running until it is answered. Only where there is one due."""
+        """Take the next request, which must be due; it is running until it is answered."""
         request = self._active = self._waiting.popleft()
         return request
 
     def interim(self) -> bytes:
-        """Leave to send a body, where a client waits for it and no answer is due before it."""
+        """The answer 100 (Continue), where a client waits for it and no answer is due before it."""
         if self._interim:
             interim, self._interim = self._interim, b""
             return interim
@@ -312,7 +321,7 @@ class Http1:
             self._headers[name] = spelling.read(value)
 
     def on_headers_complete(self) -> None:
-        """The body comes next: is it wanted?"""
+        """The headers are complete: decide whether the body is read."""
         self._headers_complete = True
         headers = self._headers
         if self._spellings is not None:
@@ -320,7 +329,7 @@ class Http1:
             self._former = self._spellings if named == len(headers) else []
             self._spellings = None
             self._names = _shared_names(headers)
-        elif len(self._names) != len(headers):  # else they are those of the request before
+        elif len(self._names) != len(headers):  # otherwise they are those of the request before
             self._names = _shared_names(headers)
         length = headers.get("content-length")
         self._metered = length is None
@@ -356,7 +365,7 @@ class Http1:
         self._body_bytes += size
 
     def _keep_piece(self, part: bytes) -> None:
-        """Keep what is no first piece: small ones in one, so that each costs its bytes only."""
+        """Keep a piece that is not the first. Small ones are joined: each costs its bytes only."""
         if len(part) >= _PIECE_BYTES:
             self._pieces.append(part)
             return
@@ -379,9 +388,9 @@ class Http1:
         )
         request.names = self._names
         self._forget_body()
-        self._headers = _NO_HEADERS  # the request's now, and gone with it
+        self._headers = _NO_HEADERS  # they belong to the request now
         self._await(NOTHING)
-        self._entered = False  # the request gives back what it took once it is answered
+        self._entered = False  # the request returns what it has taken when it is answered
         self._metered = False
         self._announced = 0
         self._waiting.append(request)
@@ -395,7 +404,7 @@ class Http1:
         try:
             _feed_data(self._parser, data)
         except (HttpParserError, HttpParserUpgrade):
-            if self.state == READING:  # else: bytes behind a request that closes
+            if self.state == READING:  # otherwise: bytes after a request that closes the connection
                 self.refuse(self._stopped or InvalidRequest(Rule.HTTP_MALFORMED))
             return
         if self._metered:
@@ -419,7 +428,7 @@ class Http1:
         self._unread = b""
 
     def _check_framing(self, headers: dict[str, str]) -> None:
-        """Refuse what we would frame differently from others. Raises: `_Stop`."""
+        """Refuse what another server would frame in another way. Raises: `_Stop`."""
         coding = headers.get("transfer-encoding")
         if coding is not None and coding.lower() != "chunked":
             self._stop(InvalidRequest(Rule.HTTP_MALFORMED))
@@ -439,7 +448,7 @@ class Http1:
             self._continue_due = True
 
     def _repeat(self, name: str, value: bytes) -> None:
-        """A header that came before. Of two signed ones, one would go unsigned."""
+        """Note a header that came twice. Of two headers of one name, only one would be signed."""
         if name in HTTP_HEADERS:
             self._headers[name] += "," + str(value, "latin-1").strip()
         else:
@@ -454,7 +463,7 @@ class Http1:
         raise _Stop
 
     def _abandon_message(self) -> None:
-        """Give back what a request that will not be whole has taken."""
+        """Return what a request that will not be complete has taken."""
         if self._entered:
             self._admission.leave(self._body_bytes)
             self._entered = False
@@ -475,7 +484,7 @@ _SHARED_NAMES: Final[dict[tuple[str, ...], tuple[str, ...]]] = {}
 def _shared_names(headers: dict[str, str]) -> tuple[str, ...]:
     """The names of these headers; the same object for the same names on every connection.
 
-    Whoever sends them is not known yet: what is kept of strangers' names is bounded.
+    The sender is not verified yet, so the number of kept names is bounded.
     """
     names = tuple(headers)
     found = _SHARED_NAMES.get(names)

@@ -6,9 +6,9 @@
                  if it is byte for byte what the file has, under the condition that its newest
                  values are still those
 
-A row that changed since stays, whole, and is counted. What no condition can express: a column that
-is new, or a value that was written again unchanged, between the second reading of a row and its
-delete a moment later.
+A row that has changed since is not deleted, and is counted. Two changes between the second reading
+of a row and its delete a moment later cannot be expressed as a condition: a new column, and a value
+that was written again unchanged. Such a row is deleted.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,9 +41,9 @@ _CONDITION_FAILED: Final = "OTSConditionCheckFail"
 
 @dataclass(frozen=True, slots=True)
 class Cold:
-    """Which rows are cold: those whose time is before `before`, in seconds since 1970.
+    """The rule for cold rows: their time is before `before`, in seconds since 1970.
 
-    The time is the newest version of the row's cells, or what `column` holds.
+    The time of a row is the newest version of its cells, or the value of `column`.
     """
 
     before: float
@@ -65,13 +65,13 @@ class Cold:
 
     @property
     def words(self) -> dict[str, str]:
-        """Both, as the file keeps them."""
+        """Both fields, as the file keeps them."""
         return {"before": repr(self.before), "column": self.column or ""}
 
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What became of the rows of a file: deleted, kept because they changed, gone before."""
+    """How many rows of a file were deleted, kept because they had changed, or gone before."""
 
     deleted: int
     changed: int
@@ -93,9 +93,10 @@ def archive_rows(client: Client, table: TableFacts, cold: Cold, path: Path, seen
 
 
 def verify_archive(table: TableFacts, cold: Cold, path: Path, seen: Seen) -> Exported:
-    """Read an archive back and hold it against the count and checksum of what was exported.
+    """Read an archive back and compare it with the count and the checksum of the exported rows.
 
-    Also that it is of this table and these rows. Raises: `TransferFailed` where anything differs.
+    Its facts must name this table and this rule for cold rows. Raises: `TransferFailed` where
+    anything differs.
     """
     facts = parquet_facts(path)
     wanted = {"table": table.name, "created": str(table.created), **cold.words}
@@ -157,7 +158,7 @@ def _stored(table: TableFacts, path: Path) -> Iterator[Row]:
 
 
 def _unchanged(client: Client, table: TableFacts, rows: Sequence[Row]) -> tuple[list[Row], int]:
-    """Those that the table has byte for byte, and how many it does not have at all."""
+    """The rows that the table has byte for byte, and the number of those that it does not have."""
     same: list[Row] = []
     missing = 0
     for row, now in zip(rows, read_rows(client, table, [row.key for row in rows]), strict=True):
@@ -169,7 +170,7 @@ def _unchanged(client: Client, table: TableFacts, rows: Sequence[Row]) -> tuple[
 
 
 def _still(row: Row) -> m.Condition:
-    """The condition that the newest values of a row are what they were, as many as one may have."""
+    """The condition that the newest values have not changed, of as many columns as it may have."""
     newest: dict[str, VersionedValue] = {}
     for cell in row.cells:
         newest.setdefault(cell.column, cell)

@@ -44,7 +44,7 @@ PASSING: Final = frozenset(
 )
 """Codes of errors that pass by themselves (semantics §18)."""
 
-TIMEOUT_SECONDS: Final = 60.0  # of one answer; a server under load takes seconds
+TIMEOUT_SECONDS: Final = 60.0  # to wait for one answer; a server under load takes seconds
 PATIENCE_SECONDS: Final = 120.0  # how long a request is repeated: a restart takes less
 FIRST_PATIENCE_SECONDS: Final = 5.0
 """Patience for the first request of a command: if nobody answers, the endpoint may be wrong."""
@@ -61,7 +61,7 @@ class TransferFailed(WiderowError):
 
 
 class Unreachable(TransferFailed):
-    """No answer, or none but passing errors, for `PATIENCE_SECONDS`."""
+    """There was no answer, or only errors that pass, for `PATIENCE_SECONDS`."""
 
 
 class Stopped(TransferFailed):
@@ -75,7 +75,7 @@ class Refused(TransferFailed):
     """
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
-        """An error as it came."""
+        """The error of an answer."""
         super().__init__(f"{code}: {message}" + (f" ({hint})" if hint else ""))
         self.code = code
         self.message = message
@@ -83,7 +83,7 @@ class Refused(TransferFailed):
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the tables are, and who asks."""
+    """The address of the tables, and the access key of the requests."""
 
     url: str
     instance: str
@@ -92,7 +92,7 @@ class Endpoint:
 
     @property
     def place(self) -> SplitResult:
-        """The address taken apart. Raises: `TransferFailed` for what is none."""
+        """Host and port of the address. Raises: `TransferFailed` for text that is no address."""
         place = urlsplit(self.url)
         if place.scheme not in {"http", "https"} or not place.hostname or place.path.strip("/"):
             raise TransferFailed(f"{self.url} is no endpoint; give http://HOST:PORT")
@@ -105,7 +105,7 @@ class Client:
     def __init__(
         self, endpoint: Endpoint, *, stop: Event | None = None, patience: float = PATIENCE_SECONDS
     ) -> None:
-        """Connect to nothing yet. `stop` ends waits early; `patience` in seconds."""
+        """A client that is not connected yet. `stop` ends waits early; `patience` in seconds."""
         self._endpoint = endpoint
         self._place = endpoint.place
         self._mac = Mac(endpoint.access_key_secret.encode(), "sha1")
@@ -134,7 +134,7 @@ class Client:
         return self._endpoint.instance
 
     def no_table(self, name: str) -> str:
-        """The words for a table that is not there: its name, the instance, the endpoint."""
+        """The message for a table that does not exist: its name, the instance, the endpoint."""
         return f"there is no table {name} in the instance {self.instance} at {self._endpoint.url}"
 
     def call(self, action: str, message: Any, answer: type[_Message]) -> _Message:  # noqa: ANN401  # messages have no common type
@@ -216,7 +216,7 @@ class Client:
         return headers
 
     def _verify(self, path: str, headers: Mapping[str, str], data: bytes) -> None:
-        """Hold an answer against its digest and signature (wire §1.5)."""
+        """Check the digest and the signature of an answer (wire §1.5)."""
         shown = sorted(each for each in headers.items() if each[0].startswith("x-ots-"))
         signature = self._mac.sign(canonical_response(path, shown)).decode()
         expected = f"OTS {self._endpoint.access_key_id}:{signature}"
@@ -235,7 +235,8 @@ def _refusal(status: int, headers: Mapping[str, str], data: bytes) -> Exception:
         told = Error.FromString(data)
     except DecodeError:
         if status >= http.client.INTERNAL_SERVER_ERROR:
-            return http.client.HTTPException(f"HTTP status {status}")  # a proxy; it may pass
+            # A proxy answered; its error may pass.
+            return http.client.HTTPException(f"HTTP status {status}")
         return TransferFailed(f"HTTP status {status}; does the endpoint speak Tablestore?")
     return Refused(text(told.code), text(told.message), headers.get("x-widerow-hint", ""))
 

@@ -1,8 +1,9 @@
-"""What the columns of a file hold: as was said, as the table defines, or as its rows look.
+"""The types of a file's columns: those given with `--types`, those of the table, or guessed ones.
 
-Only CSV has to guess. A column of which every one of the first 10,000 values is an integer, a
-number, or true or false is of that type; anything else is text. 007 and +1 are texts, or leading
-zeros would be lost, and so are numbers with more digits than a double keeps.
+Only the types of CSV are guessed. A column of which every one of the first 10,000 values is an
+integer, a number, or true or false is of that type; anything else is text. 007 and +1 are text,
+because as numbers they would lose a character, and so are numbers with more digits than a double
+keeps.
 """
 
 import math
@@ -22,7 +23,7 @@ __all__ = ["Survey", "kinds_of", "parse_kinds", "survey"]
 
 _INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
 _DOUBLE: Final = re.compile(r"-?(?P<digits>(?:0|[1-9][0-9]*)(?:[.][0-9]+)?)(?:[eE][+-]?[0-9]+)?")
-_EXACT_DIGITS: Final = 15  # that a double keeps, whatever they are
+_EXACT_DIGITS: Final = 15  # digits that a double keeps, whatever the number
 _BOOLEAN: Final = re.compile(r"true|false", re.IGNORECASE)
 _KEY_TYPES: Final = {
     "integer": KeyType.INTEGER,
@@ -34,7 +35,7 @@ _VALUE_KINDS: Final = {int: "integer", str: "string", bytes: "binary"}
 
 
 class Survey(NamedTuple):
-    """What a whole file says of the table it would make."""
+    """The facts of a file from which a new table is made."""
 
     key: tuple[TransferKeyColumn, ...]
     max_versions: int
@@ -107,7 +108,7 @@ def _is_double(text: str) -> bool:
 def survey(
     source: FileSource, key: Sequence[str], said: Mapping[str, str], progress: Progress
 ) -> Survey:
-    """Look through a file for what a new table must be; `key` may be empty for an export.
+    """Read a file for the facts of a new table; `key` may be empty for an export.
 
     Raises: `TransferFailed` if it does not say what the key is.
     """
@@ -152,7 +153,7 @@ def _versions(
     try:
         cells = list(cells_of(fields.get(CELLS)))
     except ValueError:
-        return most, oldest  # it will be rejected when its turn comes
+        return most, oldest  # such a row is rejected when it is imported
     counts: dict[str, int] = {}
     for cell in cells:
         counts[cell.column] = counts.get(cell.column, 0) + 1

@@ -30,7 +30,7 @@ _SEEN_ROWS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What is in a file: rows, cells, bytes of the rows encoded, and their checksum."""
+    """The content of a file: rows, cells, bytes of the encoded rows, and their checksum."""
 
     rows: int
     cells: int
@@ -38,20 +38,20 @@ class Exported:
     sha256: str
 
     def document(self) -> dict[str, Any]:
-        """All of it as JSON takes it."""
+        """The fields, for JSON."""
         return asdict(self)
 
 
 class Digest:
-    """Counts rows and sums them up, in the order that they come."""
+    """The count and the checksum of rows, in the order in which they are added."""
 
     def __init__(self) -> None:
-        """Of no row yet."""
+        """The digest of no row."""
         self.rows = self.cells = self.bytes = 0
         self._hash = hashlib.sha256()
 
     def add(self, row: Row) -> int:
-        """One more row; how many bytes it has, encoded."""
+        """Add a row. Returns the number of its encoded bytes."""
         data = encode_put(row.key, row.cells)
         self._hash.update(data)
         self.rows += 1
@@ -61,7 +61,7 @@ class Digest:
 
     @property
     def found(self) -> Exported:
-        """What has been added until now."""
+        """The facts of the rows that were added."""
         return Exported(self.rows, self.cells, self.bytes, self._hash.hexdigest())
 
 

@@ -19,25 +19,25 @@ from widerow.transfer.table import TableFacts
 
 __all__ = ["RowWriter", "new_file", "parquet_facts"]
 
-_GROUP_ROWS: Final = 8192  # of Parquet: what is held before it is written
+_GROUP_ROWS: Final = 8192  # the rows of Parquet that are held before they are written
 _GROUP_BYTES: Final = 32 * 1024 * 1024
 
 
 class RowWriter(ABC):
-    """Takes rows; `finish` writes what is held, and `facts` where the format has a place."""
+    """Writes rows; `finish` writes those still held, and `facts` where the format has a place."""
 
     @abstractmethod
     def write(self, row: Row, size: int) -> None:
-        """One more row, of `size` bytes encoded."""
+        """Write a row of `size` encoded bytes."""
 
     @abstractmethod
     def finish(self, facts: Mapping[str, str]) -> None:
-        """The last call. Nothing is promised of the disk yet."""
+        """The last call. The file is not synced by it."""
 
 
 class _CsvRows(RowWriter):
     def __init__(self, file: IO[bytes], table: TableFacts) -> None:
-        # Texts are quoted whatever is in them: so a line break of any kind comes back as it was.
+        # All texts are quoted, so that a line break of any kind is read back as it was.
         self._rows = csv.writer(_Encoded(file), quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
         self._rows.writerow([*(column.name for column in table.key), CELLS])
 
@@ -53,7 +53,7 @@ class _CsvRows(RowWriter):
 
 
 class _Encoded:
-    """A binary file as `csv` writes to one."""
+    """The text file that `csv` needs, over a binary one."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -137,7 +137,7 @@ def _libraries() -> tuple[Any, Any]:
 
 
 def parquet_facts(path: Path) -> dict[str, str]:
-    """What `finish` was given, read from a Parquet file. Raises: `TransferFailed`."""
+    """The `facts` that `finish` wrote into a Parquet file. Raises: `TransferFailed`."""
     arrow, parquet = _libraries()
     try:
         found = parquet.read_metadata(path).metadata or {}

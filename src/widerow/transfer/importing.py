@@ -18,7 +18,7 @@ from widerow.transfer.table import TableFacts, make_target_table, table_facts
 
 __all__ = ["Import", "import_file"]
 
-_DAY_SECONDS: Final = 86_400  # the offset that tables have if nobody says otherwise
+_DAY_SECONDS: Final = 86_400  # the max_version_offset of a table that was made without one
 _LOOKED_AT_ROWS: Final = 1000
 
 
@@ -39,17 +39,17 @@ class Import:
 
     @property
     def source(self) -> FileSource:
-        """The file as it is read."""
+        """The file that is read."""
         return FileSource(self.path, self.encoding)
 
     @property
     def journal(self) -> Path:
-        """Where finished parts are noted."""
+        """The path of the notes of finished parts."""
         return self.path.with_name(f"{self.path.name}.progress")
 
     @property
     def rejected(self) -> Path:
-        """Where rows are put aside."""
+        """The path of the rows that are put aside."""
         return self.path.with_name(f"{self.path.name}.rejected")
 
 
@@ -106,7 +106,7 @@ def _check(how: ImportOptions) -> None:
 
 
 def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -> TableFacts:
-    """The table to import into, made if need be."""
+    """The table to import into; it is created where that was asked for."""
     table = table_facts(client, wish.table)
     if table is None and not wish.create:
         raise TransferFailed(
@@ -130,7 +130,7 @@ def _table(client: Client, source: FileSource, wish: Import, looked: Progress) -
 
 def _check_key(source: FileSource, table: TableFacts, first: Sequence[Record]) -> None:
     if not first:
-        return  # an export of an empty table, or nothing but rows that will be rejected
+        return  # the export of an empty table, or a file of rows that are all rejected
     names = {name for record in first for name in record.fields}
     missing = [column.name for column in table.key if column.name not in names]
     if missing:
@@ -143,7 +143,7 @@ def _check_key(source: FileSource, table: TableFacts, first: Sequence[Record]) -
 def _check_versions(
     table: TableFacts, first: Sequence[Record], versions_ms: int, now_ms: int, journal: Path
 ) -> None:
-    """Refuse before the first row what the server would refuse of nearly all."""
+    """Refuse, before the first row is sent, a file whose versions the server would refuse."""
     offset_ms = table.offset_seconds * 1000
     if now_ms - versions_ms > offset_ms:
         raise TransferFailed(
@@ -164,4 +164,4 @@ def _versions(fields: Mapping[str, Any]) -> list[int]:
     try:
         return [cell.version for cell in cells_of(fields[CELLS])] if CELLS in fields else []
     except ValueError:
-        return []  # the row will be rejected when its turn comes
+        return []  # such a row is rejected when it is imported

@@ -30,15 +30,16 @@ from widerow.transfer.sending import PUT, UPDATE, Change, send
 
 __all__ = ["ImportOptions", "ImportProgress", "Loaded", "Loader", "spread"]
 
-_WINDOW_BYTES: Final = 32 * 1024 * 1024  # of the file; rows in memory take several times as much
+# Bytes of the file; rows in memory take several times as much.
+_WINDOW_BYTES: Final = 32 * 1024 * 1024
 _GOLDEN: Final = 0x9E3779B97F4A7C15  # 2^64/φ
 _MASK: Final = (1 << 64) - 1
 _WAITING: Final = 4  # batches for each worker that are ready while another window is read
-_WAIT_SECONDS: Final = 0.1  # between two looks at whether a worker has failed
+_WAIT_SECONDS: Final = 0.1  # seconds between two checks whether a worker has failed
 
 
 class ImportProgress(NamedTuple):
-    """How far a run has come: bytes of the file that were read, rows stored, rows put aside."""
+    """The progress of a run: bytes of the file that were read, rows stored, rows put aside."""
 
     behind: int
     rows: int
@@ -123,7 +124,8 @@ class Loader:
         self._lock = Lock()  # guards the journal, the rejects and the counters
         self._stop = Event()
         self._failed: list[BaseException] = []
-        self._open: dict[int, int] = {}  # by window: what keeps it from being finished
+        # For each window, the number of parts that are not finished.
+        self._open: dict[int, int] = {}
         self._behind = 0
         self._given = 0
 
@@ -172,7 +174,7 @@ class Loader:
     # --- the caller's thread -------------------------------------------------------------------
 
     def _batches(self, source: FileSource, reading: Reading) -> Iterator[_Batch]:
-        """What is not finished yet, in the order it is to be sent."""
+        """The batches that are not finished yet, in the order in which they are sent."""
         for window, records in enumerate(self._windows(source)):
             if self._journal.has_window(window):
                 continue
@@ -219,7 +221,8 @@ class Loader:
                 rows = last_rows(source, reading.key, self._rejects.places)
                 rows = [record for record in rows if record.place not in sent]
                 if not rows:
-                    break  # those that were put aside now have let no other row count
+                    # No row that was put aside now has another row of its key before it.
+                    break
                 for batch in _cut(self._encoded(rows, reading)):
                     refused = self._put(client, batch)
                     sent |= {
@@ -234,7 +237,7 @@ class Loader:
             self._open[window] = self._open.get(window, 0) + 1
 
     def _release(self, window: int) -> None:
-        """One part less; the last one ends the window. The caller has the lock."""
+        """Note that a part is finished; the last one ends its window. The caller has the lock."""
         self._open[window] -= 1
         if not self._open[window]:
             del self._open[window]
@@ -288,14 +291,14 @@ class Loader:
             self._stop.set()
 
     def _store(self, client: Client, batch: _Batch) -> None:
-        """Store a batch and note it."""
+        """Store a batch and note it in the journal."""
         refused = self._put(client, batch.rows)
         with self._lock:
             self._journal.note(batch.part, len(batch.rows) - len(refused))
             self._release(batch.part[0])
 
     def _put(self, client: Client, rows: Sequence[_Sending]) -> dict[int, Refused]:
-        """Store rows and put aside what is refused; which those were, by their positions."""
+        """Store rows and put those aside that are refused. Returns the positions of these."""
         refused = send(client, self._table, [Change(PUT, row.pieces[0]) for row in rows])
         for number, row in enumerate(rows):
             for piece in row.pieces[1:]:
@@ -309,7 +312,7 @@ class Loader:
 
 
 def _drain(batches: "queue.Queue[_Batch | None]", workers: int) -> None:
-    """Empty the queue and let every worker go."""
+    """Empty the queue and end every worker."""
     while True:
         try:
             batches.get_nowait()

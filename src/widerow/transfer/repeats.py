@@ -32,7 +32,7 @@ _DIGEST_BYTES: Final = 16
 _PLACE_BYTES: Final = 8
 _ENTRY_BYTES: Final = _DIGEST_BYTES + _PLACE_BYTES
 _PARTITIONS: Final = 256  # one for each value of a digest's first byte
-_HELD_BYTES: Final = 64 * 1024  # of a partition in memory
+_HELD_BYTES: Final = 64 * 1024  # bytes of a partition that are kept in memory
 
 
 class Repeats:

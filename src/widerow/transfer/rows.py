@@ -60,7 +60,7 @@ class VersionedValue(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A row: its key, and all its cells by column and from the newest version on."""
+    """A row: its key, and all its cells by column, the newest version of each first."""
 
     key: tuple[tuple[str, KeyValue], ...]
     cells: tuple[VersionedValue, ...]
@@ -91,13 +91,13 @@ def encode_plain_key(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
 
 
 def encode_delete(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
-    """What deletes the row of this key."""
+    """The encoded change that deletes the row of this key."""
     section, crc = encode_key_section(columns)
     return b"%b%b\x08\x09%c" % (HEADER, section, crc8_byte(1, crc))
 
 
 def encode_put(key: Sequence[tuple[str, KeyValue]], cells: Iterable[VersionedValue]) -> bytes:
-    """What puts these cells in the row of this key.
+    """The encoded change that puts these cells into the row of this key.
 
     Raises: `ValueError` and `struct.error` for values that have no encoding. Linear.
     """
@@ -210,7 +210,7 @@ def _read_key(
         if data[position] != TAG_CELL_CHECKSUM or data[position + 1] != crc8(variant, crc8(name)):
             raise _damaged(position)
         if isinstance(value, float | bool):
-            raise _damaged(position)  # keys are of three kinds
+            raise _damaged(position)  # values of keys have one of three types
         key.append((name.decode(), value))
         sums.append(data[position + 1])
         position += 2
@@ -271,7 +271,7 @@ def _name_and_value(data: bytes, start: int) -> tuple[bytes, bytes, int]:
 
 
 def _value_of(variant: bytes) -> Value:
-    """The value whose one encoding this is: eight bits of checksum let some damage through."""
+    """The value, if these bytes are its encoding: a checksum of eight bits misses some damage."""
     value = decode_variant(variant, 0, len(variant))
     if encode_variant(value) != variant:
         raise StoreDamaged("a value's length is not that of its bytes")

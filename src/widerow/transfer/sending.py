@@ -33,10 +33,10 @@ class Change(NamedTuple):
 
 
 def send(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Refused]:
-    """Send up to 200 changes; which of them were refused, by their positions.
+    """Send up to 200 changes. Returns the errors of those that were refused, by their positions.
 
     Rows whose error passes are sent again. A batch that is refused as a whole is halved until the
-    row that is to blame is found. Raises: `Refused` where no row could be written; `Unreachable`.
+    row that causes it is found. Raises: `Refused` where no row could be written; `Unreachable`.
     """
     refused: dict[int, Refused] = {}
     _send(client, table, changes, list(range(len(changes))), refused)
@@ -74,7 +74,7 @@ def _send(
                 )
             (passing if told.code in PASSING else refused)[number] = told
         if len(passing) < len(pending):
-            began, attempt = client.now_ns(), 0  # a slow table is no table that does not answer
+            began, attempt = client.now_ns(), 0  # a table that is slow still answers
         pending = list(passing)
         if pending:
             client.pause(attempt, began, passing[pending[0]])

@@ -1,4 +1,4 @@
-"""A table at the other end: what it is, its rows page by page, a new one."""
+"""A table of an endpoint: its facts, its rows page by page, and making a new one."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -32,11 +32,11 @@ class TransferKeyColumn(NamedTuple):
 
 
 class TableFacts(NamedTuple):
-    """What DescribeTable says, as far as it concerns transfers.
+    """The facts of DescribeTable that transfers use.
 
     `defined`: types of defined columns, by the names that `--types` has for them. `offset_seconds`:
-    how far a version may be from the server's time. `created`: tells a table from one of the same
-    name that came after it.
+    how far a version may be from the server's time. `created`: distinguishes a table from
+    one of the same name that was created after it.
     """
 
     name: str
@@ -94,7 +94,7 @@ def make_target_table(
     try:
         client.call("CreateTable", request, m.CreateTableResponse)
     except Refused as error:
-        # A repeated request meets the table that the first one made.
+        # The answer to a first request was lost: the repeated one finds the table.
         if error.code != "OTSObjectAlreadyExist":
             raise
 
@@ -111,7 +111,7 @@ def scan_table(client: Client, table: TableFacts) -> Iterator[Row]:
         inclusive_start_primary_key=_bound(table, KeyMarker.INF_MIN),
         exclusive_end_primary_key=_bound(table, KeyMarker.INF_MAX),
     )
-    part: Row | None = None  # of a wide row, whose other cells come with the next page
+    part: Row | None = None  # the first cells of a wide row; the others are on the next page
     while True:
         page = client.call("GetRange", request, m.GetRangeResponse)
         rows = decode_rows(page.rows)
@@ -160,7 +160,7 @@ def read_rows(
 def _read_whole(
     client: Client, table: TableFacts, key: tuple[tuple[str, KeyValue], ...]
 ) -> Row | None:
-    """One row by itself, page by page: it is wide, or the batch could not have it."""
+    """Read one row by itself, page by page, because it is wide or did not fit the batch."""
     request = m.GetRowRequest(
         table_name=table.name, primary_key=encode_plain_key(key), max_versions=table.max_versions
     )
