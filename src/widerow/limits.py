@@ -145,6 +145,7 @@ STAGE_REQUESTS_MAX: Final = 64  # run stage by stage together; their answers wai
 STAGED_ROW_BYTES_MAX: Final = 64 * 1024  # a larger row is answered at once: 64 of them are 4 MB
 STAGED_BYTES_MAX: Final = 1024 * 1024  # of answers that wait to be written with others
 DIGEST_SLICE_BYTES: Final = 128 * 1024  # hashed in 0.2 ms; then others are let through
+WRITTEN_BYTES_MAX: Final = 512 * 1024  # of an answer in one turn of the loop: 0.3 ms for the system
 JOINED_BYTES_MAX: Final = 64 * 1024  # a larger answer is not copied behind its head: two writes
 BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a network at one time
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer

@@ -14,6 +14,8 @@ Rules:
     moment, because closing at once would reset the connection and the answer would be lost.
 4.  While an answer waits for a slow reader, no further request of the connection is run. All such
     answers together have a bound too: beyond it, the connection that has waited longest is closed.
+    A long answer is written in parts, each in a turn of the loop, so that others are served between
+    them; the client has one time for all of them.
 5.  A body is read by its framing: trailers and chunk extensions are dropped; an `Upgrade` or a
     transfer coding other than chunked is refused.
 
@@ -27,7 +29,7 @@ import math
 from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, WiderowError
-from widerow.limits import JOINED_BYTES_MAX, TURN_REQUESTS_MAX
+from widerow.limits import JOINED_BYTES_MAX, TURN_REQUESTS_MAX, WRITTEN_BYTES_MAX
 from widerow.server.http1 import BODY, CLOSING, HEAD, NOTHING, READING, Http1
 from widerow.server.message import Response
 from widerow.server.shared import Shared
@@ -46,11 +48,14 @@ class Connection:
 
     __slots__ = (
         "_admission",
+        "_blocked",
         "_changes",
         "_http",
         "_last",
+        "_later",
         "_pump_due",
         "_reading",
+        "_send_due",
         "_shared",
         "_transport",
         "_write_paused",
@@ -67,7 +72,10 @@ class Connection:
         self._last: Response | None = None  # the refusal, once there is one
         self._transport: asyncio.Transport | None = None
         self._reading = True
-        self._write_paused = False
+        self._later: memoryview | None = None  # the part of an answer that is not written yet
+        self._blocked = False  # by a client that reads slower than the transport writes
+        self._write_paused = False  # blocked, or with a part of an answer for later
+        self._send_due = False
         self._pump_due = False
         self.deadline = _NEVER
         self.unsent = 0
@@ -101,7 +109,7 @@ class Connection:
 
     def eof_received(self) -> bool:
         """The client sends no more. Keep our half open while there are answers to write."""
-        return self._http.end()
+        return self._http.end() or self._later is not None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget everything but the request that is running: its `reply` will come."""
@@ -110,25 +118,28 @@ class Connection:
         self._settle()
         self._admission.disconnect()
         self._http.abandon()
+        self._later = None
         self._transport = None
         self.deadline = _NEVER
 
     def pause_writing(self) -> None:
         """The client reads slower than it asks: ask it nothing more until it has caught up."""
-        self._write_paused = True
-        self.deadline = self._shared.now + self._shared.patience.body
-        self._hold_input()
+        self._blocked = True
+        self._hold_answers()
         if self._transport is not None:
-            self.unsent = self._transport.get_write_buffer_size()
+            later = 0 if self._later is None else len(self._later)
+            self.unsent = self._transport.get_write_buffer_size() + later
             if not self._admission.owe(self.unsent):
                 self._shared.relieve()
 
     def resume_writing(self) -> None:
         """The client caught up."""
-        self._write_paused = False
+        self._blocked = False
         self._settle()
-        self._rest()
-        self._advance()
+        if self._later is None:
+            self._go_on_answering()
+        else:
+            self._send_soon()
 
     # --- the listener's calls ----------------------------------------------------------------
 
@@ -145,12 +156,14 @@ class Connection:
 
     def close_if_idle(self) -> None:
         """End the connection unless it has a request in hand (the server is stopping)."""
-        if not self._http.is_busy() and self._http.awaited == NOTHING:
+        if self._later is None and not self._http.is_busy() and self._http.awaited == NOTHING:
             self._close()
 
     def is_flushed(self) -> bool:
-        """Whether nothing that was written still waits here."""
-        return self._transport is None or self._transport.get_write_buffer_size() == 0
+        """Whether no part of an answer still waits here."""
+        if self._transport is None:
+            return True
+        return self._later is None and self._transport.get_write_buffer_size() == 0
 
     def abort(self) -> None:
         """End the connection now, whatever it has in hand."""
@@ -255,19 +268,72 @@ class Connection:
         if self._transport is None:
             return
         self._write(pieces)
+        if self._later is not None:
+            return
         if http.state == CLOSING:
             self._close()
         elif not self._write_paused:
             self._rest()
 
     def _write(self, pieces: list[bytes]) -> None:
+        """Write an answer; of a long one the first part, and the others in turns of their own.
+
+        The system copies what it is given in one call, and the loop waits for that.
+        """
         if self._transport is None:
             return
-        if len(pieces[-1]) <= JOINED_BYTES_MAX:
+        body = pieces[-1]
+        if len(body) <= JOINED_BYTES_MAX:
             self._transport.write(b"".join(pieces))
-        else:
-            body = pieces.pop()
+        elif len(body) <= WRITTEN_BYTES_MAX:
+            pieces.pop()
             self._transport.writelines((b"".join(pieces), body))
+        else:
+            pieces.pop()
+            self._later = memoryview(body)
+            self._hold_answers()
+            self._transport.write(b"".join(pieces))
+            self._send_soon()
+
+    def _hold_answers(self) -> None:
+        """Run no request until what is to be written was written; the client has time for it."""
+        if not self._write_paused:
+            self._write_paused = True
+            self.deadline = self._shared.now + self._shared.patience.body
+            self._hold_input()
+
+    def _send_soon(self) -> None:
+        if not self._send_due:
+            self._send_due = True
+            self._shared.loop.call_soon(self._send_part)
+
+    def _send_part(self) -> None:
+        """Write the next part of a long answer, unless the client reads too slowly for it."""
+        self._send_due = False
+        later = self._later
+        if later is None or self._transport is None or self._blocked:
+            return
+        if len(later) > WRITTEN_BYTES_MAX:
+            self._later = later[WRITTEN_BYTES_MAX:]
+            self._transport.write(later[:WRITTEN_BYTES_MAX])
+            self._send_soon()
+            return
+        self._later = None
+        self._transport.write(later)
+        if not self._blocked:
+            self._go_on_answering()
+
+    def _go_on_answering(self) -> None:
+        """Everything is written: go on with the next request, or close behind the last answer."""
+        self._write_paused = False
+        http = self._http
+        no_more = http.is_closed_by_client() or self._admission.stopping
+        idle = not http.is_busy() and http.awaited == NOTHING
+        if http.state == CLOSING or (no_more and idle):
+            self._close()
+            return
+        self._rest()
+        self._advance()
 
     def _send_interim(self) -> None:
         interim = self._http.interim()

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widerow.errors import Rule
@@ -18,6 +18,7 @@ from widerow.limits import (
     LINGER_BYTES_MAX,
     PIPELINE_DEPTH_MAX,
     TURN_REQUESTS_MAX,
+    WRITTEN_BYTES_MAX,
 )
 
 if TYPE_CHECKING:
@@ -389,6 +390,130 @@ def test_too_much_unsent_calls_for_relief(side: "Side") -> None:
     assert (side.wire.closed, wire.closed) == ("aborted", "")
     assert side.admission.unsent_bytes == 60_000
     assert side.admission.refused == 1
+
+
+# --- long answers are written in parts -----------------------------------------------------------
+
+LONG = b"x" * (3 * WRITTEN_BYTES_MAX + 1)  # four parts
+
+
+SHORT = post("/b", b"")
+
+
+def long_request(*headers: str) -> bytes:
+    return post("/a", LONG, *headers)
+
+
+@pytest.fixture
+def roomy(side: "Side") -> "Side":
+    side.admission.bytes_max = 100 * len(LONG)
+    return side
+
+
+def test_a_long_answer_leaves_turns_to_others(roomy: "Side") -> None:
+    """One call of the system would copy all of it, while the loop waits."""
+    wire, other = roomy.connect()
+    assert len(roomy.send(long_request())) < WRITTEN_BYTES_MAX
+    for part in range(1, 4):
+        other.data_received(SHORT)
+        assert len(bodies(wire.sent)) == part
+        roomy.turn()
+        assert part * WRITTEN_BYTES_MAX < len(roomy.wire.sent) < (part + 1) * WRITTEN_BYTES_MAX
+    roomy.turn()
+    assert bodies(roomy.wire.sent) == [b"POST /a " + LONG]
+
+
+def test_a_request_behind_a_long_answer_waits_for_it(roomy: "Side") -> None:
+    roomy.send(long_request() + SHORT)
+    assert [each.target for each in roomy.handler.requests] == [b"/a"]
+    for _ in range(4):
+        roomy.turn()
+    assert bodies(roomy.wire.sent) == [b"POST /a " + LONG, b"POST /b "]
+
+
+def test_a_slow_reader_of_a_long_answer_is_not_written_to(roomy: "Side") -> None:
+    roomy.send(long_request())
+    roomy.turn()
+    before = len(roomy.wire.sent)
+    roomy.wire.unsent = 70_000
+    roomy.connection.pause_writing()
+    assert roomy.admission.unsent_bytes == 70_000 + 2 * WRITTEN_BYTES_MAX + len("POST /a ") + 1
+    for _ in range(3):
+        roomy.turn()
+    assert len(roomy.wire.sent) == before
+    roomy.connection.resume_writing()
+    assert roomy.admission.unsent_bytes == 0
+    for _ in range(4):
+        roomy.turn()
+    assert bodies(roomy.wire.sent) == [b"POST /a " + LONG]
+
+
+def test_who_does_not_read_a_long_answer_in_time_is_cut_off(roomy: "Side") -> None:
+    """The time runs from its beginning: parts that are read do not begin it anew."""
+    roomy.send(long_request())
+    deadline = roomy.connection.deadline
+    roomy.shared.now += 1
+    roomy.turn()
+    roomy.connection.pause_writing()
+    roomy.connection.resume_writing()
+    assert roomy.connection.deadline == deadline
+    roomy.connection.expire()
+    assert roomy.wire.closed == "aborted"
+
+
+@pytest.mark.parametrize("end", ["asked", "eof", "stopping"])
+def test_a_connection_ends_behind_its_long_answer(roomy: "Side", end: str) -> None:
+    roomy.send(long_request(*(("Connection: close",) if end == "asked" else ())))
+    if end == "eof":
+        assert roomy.connection.eof_received()
+    elif end == "stopping":
+        roomy.admission.stopping = True
+        roomy.connection.close_if_idle()
+    assert not roomy.connection.is_flushed()
+    for _ in range(3):
+        roomy.turn()
+        assert not roomy.wire.closed
+    roomy.turn()
+    assert bodies(roomy.wire.sent) == [b"POST /a " + LONG]
+    assert roomy.wire.closed == "closed"
+    assert roomy.connection.is_flushed()
+
+
+def test_nothing_is_written_to_a_connection_that_is_gone(roomy: "Side") -> None:
+    roomy.send(long_request())
+    before = roomy.wire.sent
+    roomy.connection.connection_lost(None)
+    roomy.turn()
+    assert roomy.wire.sent == before
+
+
+@given(st.lists(st.sampled_from(["turn", "pause", "resume", "long", "short"]), max_size=25))
+@settings(deadline=None, max_examples=40)
+def test_answers_are_whole_and_in_order_whatever_happens(
+    make_side: "MakeSide", events: list[str]
+) -> None:
+    side = make_side()
+    side.admission.bytes_max = 100 * len(LONG)
+    paused = False
+    expected: list[bytes] = []
+    for event in events:
+        if event == "turn":
+            side.turn()
+        elif event == "pause" and not paused:
+            side.connection.pause_writing()
+            paused = True
+        elif event == "resume" and paused:
+            side.connection.resume_writing()
+            paused = False
+        elif event in ("long", "short"):
+            side.send(long_request() if event == "long" else SHORT)
+            expected.append(b"POST /a " + LONG if event == "long" else b"POST /b ")
+    if paused:
+        side.connection.resume_writing()
+    for _ in range(6 * len(events)):
+        side.turn()
+    assert bodies(side.wire.sent) == expected
+    side.connection.connection_lost(None)
 
 
 def test_requests_that_come_in_small_pieces_do_not_wait_without_end(side: "Side") -> None:
