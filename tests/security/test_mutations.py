@@ -13,7 +13,7 @@ import pytest
 import mutate
 import mutations
 import recorded
-from widerow.engine.engine import Engine
+from widerow.engine.row_operations import RowOperations
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS
@@ -68,7 +68,7 @@ def test_a_defect_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise KeyError("a defect")
 
-    monkeypatch.setattr(Engine, "batch_get_row", fail)
+    monkeypatch.setattr(RowOperations, "batch_get_row", fail)
     assert found() == {"status 500", "the server logged"}
 
 
