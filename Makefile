@@ -53,12 +53,13 @@ serve: $(RUNTIME) ## start widerow on 127.0.0.1:8087 with its data in ./widerow-
 		exec $(VENV)/bin/widerow serve --path widerow-data; \
 	fi
 
-check: $(STAMP) ## format, lint, types, import contracts, tidy
+check: $(STAMP) ## format, lint, types, import contracts, tidy, planted defects that fit
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy $(wildcard src tests tools examples bench)
 	$(VENV)/bin/lint-imports --no-logo
 	$(PY) tools/tidy.py
+	$(PY) tools/teeth.py --fit
 
 format: $(STAMP) ## rewrite the sources in the project's shape
 	$(VENV)/bin/ruff format .

@@ -2,6 +2,7 @@
 
     python tools/teeth.py                      # all of them, one recorded line each
     python tools/teeth.py version-order        # only this one
+    python tools/teeth.py --fit                # only see that each patch fits (`make check`)
 
 A defect is a patch in tests/teeth. Its first line says what it breaks, its second what catches it:
 arguments of pytest, or `-m` and a module with arguments. The repository is copied to a temporary
@@ -33,12 +34,14 @@ __all__ = [
     "copy_of_repository",
     "defects",
     "main",
+    "misfits",
     "verdict",
 ]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 PATCHES: Final = ROOT / "tests" / "teeth"
 _CAUGHT_BY: Final = "# caught by: "
+_APPLYING: Final = ("-C1", "--whitespace=nowarn")
 _SECONDS_MAX: Final = 300  # four seconds on an idle machine
 _LEFT_OUT: Final = (
     *(".git", ".venv", "build", "dist", "node_modules", "widerow-data", "__pycache__"),
@@ -84,10 +87,13 @@ def copy_of_repository() -> Iterator[Path]:
         yield copy
 
 
-def apply(defect: Defect, copy: Path) -> None:
-    """Plant a defect in a copy. Raises `PatchMisfit` if the patch fits no more."""
+def apply(defect: Defect, copy: Path, *options: str) -> None:
+    """Plant a defect in a copy; with `--check`, only see that it could be planted.
+
+    Raises `PatchMisfit` if the patch fits no more.
+    """
     done = subprocess.run(  # noqa: S603  # our own patch
-        ["git", "apply", "-C1", "--whitespace=nowarn", str(defect.patch)],  # noqa: S607  # wherever git is
+        ["git", "apply", *_APPLYING, *options, str(defect.patch)],  # noqa: S607  # wherever git is
         cwd=copy,
         check=False,
         capture_output=True,
@@ -127,6 +133,17 @@ def verdict(command: Sequence[str], copy: Path) -> bool:
     raise RuntimeError(f"{' '.join(command)} could not run: {done.stdout}{done.stderr}")
 
 
+def misfits(chosen: Iterable[Defect]) -> list[str]:
+    """What is wrong with each patch that cannot be applied to the repository as it stands."""
+    found = []
+    for defect in chosen:
+        try:
+            apply(defect, ROOT, "--check")
+        except PatchMisfit as error:
+            found.append(str(error))
+    return found
+
+
 def _record(name: str, caught: int, seconds: float, facts: dict[str, str]) -> None:
     record(
         name, volume=1, unit="plantings", violations=1 - caught, seconds=seconds, facts=dict(facts)
@@ -151,6 +168,15 @@ def _run_control(chosen: Iterable[Defect]) -> int:
     return len(failed)
 
 
+def _show_misfits(chosen: Iterable[Defect]) -> int:
+    if shutil.which("git") is None:
+        print("SKIPPED: whether the planted defects fit, because git is not installed")
+        return 0
+    found = misfits(chosen)
+    print(*found, sep="\n", end="\n" if found else "", file=sys.stderr)
+    return int(bool(found))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command. Returns the exit code: 1 if a defect was missed, or the control failed."""
     parser = argparse.ArgumentParser(
@@ -158,10 +184,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     known = {defect.name: defect for defect in defects()}
     parser.add_argument("names", nargs="*", help="of defects; all of them if none is given")
-    names = parser.parse_args(arguments).names or list(known)
+    parser.add_argument("--fit", action="store_true", help="only see that the patches fit")
+    given = parser.parse_args(arguments)
+    names = given.names or list(known)
     if unknown := set(names) - known.keys():
         parser.error(f"no such defect: {', '.join(sorted(unknown))}")
     chosen = [known[name] for name in names]
+    if given.fit:
+        return _show_misfits(chosen)
     missed = _run_control(chosen)
     for defect in track(chosen, "defects", disable=not sys.stdout.isatty()):
         begun = time.monotonic()

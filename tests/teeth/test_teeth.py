@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from teeth import ROOT, Defect, PatchMisfit, apply, copy_of_repository, defects, verdict
+from teeth import ROOT, Defect, PatchMisfit, apply, copy_of_repository, defects, misfits, verdict
 
 DEFECTS = defects()
 COMMANDS = sorted({defect.command for defect in DEFECTS})
@@ -48,3 +48,12 @@ def test_a_patch_that_fits_no_more_is_told(tmp_path: Path) -> None:
     (tmp_path / "src").symlink_to(ROOT / "src" / "widerow" / "testing")
     with pytest.raises(PatchMisfit, match="fits no more"):
         apply(DEFECTS[0], tmp_path)
+    with pytest.raises(PatchMisfit, match="fits no more"):
+        apply(DEFECTS[0], tmp_path, "--check")
+
+
+def test_every_patch_fits_and_none_is_planted_by_looking() -> None:
+    broken = ROOT / "src" / "widerow" / "storage" / "rocksdb.py"
+    before = broken.read_bytes()
+    assert misfits(DEFECTS) == []
+    assert broken.read_bytes() == before

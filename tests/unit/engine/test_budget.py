@@ -150,7 +150,7 @@ def test_a_read_that_is_too_long_is_not_counted(
     filled: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted: list[object] = []
-    monkeypatch.setattr(filled, "_note", lambda *load: noted.append(load))
+    monkeypatch.setattr(filled.rows, "_note", lambda *load: noted.append(load))
     keys = tuple(primary_key({"k": number}) for number in range(1, 8))
     batch = BatchGet((TableGet("t", keys, Selection(max_versions=1)),))
     with pytest.raises(TooLong):
