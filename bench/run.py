@@ -33,6 +33,7 @@ from bench.measure import Case, Result, Settings
 from bench.peers import dynamodb, postgres, redis
 from bench.report import goals_table, markdown
 from bench.servers import Place, echo_server, settle
+from bench.streams import stream_results
 from bench.workloads import (
     ask,
     cases,
@@ -52,7 +53,7 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "indexes", "fairness", "neighbours", "start", "peer"),
+    *("size", "width", "indexes", "streams", "fairness", "neighbours", "start", "peer"),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -119,6 +120,8 @@ def measure_all(run: Run, directory: Path) -> None:
         basics(run, place, echo, directory)
         if "indexes" in run.chosen:
             run.keep(index_results(place, run.settings))
+        if "streams" in run.chosen:
+            run.keep(stream_results(place, run.settings))
         if "fairness" in run.chosen:
             run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
         if "neighbours" in run.chosen:

@@ -127,11 +127,12 @@ def fill_versions(endpoint: str) -> None:
             ask(wire, rows.update(at % VERSIONED_ROWS, rows.cells(at), rows.VERSIONED))
 
 
-def ask(wire: Wire, request: bytes) -> None:
-    """Send a request that must succeed."""
+def ask(wire: Wire, request: bytes) -> bytes:
+    """The body of the answer to a request that must succeed."""
     answer = wire.ask(request)
     if answer.status != 200:
         raise SystemExit(f"refused: {answer.error}")
+    return answer.body
 
 
 def curve_cases(table_rows: int, connections: Iterable[int] = CURVE) -> Iterator[Case]:
