@@ -124,7 +124,6 @@ class Rule(AnyRule):
     # Streams (change §C1)
     STREAM_ID = "Use a stream id as ListStream and DescribeTable show it."
     STREAM_NOT_FOUND = "ListStream shows the streams there are; a table's ends when it is disabled."
-    STREAM_ACROSS_SHARDS = "Use a store whose transactions reach over shards, as the default does."
     STREAM_LIMIT = "Ask for one record or more."
     STREAM_TRIMMED = "Records were kept for the stream's hours only: begin at the oldest one there."
     SHARD_NOT_FOUND = "DescribeStream shows the shards; a closed one leaves when all has expired."

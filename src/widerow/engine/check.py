@@ -14,17 +14,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check_part import CheckPart
 from widerow.engine.check_rows import tablestore_parts
 from widerow.engine.indexes.check import index_parts
+from widerow.engine.indexes.intents import decode_entry_intent
+from widerow.engine.intents import IntentKind, decode_intent
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
 from widerow.engine.streams.check import stream_parts
+from widerow.engine.streams.intents import decode_change_intent
+from widerow.engine.streams.plain import check_checksums
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
+from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.engine.tunnels.check import tunnel_parts
 from widerow.engine.typed.check import typed_parts
 from widerow.engine.typed.plans import check_plan
@@ -44,6 +49,7 @@ from widerow.keys.layout import (
     SPACE_STORE,
     SPACE_TUNNELS,
     SPACE_TYPED_CATALOG,
+    intent_prefix,
     statistics_key,
     statistics_prefix,
     sweep_key,
@@ -92,7 +98,7 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
     every = (
         *(tablestore_parts, index_parts, stream_parts, tunnel_parts),
-        *(typed_parts, _statistics_parts, _plan_parts),
+        *(typed_parts, _intent_parts, _statistics_parts, _plan_parts),
     )
     for parts in every:
         for part in parts(catalog, snapshot):
@@ -144,6 +150,24 @@ def _orphans(snapshot: Snapshot, catalog: Catalog) -> Iterator[Finding]:
                 number = int.from_bytes(prefix[1:], "big")
                 yield Finding("", key.hex(), problem.format(number=number))
             position = after_prefix(prefix)
+
+
+def _intent_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
+    for table in Tables(catalog, TABLESTORE_MODEL).all():
+        prefix = intent_prefix(table.id)
+        yield CheckPart(table.qualified, prefix, after_prefix(prefix), _check_intent)
+
+
+def _check_intent(key: bytes, record: bytes) -> None:
+    """Intents may wait at any moment; each can be read by whoever works it off."""
+    intent = decode_intent(key, record)
+    if intent.kind is IntentKind.ENTRIES:
+        decode_entry_intent(intent)
+        return
+    left = decode_change_intent(intent).record
+    check_checksums(left.record)
+    if left.origin:
+        check_checksums(left.origin)
 
 
 def _statistics_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part

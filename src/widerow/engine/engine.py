@@ -23,6 +23,7 @@ from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.index_builds import IndexBuilds
 from widerow.engine.indexes.definitions import check_columns_free, check_definitions
 from widerow.engine.indexes.indexes import Indexes
+from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
@@ -39,6 +40,7 @@ from widerow.engine.static import (
     ColumnNames,
     check_table_name,
 )
+from widerow.engine.streams.mover import ChangeMover
 from widerow.engine.streams.reading import Streams
 from widerow.engine.streams.recorder import ChangeRecorder
 from widerow.engine.streams.trim import StreamTrim
@@ -62,7 +64,6 @@ from widerow.errors import (
     InvalidRequest,
     NotFound,
     Rule,
-    Unsupported,
 )
 from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
 from widerow.limits import (
@@ -78,7 +79,6 @@ from widerow.model.schema import DefinedColumn, Table
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
-    from widerow.engine.tunnels.changes import ChangeLog
     from widerow.engine.tunnels.service import Tunnels
     from widerow.engine.typed.engine import TypedEngine
     from widerow.engine.typed.form import TableForm
@@ -124,15 +124,18 @@ class Engine:
         self._tunnels = Once(self._make_tunnels)
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
-        self.indexes = Indexes(store, self.tables, clock, tables_per_instance)
-        self.observe((self.indexes.observer, ChangeRecorder()))
+        queue = IntentQueue(clock, entropy)
+        self.indexes = Indexes(store, self.tables, clock, queue, tables_per_instance)
+        apart = not store.capabilities.atomic_across_shards
+        self.observe((self.indexes.observer, ChangeRecorder(queue if apart else None)))
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
         self.rows = RowOperations(store, self._context, self.indexes, names, self.throttle)
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables)
+        self._mover = ChangeMover(store, self.tables)
         trim = StreamTrim(store, self.tables, clock)
-        clearing = (self.sweep.clear, self._build_step, self.indexes.step)
+        clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
         self._chores = deque((*clearing, trim.step, self.sweep.step))
 
     def run(self, plan: Plan[T]) -> T:
@@ -165,6 +168,13 @@ class Engine:
             if step is not None:
                 return step
         return None
+
+    def pause(self, seconds: float) -> float:
+        """After how many seconds at most `housekeeping` should be asked again, if it had nothing.
+
+        `seconds` where no row can have left anything to do that somebody waits for.
+        """
+        return min(self.indexes.pause(seconds), self._mover.pause(seconds))
 
     def _build_step(self) -> Plan[None] | None:
         return self.index_builds.step() if self._has_typed() else None
@@ -213,14 +223,7 @@ class Engine:
         from widerow.engine.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
 
         given = self.store, self._clock, self._entropy
-        return open_tunnels(
-            self.tables, given, self.partitions, self.rows.note_read, self._change_log
-        )
-
-    def _change_log(self) -> "ChangeLog":
-        if not self.store.capabilities.atomic_across_shards:
-            raise Unsupported(Rule.STREAM_ACROSS_SHARDS)
-        return self.streams
+        return open_tunnels(self.tables, given, self.partitions, self.rows.note_read, self.streams)
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these too hear of every change of rows; before the first write is planned."""
@@ -235,7 +238,6 @@ class Engine:
         if request.local_transactions is None:
             request = replace(request, local_transactions=self.transactions.on_by_default)
         check_definitions(request.indexes)
-        self._check_stream(request)
         self._check_room(self.catalog.seen(), instance, request.name)
 
         def make(draft: Draft) -> Table:
@@ -310,19 +312,12 @@ class Engine:
     def update_table(self, instance: str, request: UpdateTable) -> Plan[Table]:
         """UpdateTable: the table as it is afterwards (semantics §2.4)."""
         check_update(request)
-        self._check_stream(request)
         self._table(instance, request.name)
 
         def make(table: Table, draft: Draft) -> Table:
             return updated_table(table, request, self._clock.now_us(), draft.number)
 
         return Plan((self.indexes.changing(instance, request.name, make),), single)
-
-    def _check_stream(self, request: CreateTable | UpdateTable) -> None:
-        """A record is made with its row only where transactions reach over shards."""
-        begins = request.stream is not None and request.stream.enable
-        if begins and not self.store.capabilities.atomic_across_shards:
-            raise Unsupported(Rule.STREAM_ACROSS_SHARDS)
 
     def add_defined_columns(
         self, instance: str, name: str, columns: tuple[DefinedColumn, ...]

@@ -27,8 +27,16 @@ class OpenShards:
         self._starts = [each.start for each in self._shards]
 
     def at(self, partition_key: bytes) -> LogShard:
-        """The one that takes changes under an encoded partition key. Logarithmic."""
+        """The one that takes changes under an encoded partition key. Logarithmic.
+
+        There may be anything behind the partition key.
+        """
         return self._shards[bisect_right(self._starts, partition_key) - 1]
+
+    def stop_of(self, shard: LogShard) -> bytes | None:
+        """The encoded partition key that the shard behind an open one begins at; None: no other."""
+        place = bisect_right(self._starts, shard.start)
+        return self._starts[place] if place < len(self._starts) else None
 
 
 def divided(stream: Stream, before: Sequence[bytes], after: Sequence[bytes]) -> Stream:

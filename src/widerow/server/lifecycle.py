@@ -271,7 +271,7 @@ class Server:
                 except Exception as error:  # noqa: BLE001  # cleaning can wait, serving goes on
                     facts = {"kind": type(error).__name__}
                     _log.warning("cleaning up is put off", extra={"facts": facts})
-            pause = engine.indexes.pause(HOUSEKEEPING_SECONDS)
+            pause = engine.pause(HOUSEKEEPING_SECONDS)
             await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else pause)
 
     async def _clean_up(self, engine: Engine, committer: Committer) -> bool:

@@ -8,15 +8,17 @@ intent goes in a transaction behind it. Doing any of it again does no harm.
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final, final
 
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
-from widerow.engine.indexes.intents import Intent, decode_intent
+from widerow.engine.indexes.intents import EntryIntent, decode_entry_intent
 from widerow.engine.indexes.keeper import SecondaryIndexKeeper
+from widerow.engine.intents import IntentKind, intents_between, pass_over, removals, tables_waiting
 from widerow.engine.observed import ObservedRow
-from widerow.engine.plan import Plan, put_off
-from widerow.errors import NotFound, OutcomeUnknown, Replan
+from widerow.engine.plan import Plan
+from widerow.errors import Replan
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, intent_prefix, row_prefix, segment_range
@@ -52,56 +54,53 @@ class IntentApplier:
 
     def pause(self, seconds: float) -> float:
         """How long to wait at most for the next look, where there was nothing to do."""
-        if not self._keeper.deferred or not self._indexed():
+        if not self._keeper.deferred or not any(each.indexes for each in self._tables.all()):
             return seconds
         return min(seconds, max(HOUSEKEEPING_PAUSE_SECONDS, self.lag_us / 4_000_000))
 
     def waiting(self, table: Table) -> int:
         """How many intents of a table wait; at most `WAITING_SHOWN` are counted."""
-        prefix = intent_prefix(table.id)
-        found = self._store.snapshot().scan(prefix, after_prefix(prefix))
-        return sum(1 for _ in zip(range(WAITING_SHOWN), found, strict=False))
+        found = _intents_of(self._store.snapshot(), table)
+        return sum(1 for _ in islice(found, WAITING_SHOWN))
 
     def step(self) -> Plan[None] | None:
-        """The next step; None where no intent is due."""
+        """The next step; None where no intent is due.
+
+        Without a lag none is left where a transaction reaches the indexes, once all were looked at.
+        """
+        if not self._keeper.deferred and not self._first:
+            return None
         reader = self._store.snapshot()
         due_us = self._clock.now_us() - self.lag_us
-        for table in self._indexed():
-            due = list(self._due(reader, table, due_us))
+        for table in self._waiting_tables(reader):
+            found = (each for each in _intents_of(reader, table) if each.intent.time_us <= due_us)
+            due = list(islice(found, STEP_INTENTS))
+            if due and not table.indexes:  # they were dropped
+                return Plan(removals(each.intent for each in due), pass_over)
+            if due and self._store.capabilities.atomic_across_shards:
+                return self._together(table, due)
             if due:
-                if self._store.capabilities.atomic_across_shards:
-                    return self._together(table, due)
                 return self._apart(table, due, reader)
         self._first = False
         return None
 
-    def _indexed(self) -> list[Table]:
-        """The tables that may have intents; without a lag none has any once they were looked at."""
-        if not self._keeper.deferred and not self._first:
-            return []
-        return [table for table in self._tables.all() if table.indexes]
-
-    def _due(self, reader: Reader, table: Table, due_us: int) -> Iterator[Intent]:
-        prefix = intent_prefix(table.id)
-        count = 0
-        for key, value in reader.scan(prefix, after_prefix(prefix)):
-            intent = decode_intent(key, value)
-            if intent.time_us <= due_us:
-                count += 1
-                yield intent
-            if count == STEP_INTENTS:
-                return
+    def _waiting_tables(self, reader: Reader) -> Iterator[Table]:
+        """The tables with intents, as they are after these were left."""
+        for number in tables_waiting(reader):
+            table = self._tables.by_id(number)
+            if table is not None:
+                yield table
 
     # --- where transactions reach over shards ------------------------------------------------
 
-    def _together(self, table: Table, due: Sequence[Intent]) -> Plan[None]:
+    def _together(self, table: Table, due: Sequence[EntryIntent]) -> Plan[None]:
         numbers = {index.id for index in table.indexes if not index.is_local}
         shards = (row_prefix(table.id), intent_prefix(table.id), *map(row_prefix, sorted(numbers)))
 
         def body(txn: Transaction) -> None:
             current = self._tables.current(table, txn)
             for intent in due:
-                if txn.get(intent.key) != intent.value:
+                if txn.get(intent.key) is None:
                     continue
                 wanted = self._entries(txn, current, intent)
                 for number, key in intent.entries:
@@ -110,9 +109,9 @@ class IntentApplier:
                 txn.delete(intent.key)
 
         write = Write(shards, body, reads=self._tables.catalog.reads)
-        return Plan((write,), _dropped_is_done)
+        return Plan((write,), pass_over)
 
-    def _entries(self, reader: Reader, table: Table, intent: Intent) -> dict[bytes, bytes]:
+    def _entries(self, reader: Reader, table: Table, intent: EntryIntent) -> dict[bytes, bytes]:
         """The records of all entries of global indexes that the intent's row has now."""
         record = reader.get(intent.row)
         if record is None:
@@ -128,7 +127,7 @@ class IntentApplier:
 
     # --- where they do not -------------------------------------------------------------------
 
-    def _apart(self, table: Table, due: Sequence[Intent], reader: Reader) -> Plan[None]:
+    def _apart(self, table: Table, due: Sequence[EntryIntent], reader: Reader) -> Plan[None]:
         """The writes of the entries, and behind them those that remove the intents."""
         writes: list[Write[Any]] = []
         owners: list[int] = []
@@ -137,7 +136,7 @@ class IntentApplier:
                 writes.append(write)
                 owners.append(place)
 
-        def settled(outcomes: Sequence[Outcome[Any]]) -> list[Intent]:
+        def settled(outcomes: Sequence[Outcome[Any]]) -> list[EntryIntent]:
             open_still = {
                 place
                 for place, each in zip(owners, outcomes, strict=True)
@@ -146,19 +145,18 @@ class IntentApplier:
             return [intent for place, intent in enumerate(due) if place not in open_still]
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:
-            for outcome in outcomes:
-                error = outcome.error
-                if error is not None and not isinstance(error, (NotFound, OutcomeUnknown, Replan)):
-                    raise error
+            pass_over(outcomes)
             if settled(outcomes):
                 raise Replan  # what follows is planned by `again`
 
         def remove(outcomes: Sequence[Outcome[Any]]) -> Plan[None]:
-            return Plan(tuple(map(_removal, settled(outcomes))), put_off)
+            return Plan(removals(each.intent for each in settled(outcomes)), pass_over)
 
         return Plan(tuple(writes), finish, again=remove)
 
-    def _entry_writes(self, table: Table, intent: Intent, reader: Reader) -> Iterator[Write[None]]:
+    def _entry_writes(
+        self, table: Table, intent: EntryIntent, reader: Reader
+    ) -> Iterator[Write[None]]:
         root = reader.get(intent.row)
         wanted = self._entries(reader, table, intent)
         reads = (*self._tables.catalog.reads, intent.row, intent.key)
@@ -175,13 +173,13 @@ class IntentApplier:
     def _write_entry(
         self,
         index: Table,
-        intent: Intent,
+        intent: EntryIntent,
         root: bytes | None,
         make: Callable[[Transaction], None],
         txn: Transaction,
     ) -> None:
         self._tables.current(index, txn)
-        if txn.get(intent.key) != intent.value:
+        if txn.get(intent.key) is None:
             return  # somebody else has done it
         if txn.get(intent.row) != root:
             raise Replan
@@ -202,15 +200,7 @@ def _make_agree(txn: Transaction, key: bytes, wanted: dict[bytes, bytes]) -> Non
             txn.put(place, record)
 
 
-def _removal(intent: Intent) -> Write[None]:
-    def remove(txn: Transaction) -> None:
-        if txn.get(intent.key) == intent.value:
-            txn.delete(intent.key)
-
-    return Write((intent.shard,), remove)
-
-
-def _dropped_is_done(outcomes: Sequence[Outcome[Any]]) -> None:
-    """Nothing is left to do for a table that was dropped; what changed is planned anew."""
-    if not isinstance(outcomes[0].error, NotFound):
-        put_off(outcomes)
+def _intents_of(reader: Reader, table: Table) -> Iterator[EntryIntent]:
+    prefix = intent_prefix(table.id)
+    found = intents_between(reader, prefix, after_prefix(prefix), IntentKind.ENTRIES)
+    return map(decode_entry_intent, found)

@@ -1,8 +1,8 @@
 """Secondary indexes in the walk of a store (`engine/check.py`): index and table, both ways.
 
 Verified: each row of a table has the entries that follow from it, byte for byte, where the index
-is ready and was to have them all; each entry follows from a row; intents can be read. What an
-intent is still to change in a global index is not judged. Memory: one row.
+is ready and was to have them all; each entry follows from a row. What an intent is still to change
+in a global index is not judged. Memory: one row.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from typing import final
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.check_part import CheckPart
 from widerow.engine.indexes.form import EntryForm, TableForms
-from widerow.engine.indexes.intents import decode_intent
+from widerow.engine.intents import IntentKind, intents_between
 from widerow.engine.observed import ObservedRow
 from widerow.engine.schema import row_key
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
@@ -22,7 +22,6 @@ from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
     ROW_PREFIX_BYTES,
     SPACE_INTENTS,
-    intent_prefix,
     local_index_prefix,
     row_prefix,
 )
@@ -34,7 +33,7 @@ __all__ = ["index_parts"]
 
 
 def index_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
-    """What a walk visits of each table with indexes: its rows, its entries and its intents."""
+    """What a walk visits of each table with indexes: its rows and its entries."""
     dropped = frozenset(each.id for each in catalog.leftovers())
     tables = {table.id: table for table in Tables(catalog, TABLESTORE_MODEL).all()}
     for table in tables.values():
@@ -45,8 +44,6 @@ def index_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
         walk = _Walk(table, tables, snapshot, dropped)
         name, local = table.qualified, local_index_prefix(table.id)
         yield CheckPart(name, local, after_prefix(local), walk.local_entry)
-        intents = intent_prefix(table.id)
-        yield CheckPart(name, intents, after_prefix(intents), _check_intent)
         if not table.indexes:
             continue
         rows = row_prefix(table.id)
@@ -56,10 +53,6 @@ def index_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
                 entries = row_prefix(form.index.id)
                 visit = partial(walk.global_entry, form)
                 yield CheckPart(name, entries, after_prefix(entries), visit)
-
-
-def _check_intent(key: bytes, record: bytes) -> None:
-    decode_intent(key, record)
 
 
 @final
@@ -135,5 +128,6 @@ class _Walk:
     def _waits(self, form: EntryForm, shard: bytes) -> bool:
         """Whether an intent may still be to change what a global index has of a shard."""
         prefix = SPACE_INTENTS + shard[1:]
-        found = self._snapshot.scan(prefix, after_prefix(prefix))
-        return not form.index.is_local and next(iter(found), None) is not None
+        stop = after_prefix(prefix)
+        found = intents_between(self._snapshot, prefix, stop, IntentKind.ENTRIES)
+        return not form.index.is_local and next(found, None) is not None

@@ -20,6 +20,7 @@ from widerow.engine.indexes.definitions import (
 )
 from widerow.engine.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.indexes.local import LocalIndexReader
+from widerow.engine.intents import IntentQueue
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.static import check_table_name
 from widerow.errors import Conflict, InvalidRequest, NotFound, Replan, Rule
@@ -45,11 +46,12 @@ class Indexes:
         store: Store,
         tables: Tables[Table],
         clock: Clock,
+        queue: IntentQueue,
         tables_per_instance: int,
     ) -> None:
-        """The indexes of `tables`."""
+        """The indexes of `tables`. `queue`: where intents are left."""
         apart = not store.capabilities.atomic_across_shards
-        self.observer = SecondaryIndexKeeper(clock, deferred=apart)
+        self.observer = SecondaryIndexKeeper(queue, deferred=apart)
         self._tables = tables
         self._clock = clock
         self._quota = tables_per_instance

@@ -6,10 +6,10 @@ row (`intents.py`).
 
 from typing import Final
 
-from widerow.clock import Clock
 from widerow.engine.index_entries import replace_entries
 from widerow.engine.indexes.form import TableForms
-from widerow.engine.indexes.intents import leave_intent
+from widerow.engine.indexes.intents import leave_entry_intent
+from widerow.engine.intents import IntentQueue
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
 from widerow.errors import InvalidRequest, Rule
@@ -34,9 +34,9 @@ class SecondaryIndexKeeper:
     `deferred`: changes of global indexes are left to intents.
     """
 
-    def __init__(self, clock: Clock, *, deferred: bool) -> None:
-        """No table is known yet."""
-        self._clock = clock
+    def __init__(self, queue: IntentQueue, *, deferred: bool) -> None:
+        """No table is known yet. `queue`: where intents are left."""
+        self._queue = queue
         self._forms: dict[int, TableForms] = {}
         self.deferred = deferred
 
@@ -88,7 +88,7 @@ class SecondaryIndexKeeper:
             else:
                 replace_entries(txn, before, after)
         if deferred:
-            leave_intent(txn, shard, event.key, deferred, self._clock.now_us())
+            leave_entry_intent(self._queue, txn, shard, event.key, deferred)
 
     def add(
         self, txn: Transaction, table: Table, index: SecondaryIndex, row: tuple[ObservedRow, bytes]
@@ -104,7 +104,7 @@ class SecondaryIndexKeeper:
             if self.deferred and not index.is_local:
                 keys = _entry_keys(index, _NONE, entries)
                 if keys:
-                    leave_intent(txn, shard, stored.key, keys, self._clock.now_us())
+                    leave_entry_intent(self._queue, txn, shard, stored.key, keys)
             else:
                 replace_entries(txn, _NONE, entries)
 

@@ -1,10 +1,13 @@
 """Where the records of a stream lie, and what they say (docs/formats/streams.md).
 
-    12 table stream shard                         the head: last record, and how far trimmed
+    12 table stream shard                         the head: last record, how far trimmed
     12 table stream shard timestamp row-index     a record
 
 Table and stream in four bytes, shard and timestamp (microseconds since 1970) in eight, row index
 in four, big-endian: so records lie in the order in which they were made.
+
+Where a row's transaction does not reach the log, the head also says which intents the last append
+took, and whether the shard is sealed (`mover.py`).
 """
 
 import struct
@@ -25,6 +28,8 @@ __all__ = [
     "decode_record",
     "encode_head",
     "encode_record",
+    "following_position",
+    "new_head",
     "position_of",
     "read_head",
     "record_key",
@@ -37,6 +42,8 @@ ROW_INDEX_MAX: Final = 2**31 - 1
 _SHARD: Final = struct.Struct(">Q")
 _POSITION: Final = struct.Struct(">QI")
 _HEAD: Final = struct.Struct(">QIQI")
+_SEALED: Final = struct.Struct(">B")
+_MOVED: Final = struct.Struct(">H")  # length of a key
 _RECORD: Final = struct.Struct(">BI")
 
 
@@ -56,17 +63,35 @@ class LogHead(NamedTuple):
     """What a shard's head says: its last record, and from where on records are kept.
 
     `last`: (0, 0) where there was none. `trimmed`: behind the last record that is gone; (0, 0)
-    where none is.
+    where none is. `sealed`: nothing is appended any more. `moved`: the keys of the intents that the
+    last append took. Both are used only where transactions do not reach over shards.
     """
 
     last: LogPosition
     trimmed: LogPosition
+    sealed: bool = False
+    moved: tuple[bytes, ...] = ()
 
 
 LOG_START: Final = LogPosition(0, 0)
 """Before every record: an iterator that begins here is never too old."""
 
 EMPTY_HEAD: Final = LogHead(LOG_START, LOG_START)
+
+
+def new_head(floor_us: int) -> LogHead:
+    """The head of a shard without records, all of which are to be later than `floor_us`."""
+    return LogHead(LogPosition(floor_us, ROW_INDEX_MAX), LOG_START)
+
+
+def following_position(head: LogHead, asked_us: int) -> LogPosition:
+    """Where the next record of a shard stands: at the time it was asked for, if that is later."""
+    last = head.last
+    if asked_us > last.timestamp_us:
+        return LogPosition(asked_us, 0)
+    if last.row_index == ROW_INDEX_MAX:
+        return LogPosition(last.timestamp_us + 1, 0)
+    return last.behind
 
 
 class LogRecord(NamedTuple):
@@ -103,16 +128,31 @@ _PREFIX_BYTES: Final = 17
 
 def encode_head(head: LogHead) -> bytes:
     """The record of a head."""
-    return _HEAD.pack(*head.last, *head.trimmed)
+    data = _HEAD.pack(*head.last, *head.trimmed)
+    if not head.sealed and not head.moved:
+        return data
+    moved = [_MOVED.pack(len(key)) + key for key in head.moved]
+    return b"".join((data, _SEALED.pack(head.sealed), *moved))
 
 
 def decode_head(data: bytes) -> LogHead:
     """The head of a record. Raises `StoreDamaged`."""
     try:
-        last_us, last_index, trimmed_us, trimmed_index = _HEAD.unpack(data)
+        last_us, last_index, trimmed_us, trimmed_index = _HEAD.unpack_from(data)
+        last, trimmed = LogPosition(last_us, last_index), LogPosition(trimmed_us, trimmed_index)
+        if len(data) == _HEAD.size:
+            return LogHead(last, trimmed)
+        (sealed,) = _SEALED.unpack_from(data, _HEAD.size)
+        position, moved = _HEAD.size + _SEALED.size, []
+        while position < len(data):
+            begin = position + _MOVED.size
+            position = begin + _MOVED.unpack_from(data, position)[0]
+            moved.append(data[begin:position])
     except struct.error as error:
         raise StoreDamaged("the head of a stream's shard has another length") from error
-    return LogHead(LogPosition(last_us, last_index), LogPosition(trimmed_us, trimmed_index))
+    if position != len(data) or sealed > 1:
+        raise StoreDamaged("the head of a stream's shard is not readable")
+    return LogHead(last, trimmed, sealed == 1, tuple(moved))
 
 
 def read_head(reader: Reader, prefix: bytes) -> LogHead | None:

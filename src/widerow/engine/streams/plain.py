@@ -39,11 +39,12 @@ from widerow.rows.cells import (
 from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.record import header_of, join_row
 
-__all__ = ["change_record", "check_checksums", "recorded_position"]
+__all__ = ["change_record", "check_checksums", "placed", "recorded_position"]
 
 _HEADER: Final = b"\x75\x00\x00\x00"
 _EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
 _EXTENSION_TAG: Final = 0x0B
+_END_BYTES: Final = 2  # behind it: the row checksum with its tag
 _ACTIONS: Final = {Modification.PUT: 1, Modification.UPDATE: 2, Modification.DELETE: 3}
 _DELETE_ALL: Final = 0x01
 _DELETE_ONE: Final = 0x03
@@ -65,10 +66,20 @@ def change_record(
     return LogRecord(_ACTIONS[write.change.modification], record, origin)
 
 
-def _plain(section: KeySection, cells: Sequence[bytes], position: LogPosition) -> bytes:
-    extension = _EXTENSION.pack(
+def placed(data: bytes, position: LogPosition) -> bytes:
+    """A record at another position. Its checksum stays: it does not cover the position."""
+    start = len(data) - _END_BYTES - _EXTENSION.size
+    return b"".join((data[:start], _extension(position), data[-_END_BYTES:]))
+
+
+def _extension(position: LogPosition) -> bytes:
+    return _EXTENSION.pack(
         *(0x0B, 24, 0x0C, 19, 0x0D, 0, 0x0E, position.timestamp_us, 0x0F, position.row_index)
     )
+
+
+def _plain(section: KeySection, cells: Sequence[bytes], position: LogPosition) -> bytes:
+    extension = _extension(position)
     crc = crc8_byte(0, crc8(bytes([cell[-1] for cell in cells]), section.crc))
     data = bytes((TAG_ROW_DATA,)) + b"".join(cells) if cells else b""
     end = bytes((TAG_ROW_CHECKSUM, crc))
@@ -166,7 +177,7 @@ def _origin(
 
 def recorded_position(data: bytes) -> LogPosition:
     """The position that a record's extension says. Raises `StoreDamaged` for other bytes."""
-    start = len(data) - _EXTENSION.size - 2
+    start = len(data) - _EXTENSION.size - _END_BYTES
     if start < len(_HEADER) or not data.startswith(_HEADER) or data[-2] != TAG_ROW_CHECKSUM:
         raise StoreDamaged("a change record does not end as one")
     fields = _EXTENSION.unpack_from(data, start)

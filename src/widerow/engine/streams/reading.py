@@ -1,4 +1,10 @@
-"""Streams as their readers see them: the shards, positions in them, and pages of records."""
+"""Streams as their readers see them: the shards, positions in them, and pages of records.
+
+Where changes come into a log behind their rows (`mover.py`), a reader is at the tail only when no
+change waits for the shard: it is told that there may be more before that, at the same position. A
+change that is answered is therefore in a page, or announced by every page until it is in one. And a
+shard has ended only when it is sealed.
+"""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -17,6 +23,7 @@ from widerow.engine.streams.log import (
     record_key,
     shard_prefix,
 )
+from widerow.engine.streams.mover import queue_of
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.keys.encode import after_prefix
 from widerow.model.schema import LogShard, Stream, Table
@@ -55,7 +62,8 @@ class ChangeRecord(NamedTuple):
 class ChangePage(NamedTuple):
     """Records in their order. `following`: the next iterator, None behind a shard's end.
 
-    `more`: a limit ended the page; False only where there was nothing more at the moment.
+    `more`: a limit ended the page, or changes wait to come into the shard; False only where there
+    was nothing more at the moment.
     """
 
     records: list[ChangeRecord]
@@ -77,6 +85,7 @@ class Streams:
         """Those of these tables."""
         self._store = store
         self._tables = tables
+        self._moved = not store.capabilities.atomic_across_shards  # changes come behind their rows
 
     def list(self, instance: str, name: str | None) -> Sequence[Table]:
         """ListStream: the tables that have a stream, sorted; of one table if it is named.
@@ -134,7 +143,8 @@ class Streams:
         if from_us is None:
             return _text(stream, shard, LOG_START)
         start = record_key(prefix, LogPosition(max(0, from_us), 0))
-        if not shard.is_open and next(snapshot.scan(start, after_prefix(prefix)), None) is None:
+        ended = self._has_ended(shard, read_head(snapshot, prefix))
+        if ended and next(snapshot.scan(start, after_prefix(prefix)), None) is None:
             return ""
         # Behind the last record before that time: the same place that reading comes to.
         before = next(snapshot.scan(record_key(prefix, LOG_START), start, reverse=True), None)
@@ -163,17 +173,31 @@ class Streams:
         if stream.id != asked.stream_id:
             raise NotFound(Rule.STREAM_NOT_FOUND)
         prefix = shard_prefix(table.id, stream.number, shard.number)
+        waits = self._moved and self._waits(table, shard)  # before the log is looked at
         snapshot = self._store.snapshot()
-        _check_kept(read_head(snapshot, prefix), asked.following)
+        head = read_head(snapshot, prefix)
+        _check_kept(head, asked.following)
         count = min(limit or PAGE_RECORDS_MAX, PAGE_RECORDS_MAX)
         records, more = _page(snapshot, prefix, asked.following, count, budget)
         following = asked.following
         if records:
             last = records[-1]
             following = LogPosition(last.timestamp_us, last.row_index).behind
-        if not more and not shard.is_open:
+        if not more and self._has_ended(shard, head):
             return ChangePage(records, None, more=False)
-        return ChangePage(records, _text(stream, shard, following), more)
+        return ChangePage(records, _text(stream, shard, following), more or waits)
+
+    def _waits(self, table: Table, shard: LogShard) -> bool:
+        """Whether changes may still come into a shard that were answered before this moment."""
+        if not shard.is_open:
+            return True  # until it is sealed
+        return next(queue_of(self._store.snapshot(), table, shard), None) is not None
+
+    def _has_ended(self, shard: LogShard, head: LogHead | None) -> bool:
+        """Whether nothing comes behind the records of a shard any more."""
+        if self._moved:
+            return head is not None and head.sealed
+        return not shard.is_open
 
 
 def _shard(table: Table, shard_id: str) -> tuple[Stream, LogShard]:

@@ -3,24 +3,29 @@
 A record's time is when its request came, but never before the last one's of its shard, and later
 than every record of the shards that this one goes on from. So times never decrease in a shard, and
 the rows of one request share theirs, counted by the row index.
+
+Where the row's transaction does not reach the log, the record is left beside the row as an intent,
+in the same transaction, and somebody moves it from there (`mover.py`).
 """
 
+from widerow.engine.intents import IntentQueue
 from widerow.engine.log_shards import OpenShards
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
+from widerow.engine.streams.intents import leave_change_intent
 from widerow.engine.streams.log import (
     LOG_START,
-    ROW_INDEX_MAX,
     LogHead,
-    LogPosition,
     encode_head,
     encode_record,
+    following_position,
+    new_head,
     read_head,
     record_key,
     shard_prefix,
 )
 from widerow.engine.streams.plain import change_record
-from widerow.keys.layout import ROW_PREFIX_BYTES, change_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, change_prefix
 from widerow.model.schema import LogShard, Stream, Table
 from widerow.storage.interface import Reader, Transaction
 
@@ -30,8 +35,9 @@ __all__ = ["ChangeRecorder", "floor_of"]
 class ChangeRecorder:
     """The `RowObserver` of tables that have a stream."""
 
-    def __init__(self) -> None:
-        """No table is known yet."""
+    def __init__(self, queue: IntentQueue | None = None) -> None:
+        """No table is known yet. `queue`: where records are left; None: they go into the log."""
+        self._queue = queue
         self._opened: dict[int, tuple[Stream, OpenShards]] = {}
 
     def watches(self, table: Table) -> bool:
@@ -39,30 +45,37 @@ class ChangeRecorder:
         return table.stream is not None
 
     def shards(self, table: Table) -> tuple[bytes, ...]:
-        """The table's streams, whichever partition a row is in by then."""
-        return (change_prefix(table.id),)
+        """The table's streams, whichever partition a row is in by then; nothing with a queue."""
+        return () if self._queue is not None else (change_prefix(table.id),)
 
     def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # the same for all
-        """None."""
-        return b""
+        """The intents, with a queue."""
+        return b"" if self._queue is None else SPACE_INTENTS
 
     def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # the same for all
         """Nothing."""
         return ()
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
-        """Append a record. What nobody asked for is not recorded: expiry, and surplus versions."""
+        """Append a record, or leave it. What nobody asked for has none: expiry, surplus versions.
+
+        Raises `Exhausted` where too many intents wait.
+        """
         stream = table.stream
         if stream is None or event.write is None:
             return
+        if self._queue is not None:
+            left = change_record(table, event, LOG_START, stream.columns)
+            change = event.asked_us, left
+            leave_change_intent(self._queue, txn, event.shard, stream.number, change)
+            return
         shard = self._open_shards(table.id, stream).at(event.shard[ROW_PREFIX_BYTES:])
         prefix = shard_prefix(table.id, stream.number, shard.number)
-        head = read_head(txn, prefix)
-        position = _following(txn, table, stream, shard, head, event.asked_us)
+        head = read_head(txn, prefix) or new_head(floor_of(txn, table, stream, shard))
+        position = following_position(head, event.asked_us)
         record = change_record(table, event, position, stream.columns)
         txn.put(record_key(prefix, position), encode_record(record))
-        trimmed = LOG_START if head is None else head.trimmed
-        txn.put(prefix, encode_head(LogHead(position, trimmed)))
+        txn.put(prefix, encode_head(LogHead(position, head.trimmed)))
 
     def _open_shards(self, table_id: int, stream: Stream) -> OpenShards:
         """Those of a stream, put in order once for a definition."""
@@ -70,25 +83,6 @@ class ChangeRecorder:
         if known is None or known[0] is not stream:
             known = self._opened[table_id] = stream, OpenShards(stream)
         return known[1]
-
-
-def _following(
-    reader: Reader,
-    table: Table,
-    stream: Stream,
-    shard: LogShard,
-    head: LogHead | None,
-    asked_us: int,
-) -> LogPosition:
-    """Where the next record of a shard stands."""
-    if head is None:
-        return LogPosition(max(asked_us, floor_of(reader, table, stream, shard) + 1), 0)
-    last = head.last
-    if asked_us > last.timestamp_us:
-        return LogPosition(asked_us, 0)
-    if last.row_index == ROW_INDEX_MAX:
-        return LogPosition(last.timestamp_us + 1, 0)
-    return last.behind
 
 
 def floor_of(reader: Reader, table: Table, stream: Stream, shard: LogShard) -> int:

@@ -6,9 +6,11 @@ head, in the same transaction.
 A closed shard leaves the list when all its records are gone and the stream's hours have passed
 since it was seen to be closed: who reads at its tail comes back within that time and is told that
 it ended. Those that go on from it keep naming it, and their heads keep its time, so that no record
-of theirs is older.
+of theirs is older. Where changes are moved into the log (`mover.py`), a shard is sealed before it
+leaves the list.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -16,14 +18,14 @@ from typing import Final
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.state import Leftover
 from widerow.engine.plan import Plan, put_off
 from widerow.engine.streams.log import (
     EMPTY_HEAD,
     LOG_START,
-    ROW_INDEX_MAX,
-    LogHead,
     LogPosition,
     encode_head,
+    new_head,
     position_of,
     read_head,
     record_key,
@@ -31,7 +33,7 @@ from widerow.engine.streams.log import (
 )
 from widerow.engine.streams.recorder import floor_of
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import change_prefix
+from widerow.keys.layout import dropped_key
 from widerow.limits import STREAM_TRIM_SECONDS
 from widerow.model.schema import LogShard, Stream, Table
 from widerow.storage.interface import Reader, Store, Transaction, Write
@@ -51,6 +53,7 @@ class StreamTrim:
         self._store = store
         self._tables = tables
         self._clock = clock
+        self._moved = not store.capabilities.atomic_across_shards
         self._waiting: list[Table] = []
         self._looked_ns = -_REST_NS
 
@@ -81,7 +84,9 @@ class StreamTrim:
             if oldest is not None and oldest.timestamp_us < until_us:
                 writes.append(Write((prefix,), partial(_trim, prefix, until_us)))
             elif oldest is None and not shard.is_open and 0 < shard.closed_us < until_us:
-                spent.append(shard)
+                head = read_head(snapshot, prefix)
+                if not self._moved or (head is not None and head.sealed):
+                    spent.append(shard)
         if writes:
             return Plan(tuple(writes), put_off)
         if any(not each.is_open and not each.closed_us for each in stream.shards):
@@ -106,23 +111,39 @@ class StreamTrim:
         return Plan((self._tables.catalog.change(make),), put_off)
 
     def _forget(self, table: Table, stream: Stream, spent: list[LogShard]) -> Plan[None]:
+        """Take shards off the list, once the heads of those that go on from them keep their times.
+
+        What is left of their keys goes as what was dropped does.
+        """
         gone = frozenset([each.number for each in spent])
+        floors = tuple(self._floors(table, stream, gone))
+        if floors:
+            return Plan(floors, put_off)
 
         def make(draft: Draft) -> None:
             found: Table | None = draft.state.by_id.get(table.id)
             if found is None or found.stream is None or found.stream.number != stream.number:
                 return
-            for shard in found.stream.shards:
-                if gone & set(shard.parents):
-                    _keep_floor(draft.txn, found, found.stream, shard)
-            for number in gone:
-                prefix = shard_prefix(found.id, stream.number, number)
-                draft.txn.delete_range(prefix, after_prefix(prefix))
+            listed = [each for each in found.stream.shards if each.number in gone]
+            if listed:
+                number = draft.number()
+                logs = [shard_prefix(found.id, stream.number, each.number) for each in listed]
+                key = dropped_key(found.instance, number)
+                draft.leave(Leftover(number, key, tuple(logs), due_us=draft.due_us))
             kept = tuple([each for each in found.stream.shards if each.number not in gone])
             _put_shards(draft, self._tables, found, kept)
 
-        write = self._tables.catalog.change(make, shards=(change_prefix(table.id),))
-        return Plan((write,), put_off)
+        due_us = self._tables.catalog.due_us(self._clock.now_us())
+        return Plan((self._tables.catalog.change(make, due_us=due_us),), put_off)
+
+    def _floors(self, table: Table, stream: Stream, gone: frozenset[int]) -> Iterator[Write[None]]:
+        """The writes that let shards without a head know the times of those that go."""
+        reader = self._store.snapshot()
+        for shard in stream.shards:
+            prefix = shard_prefix(table.id, stream.number, shard.number)
+            if gone & set(shard.parents) and read_head(reader, prefix) is None:
+                floor_us = floor_of(reader, table, stream, shard)
+                yield Write((prefix,), partial(_keep_floor, prefix, floor_us))
 
 
 def _put_shards(
@@ -145,13 +166,10 @@ def _trim(prefix: bytes, until_us: int, txn: Transaction) -> None:
         head = read_head(txn, prefix) or EMPTY_HEAD
         gone = position_of(found[0]).behind
         txn.delete_range(start, record_key(prefix, gone))
-        txn.put(prefix, encode_head(LogHead(head.last, gone)))
+        txn.put(prefix, encode_head(head._replace(trimmed=gone)))
 
 
-def _keep_floor(txn: Transaction, table: Table, stream: Stream, shard: LogShard) -> None:
-    """Let a shard without records know the time that its parents' heads say, which go."""
-    prefix = shard_prefix(table.id, stream.number, shard.number)
+def _keep_floor(prefix: bytes, floor_us: int, txn: Transaction) -> None:
+    """Let a shard without records begin behind a time."""
     if read_head(txn, prefix) is None:
-        floor = floor_of(txn, table, stream, shard)
-        head = LogHead(LogPosition(floor, ROW_INDEX_MAX), LOG_START)
-        txn.put(prefix, encode_head(head))
+        txn.put(prefix, encode_head(new_head(floor_us)))

@@ -19,9 +19,9 @@ def open_tunnels(
     given: tuple[Store, Clock, Entropy],
     partitions: Partitions,
     note_read: Callable[[Table, bytes, int], None],
-    log: Callable[[], ChangeLog],
+    log: ChangeLog,
 ) -> Tunnels:
-    """The tunnels of these tables. `note_read` hears of read units, `log` gives the streams."""
+    """The tunnels of these tables. `note_read` hears of read units, `log`: the streams."""
     store, clock, _ = given
 
     def bounds(table: Table) -> list[bytes]:

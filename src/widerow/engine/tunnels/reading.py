@@ -29,7 +29,7 @@ class TunnelReads:
         self,
         store: Store,
         clock: Clock,
-        log: Callable[[], ChangeLog],
+        log: ChangeLog,
         note: Callable[[Table, bytes, int], None],
     ) -> None:
         """`note` hears of the read units of a page of rows, and of a partition key near them."""
@@ -47,7 +47,7 @@ class TunnelReads:
         """
         now_us = self._clock.now_us()
         if channel.shard:
-            return read_changes(self._log(), table, tunnel, channel, position, now_us)
+            return read_changes(self._log, table, tunnel, channel, position, now_us)
         alive = INT64_MIN
         if table.options.time_to_live >= 0:
             alive = live_from(table.options, now_us // 1000)

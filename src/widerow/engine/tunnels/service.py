@@ -133,7 +133,7 @@ class Tunnels:
         tables: Tables[Table],
         given: tuple[Store, Clock, Entropy],
         reads: TunnelReads,
-        log: Callable[[], ChangeLog],
+        log: ChangeLog,
         bounds: Callable[[Table], Iterable[bytes]],
     ) -> None:
         """`log`: the streams; `bounds`: where to cut a table into channels of rows."""
@@ -155,8 +155,6 @@ class Tunnels:
         table = self._table(instance, request.table)
         if table.index_of:
             raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=table.name)
-        if request.kind.has_stream:
-            self._log()  # refused where there are no streams
         tunnel_id = new_tunnel_id(table.id, self._entropy)
         now_us = self._clock.now_us()
 
@@ -346,7 +344,7 @@ class Tunnels:
         now_us = self._clock.now_us()
         if position.finished:
             return now_us
-        return consumed_until(self._log(), table, position, now_us) if channel.shard else 0
+        return consumed_until(self._log, table, position, now_us) if channel.shard else 0
 
     def _admitted(self, found: _Found, call: ChannelCall) -> Channel:
         """The channel, if the client may have to do with it: nobody else alive holds it."""
@@ -464,12 +462,12 @@ class Tunnels:
         if tunnel.kind.has_base:
             channels += base_channels(tuple(self._bounds(table)))
         if tunnel.kind.has_stream:
-            channels += change_channels(self._log(), table, tunnel, (), first=True)
+            channels += change_channels(self._log, table, tunnel, (), first=True)
         return with_channels(TunnelState(), channels)
 
     def _fresh_channels(self, found: _Found, state: TunnelState) -> list[Channel]:
         if not found.tunnel.kind.has_stream:
             return []
         return change_channels(
-            self._log(), found.table, found.tunnel, state.channels.keys(), first=False
+            self._log, found.table, found.tunnel, state.channels.keys(), first=False
         )

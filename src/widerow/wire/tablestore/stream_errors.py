@@ -28,13 +28,6 @@ STREAM_ERRORS: Final[Mapping[Rule, tuple[str, int, str, str, bool]]] = MappingPr
             "a stream that is not there any more",
             False,
         ),
-        Rule.STREAM_ACROSS_SHARDS: (
-            "OTSUnsupportOperation",
-            400,
-            "Unsupported feature: streams on a store without transactions across shards.",
-            "a stream on a store that cannot write it together with the rows",
-            False,
-        ),
         Rule.STREAM_LIMIT: (
             *_INVALID,
             "The limit must be greater than 0, but it is {value}.",

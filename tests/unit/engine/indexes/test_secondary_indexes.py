@@ -372,7 +372,7 @@ def test_writes_wait_where_too_many_intents_do(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert INTENTS_MAX == 10_000
-    monkeypatch.setattr("widerow.engine.indexes.intents.INTENTS_MAX", 3)
+    monkeypatch.setattr("widerow.engine.intents.INTENTS_MAX", 3)
     engine.indexes.hold_back(5)
     make(engine, GLOBAL)
     for n in range(3):

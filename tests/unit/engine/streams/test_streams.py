@@ -11,7 +11,7 @@ from widerow.engine.engine import Engine
 from widerow.engine.streams.log import LogPosition, record_key, shard_prefix
 from widerow.engine.streams.reading import ChangePage, ChangeRecord
 from widerow.engine.table_record import decode_table, encode_table
-from widerow.errors import InvalidRequest, NotFound, Rule, Unsupported
+from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import change_prefix
 from widerow.model.requests import StreamChange, UpdateTable
@@ -29,7 +29,6 @@ from widerow.testing.changes import (
     update,
 )
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 HOUR = 3600
 PUT, UPDATE, DELETE = 1, 2, 3
@@ -406,15 +405,6 @@ def test_closed_shards_leave_and_their_children_stay_later(
     found = records(engine, "1")
     assert [(each.timestamp_us, each.row_index) for each in found] == [(last + 1, 0), (last + 1, 1)]
     assert check_store(store) == []
-
-
-def test_a_store_without_transactions_across_shards_refuses_streams(clock: FakeClock) -> None:
-    """docs/protocol/differences.md: a record is made with its row, or not at all."""
-    with StrictStore(StrictSpace(), FakeEntropy()) as store:
-        engine = Engine(store, clock, FakeEntropy())
-        with pytest.raises(Unsupported) as error:
-            make(engine)
-        assert error.value.rule is Rule.STREAM_ACROSS_SHARDS
 
 
 def test_streams_of_records_that_name_no_log_begin_now(engine: Engine) -> None:

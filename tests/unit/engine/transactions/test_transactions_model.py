@@ -22,7 +22,7 @@ from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
 from widerow.engine.plan import Plan
 from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, Rule
-from widerow.keys.layout import SPACE_INTENTS, row_prefix
+from widerow.keys.layout import SPACE_LOCAL_INDEXES, row_prefix
 from widerow.limits import LOCAL_TRANSACTION_SECONDS
 from widerow.model.condition import Condition, RowExpectation
 from widerow.model.requests import BatchWrite, TableWrite
@@ -88,7 +88,7 @@ class Copier:
 
     def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # as the protocol has it
         """Where the copies are."""
-        return SPACE_INTENTS
+        return SPACE_LOCAL_INDEXES
 
     def reads(self, table: Table) -> tuple[bytes, ...]:  # noqa: ARG002  # as the protocol has it
         """Nothing outside."""
@@ -96,7 +96,7 @@ class Copier:
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:  # noqa: ARG002  # same
         """Copy the row."""
-        place = SPACE_INTENTS + event.key[1:]
+        place = SPACE_LOCAL_INDEXES + event.key[1:]
         if event.new is None:
             txn.delete(place)
         else:
@@ -353,7 +353,7 @@ class TransactionsAgainstModel(RuleBasedStateMachine):
     @invariant()
     def the_copy_is_the_table(self) -> None:
         prefix = row_prefix(self.engine.describe_table("i", "t").id)
-        copied = SPACE_INTENTS + prefix[1:]
+        copied = SPACE_LOCAL_INDEXES + prefix[1:]
         view = self.store.snapshot()
         rows = {key[1:]: value for key, value in view.scan(prefix, prefix + b"\xff")}
         assert {k[1:]: v for k, v in view.scan(copied, copied + b"\xff")} == rows

@@ -1,10 +1,11 @@
 """Consumers of a tunnel, at random: what they took is the table, whoever died (change §E2 4, 6).
 
-The stream is a fake one here, so that shards split and records go when a test wants it.
+The stream is a fake one first, so that shards split and records go when a test wants it, and then
+the table's own, whose partitions split.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -15,12 +16,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan, single
+from widerow.engine.streams.reading import ShardInfo
 from widerow.engine.tunnels.base import ROW_HEADER, TunnelRecord
 from widerow.engine.tunnels.opening import open_tunnels
 from widerow.engine.tunnels.records import read_state
 from widerow.engine.tunnels.service import TunnelCall, Tunnels, TunnelShown
 from widerow.engine.tunnels.state import TunnelState
 from widerow.errors import Conflict, NotFound, OutcomeUnknown
+from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import tunnel_prefix
 from widerow.limits import TUNNEL_TIMEOUT_SECONDS_MIN
 from widerow.model.schema import Table
@@ -32,6 +36,7 @@ from widerow.testing.answers import decode_answer_rows, decode_row, plain
 from widerow.testing.changes import create, delete, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.strict import StrictSpace, StrictStore
+from widerow.transfer.rows import VersionedValue, decode_change
 
 pytestmark = pytest.mark.timeout(180)
 keys = st.sampled_from("abcdefgh")
@@ -42,10 +47,13 @@ SPLITS_MAX = 3  # seven shards; each is read to its end in every run
 
 
 class _Server:
-    """A process: an engine, and its tunnels over the stream that all processes share."""
+    """A process: an engine, and its tunnels; over a stream that all processes share, if given."""
 
-    def __init__(self, store: Store, clock: FakeClock, seed: int, log: FakeLog) -> None:
+    def __init__(self, store: Store, clock: FakeClock, seed: int, log: FakeLog | None) -> None:
         self.engine = Engine(store, clock, FakeEntropy(seed))
+        if log is None:
+            self.tunnels = self.engine.tunnels
+            return
         self.engine._context.observers = None  # the test writes the log
         self.tunnels = self._open(store, clock, seed, log)
 
@@ -54,7 +62,7 @@ class _Server:
             del table, partition_key, units
 
         engine, given = self.engine, (store, clock, FakeEntropy(seed + 100))
-        return open_tunnels(engine.tables, given, engine.partitions, nobody_hears, lambda: log)
+        return open_tunnels(engine.tables, given, engine.partitions, nobody_hears, log)
 
 
 class Consuming(RuleBasedStateMachine):
@@ -79,7 +87,11 @@ class Consuming(RuleBasedStateMachine):
 
     def start(self, store: Store) -> _Server:
         self.seed += 1
-        return _Server(store, self.clock, self.seed, self.log)
+        return _Server(store, self.clock, self.seed, self.stream())
+
+    def stream(self) -> FakeLog | None:
+        """What the servers read instead of the table's own stream."""
+        return self.log
 
     @property
     def server(self) -> _Server:
@@ -106,11 +118,16 @@ class Consuming(RuleBasedStateMachine):
             assert row is not None
             self.taken[str(row[0]["k"])] = plain(row)
             return
-        key, columns = json.loads(record.record)
+        key, columns = self.change_of(record)
         if record.action == DELETE:
             self.taken.pop(key, None)
         else:
             self.taken[key] = columns
+
+    def change_of(self, record: TunnelRecord) -> tuple[str, Any]:
+        """The key of the row, and its columns as `plain` gives them."""
+        key, columns = json.loads(record.record)
+        return key, columns
 
     # --- what happens ------------------------------------------------------------------------
 
@@ -234,7 +251,7 @@ class Consuming(RuleBasedStateMachine):
         server = self.servers[0]
         client = self.run(lambda: server.tunnels.connect("i", self.tunnel_id, "last", TIMEOUT))
         last = Consumer(self.run, self.tunnel_id, client)
-        for _ in range(8 + 2 * len(self.log.shards(self.shown.table))):
+        for _ in range(8 + 2 * len(self.shards())):
             last.heartbeat(server.tunnels)
             self.clock.advance(TIMEOUT / 2)  # a client that nobody heard of connected goes too
             for name in last.open_channels():
@@ -243,6 +260,9 @@ class Consuming(RuleBasedStateMachine):
                         break
         assert self.shown.stage == "ProcessStream"
         assert self.taken == self.rows()
+
+    def shards(self) -> Sequence[ShardInfo]:
+        return self.log.shards(self.shown.table)
 
     def rows(self) -> dict[str, Any]:
         scan = scan_all("t", {"k": KeyMarker.INF_MIN}, {"k": KeyMarker.INF_MAX})
@@ -260,9 +280,64 @@ class ConsumingOnStrictStores(Consuming):
         ]
 
 
+class ConsumingTheStreamOfTheTable(Consuming):
+    """One server; partitions of the table split, and the shards of its stream with them."""
+
+    def stream(self) -> FakeLog | None:
+        return None
+
+    def change_of(self, record: TunnelRecord) -> tuple[str, Any]:
+        row = decode_change(record.record)
+        whole = [each for each in row.cells if isinstance(each, VersionedValue)]
+        return str(row.key[0][1]), {each.column: each.value for each in whole}
+
+    @precondition(lambda self: self.splits < SPLITS_MAX)
+    @rule(key=keys)
+    def split(self, key: str) -> None:
+        self.splits += 1
+        engine = self.server.engine
+        table, model = engine.describe_table("i", "t"), engine.tables.model
+        bounds = tuple(sorted({*table.splits, encode_key_value(key)}))
+        self.run(
+            lambda: Plan(
+                (engine.tables.change(table, lambda found: model.with_bounds(found, bounds)),),
+                single,
+            )
+        )
+
+    def shards(self) -> Sequence[ShardInfo]:
+        return self.servers[0].engine.streams.shards(self.shown.table)
+
+    @rule()
+    def move(self) -> None:
+        """A step of what brings changes into the stream where their rows cannot."""
+        engine = self.server.engine
+        plan = engine._mover.step()
+        if plan is not None:
+            with suppress(OutcomeUnknown):
+                engine.run(plan)
+
+    def teardown(self) -> None:
+        """Everything is brought into the stream first."""
+        while (plan := self.servers[0].engine._mover.step()) is not None:
+            with suppress(OutcomeUnknown):
+                self.servers[0].engine.run(plan)
+        super().teardown()
+
+
+class ConsumingTheStreamOnStrictStores(ConsumingTheStreamOfTheTable, ConsumingOnStrictStores):
+    """Two servers; changes come into the stream behind their rows (change §C1.8 rule 3)."""
+
+
 TestConsuming = Consuming.TestCase
 TestConsuming.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 TestConsumingOnStrictStores = ConsumingOnStrictStores.TestCase
 TestConsumingOnStrictStores.settings = settings(
+    max_examples=20, stateful_step_count=25, deadline=None
+)
+TestConsumingTheStream = ConsumingTheStreamOfTheTable.TestCase
+TestConsumingTheStream.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestConsumingTheStreamOnStrictStores = ConsumingTheStreamOnStrictStores.TestCase
+TestConsumingTheStreamOnStrictStores.settings = settings(
     max_examples=20, stateful_step_count=25, deadline=None
 )
