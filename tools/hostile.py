@@ -72,6 +72,10 @@ def _sender(name: str, instance: str = HOME) -> Sender:
     return Sender(name, _secret(name), instance)
 
 
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 OWNER: Final = _sender("owner")
 LIMITED: Final = ("read", "write", "manage")  # keys of these names may do that and no more
 KEYS: Final = "\n".join(
@@ -79,6 +83,12 @@ KEYS: Final = "\n".join(
         f"[[key]]\nid = 'owner'\nsecret = '{_secret('owner')}'\ninstances = ['{HOME}']",
         f"[[key]]\nid = 'other'\nsecret = '{_secret('other')}'\ninstances = ['{ELSEWHERE}']",
         f"[[key]]\nid = 'token'\nsecret = '{_secret('token')}'\nsecurity_token = '{TOKEN}'",
+        *(
+            f"[[temporary_key]]\nid = '{name}'\nsecret = '{_secret(name)}'\n"
+            f"security_token = '{TOKEN}'\nparent = '{parent}'\nexpires = {year}-01-01T00:00:00Z"
+            for name, parent, year in (("ended", "owner", 2020), ("cut", "other", 2100))
+        ),
+        f"[[api_key]]\nname = 'page'\nsha256 = '{_sha256(_secret('page'))}'",
         *(
             f"[[key]]\nid = '{name}'\nsecret = '{_secret(name)}'\n"
             f"instances = ['{HOME}']\npermissions = ['{name}']"
@@ -148,7 +158,7 @@ def attacks() -> Iterator[Attack]:
     """All of them."""
     for family in (
         *(_signatures, _signatures_v4, _headers, _bodies, _dates, _who, _instances, _permissions),
-        *(_replays, _tokens, _frames, _targets),
+        *(_replays, _tokens, _api_keys, _frames, _targets),
     ):
         yield from family()
 
@@ -303,6 +313,31 @@ def _tokens() -> Iterator[Attack]:
     yield Attack("token", "of a key without", OWNER.request("PutRow", body, ststoken=TOKEN))
     guesser = Sender("token", "guess", HOME)
     yield Attack("token", "without secret", guesser.request("PutRow", body, ststoken=TOKEN))
+
+
+def _api_keys() -> Iterator[Attack]:
+    """The victim speaks no TLS: not even the right key opens anything (change §D5)."""
+    page = _secret("page")
+    for action, body in _bodies_of():
+        for name, key in (("right", page), ("wrong", page[:-1])):
+            headers = {"x-ots-instancename": HOME, "x-ots-apikey": key}
+            request = encode_request(f"/{action}", headers, body)
+            yield Attack("api key", f"{action}: {name}", request)
+    body = BODIES["PutRow"](TABLE)
+    unsigned = OWNER.headers(body)
+    for name, key in (
+        ("a secret", _secret("owner")),
+        ("a digest", _sha256(page)),
+        ("nothing", ""),
+        ("long", "a" * 20_000),
+    ):
+        headers = unsigned | {"x-ots-apikey": key}
+        yield Attack("api key", name, encode_request("/PutRow", headers, body))
+    signed = OWNER.sign("PutRow", unsigned)
+    beside = encode_request("/PutRow", signed | {"x-ots-apikey": page}, body)
+    yield Attack("api key", "beside a signature that has it not", beside)
+    for name in ("ended", "cut"):
+        yield Attack("token", name, _sender(name).request("PutRow", body, ststoken=TOKEN))
 
 
 def _frames() -> Iterator[Attack]:

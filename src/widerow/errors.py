@@ -324,6 +324,11 @@ class Rule(AnyRule):
     INSTANCE_FORBIDDEN = "This access key is limited to other instances."
     PERMISSION_MISSING = "Use an access key whose permissions include what the action needs."
     SECURITY_TOKEN = "Send the token that belongs to this access key."  # noqa: S105  # a hint
+    SECURITY_TOKEN_EXPIRED = "Get new temporary keys and send all three parts of them."  # noqa: S105  # a hint
+    API_KEY = (
+        "Check the key and its expiry, the instance, and that the server takes API keys: over TLS "
+        "only, and those of its credentials file."
+    )
 
     # Tunnels (change §C2)
     TUNNEL_NAME = "Tunnels are named as tables: 1 to 255 of A-Z a-z 0-9 _, not a digit first."

@@ -95,6 +95,7 @@ HINT_BYTES_MAX: Final = 512  # one response header; common proxies allow 4 KB of
 CREDENTIAL_BYTES_MAX: Final = 256  # access key ids and secrets are tens of bytes
 CREDENTIALS_BYTES_MAX: Final = 4 * 1024 * 1024  # the whole file: tens of thousands of keys
 SECURITY_TOKEN_BYTES_MAX: Final = 4096  # tokens of the vendor's STS are about 1 KB
+API_KEYS_MAX: Final = 256  # each request with one is compared with all: some 40 µs
 SCOPED_KEYS_MAX: Final = 32  # derived V4 keys kept for one access key: a few days and regions
 
 # --- server ----------------------------------------------------------------------------------

@@ -7,12 +7,19 @@ from widerow.auth.keyring import CredentialsInvalid, Keyring
 __all__ = ["SEEDS", "check"]
 
 _CANARY: Final = "canary"
+_TEMPORARY: Final = (
+    b"[[temporary_key]]\nid='t'\nsecret = 'canary'\nparent='a'\n"
+    b"expires=2027-01-31T12:00:00Z\nsecurity_token='t'"
+)
 SEEDS: Final = (
     b"[[key]]\nid = 'a'\nsecret = 'canary'\n",
     b"[[key]]\nid='a'\nsecret='canary'\ninstances=['i']\npermissions=['read']\nsecurity_token='t'",
     b"[[key]]\nid = 'a'\nsecret = 'canary\n",
     b"[[key]]\nid = 'a'\nsecret = ['canary']\n",
     b"key = 'canary'",
+    b"[[key]]\nid='a'\nsecret='b'\n" + _TEMPORARY,
+    _TEMPORARY,
+    b"[[api_key]]\nname='n'\nsha256='" + b"0a" * 32 + b"'\nexpires=2027-01-31T12:00:00Z",
 )
 
 

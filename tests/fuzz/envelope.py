@@ -9,7 +9,7 @@ import hashlib
 from contextlib import suppress
 from typing import Final
 
-from widerow.auth.keyring import AccessKey, Keyring
+from widerow.auth.keyring import AccessKey, ApiKey, Keyring, secret_digest
 from widerow.auth.policy import ANY_INSTANCE
 from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request
 from widerow.errors import InvalidRequest, NotPermitted
@@ -20,7 +20,11 @@ __all__ = ["SEEDS", "check"]
 
 _NOW_US: Final = 1_704_164_645_000_000  # 2024-01-02T03:04:05Z
 _SECRET: Final = "a secret"
-_KEYS: Final = Keyring([AccessKey("k", _SECRET), AccessKey("t", _SECRET, security_token="u")])
+_KEYS: Final = Keyring(
+    [AccessKey("k", _SECRET), AccessKey("t", _SECRET, token_sha256=secret_digest("u"))],
+    [ApiKey("n", secret_digest(_SECRET))],
+    takes_api_keys=True,
+)
 _DATE: Final = b"date:2024-01-02T03:04:05.000Z\n"
 SEEDS: Final = (
     _DATE + b"apiversion:2015-12-31\naccesskeyid:k\ninstancename:i\n\nbody",
@@ -28,6 +32,7 @@ SEEDS: Final = (
     _DATE + b"apiversion:1\naccesskeyid:k\ninstancename:i\nrequest-compress-type:deflate\n"
     b"request-compress-size:4\n\n" + bytes.fromhex("789c4b4c4c4c0400 03ce0185"),
     b"signdate:20240102\nsignregion:r\nsignaturev4:AAAA\n" + _DATE + b"\n",
+    b"instancename:i\napikey:guess\n\nbody",
     b"date:2024-13-01T00:00:00Z\nsignature:AAAA\ncontentmd5:x\n\n",
 )
 

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.auth.keyring import AccessKey, Keyring, Permission
+from widerow.auth.keyring import AccessKey, Keyring, Permission, secret_digest
 from widerow.auth.policy import ANY_INSTANCE, InstancePolicy, authorize
 from widerow.auth.signing import (
     SIGN_DATE,
@@ -41,7 +41,7 @@ SECRET = "canary-secret-of-a"
 TOKEN = "canary-token"
 KEY_A = AccessKey("key-a", SECRET, frozenset({"instance-a"}))
 KEY_B = AccessKey("key-b", "canary-secret-of-b", frozenset({"instance-b"}))
-KEY_T = AccessKey("key-t", "canary-secret-of-t", security_token=TOKEN)
+KEY_T = AccessKey("key-t", "canary-secret-of-t", token_sha256=secret_digest(TOKEN))
 KEYRING = Keyring([KEY_A, KEY_B, KEY_T])
 
 Headers = dict[str, str]
@@ -421,5 +421,9 @@ def test_secrets_are_compared_in_constant_time(
     monkeypatch.setattr(hmac, "compare_digest", watched)
     headers = sign(plain(KEY_T, ststoken=TOKEN), KEY_T, version)
     attempt(headers)
-    expected = [headers[signature_name(version)], TOKEN, digest(BODY)]
-    assert compared == [(text.encode(), text.encode()) for text in expected]
+    expected = [
+        headers[signature_name(version)].encode(),
+        secret_digest(TOKEN),
+        digest(BODY).encode(),
+    ]
+    assert compared == [(each, each) for each in expected]

@@ -1,13 +1,20 @@
 """Principal x action x instance -> yes, or the error that says no.
 
-Data belongs to instances, never to access keys: two keys that may open an instance see the same
-tables, and a new key for an old instance sees all there is.
+Data belongs to instances, never to keys: two keys that may open an instance see the same tables,
+and a new key for an old instance sees all there is. So do transactions and tunnels: what one key
+began another may go on with, as a temporary key does that is made in the place of one that ended.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
-from widerow.auth.keyring import ALL_PERMISSIONS, AccessKey, Permission, is_instance_name
+from widerow.auth.keyring import (
+    ALL_PERMISSIONS,
+    AccessKey,
+    ApiKey,
+    Permission,
+    is_instance_name,
+)
 from widerow.errors import InvalidRequest, NotPermitted, Rule
 
 __all__ = ["ANY_INSTANCE", "InstancePolicy", "authorize"]
@@ -27,7 +34,7 @@ class InstancePolicy:
             if not is_instance_name(name):
                 raise InvalidRequest(Rule.INSTANCE_NAME, name=name)
 
-    def admit(self, instance: str, key: AccessKey) -> None:
+    def admit(self, instance: str, key: AccessKey | ApiKey) -> None:
         """Return if `key` may open `instance`.
 
         Raises: `InvalidRequest` (INSTANCE_NAME), `NotPermitted` (INSTANCE_UNKNOWN when the
@@ -45,7 +52,7 @@ class InstancePolicy:
 ANY_INSTANCE: Final = InstancePolicy()
 
 
-def authorize(key: AccessKey, permission: Permission) -> None:
+def authorize(key: AccessKey | ApiKey, permission: Permission) -> None:
     """Return if `key` has `permission`. Raises: `NotPermitted` (PERMISSION_MISSING)."""
     permissions = key.permissions
     if permissions is not ALL_PERMISSIONS and permission not in permissions:

@@ -5,6 +5,10 @@ second; SIGHUP looks at once. Bytes are compared, not dates: two changes within 
 system's clock look alike by date. A file that cannot be used leaves the keys as they are (a typing
 mistake must not lock everyone out), which is logged as an error once for each content and counted
 in `widerow_credentials_failures_total`.
+
+API keys travel as they are, so they open something only where nobody reads along: on a port that
+speaks TLS, or behind a proxy that does, which the operator vouches for (`api_keys_behind_proxy`).
+Elsewhere they are refused, and the log says so whenever the file is read.
 """
 
 import asyncio
@@ -35,6 +39,7 @@ class CredentialsFile:
         assert settings.credentials is not None, "there is no file to look at"
         self._path = Path(settings.credentials)
         self._instances = _instances(settings)
+        self._takes_api_keys = settings.tls_cert is not None or settings.api_keys_behind_proxy
         self._metrics = metrics
         self._seen: bytes | None = None
         self._failed = ""
@@ -42,7 +47,7 @@ class CredentialsFile:
     def load(self) -> AccessRules:
         """Whom the file lets in now. Raises: `SettingsInvalid`, which names no secret."""
         self._seen = _read(self._path)
-        return AccessRules(_parse(self._path, self._seen), self._instances)
+        return AccessRules(self._parse(self._seen), self._instances)
 
     async def watch(self, replace: Replace) -> None:
         """Hand a changed file's identity to `replace`, until cancelled."""
@@ -57,13 +62,28 @@ class CredentialsFile:
             if found == self._seen:
                 self._failed = ""  # back to what is in force
                 return
-            keyring = _parse(self._path, found)
+            keyring = self._parse(found)
         except SettingsInvalid as error:
             self._keep(str(error))
             return
         self._seen, self._failed = found, ""
         replace(AccessRules(keyring, self._instances))
         _log.info("access keys replaced", extra={"facts": {"keys": len(keyring)}})
+
+    def _parse(self, content: bytes) -> Keyring:
+        try:
+            keyring = Keyring.load(content.decode(), takes_api_keys=self._takes_api_keys)
+        except UnicodeDecodeError:
+            raise SettingsInvalid(f"credentials {self._path}: not UTF-8 text") from None
+        except CredentialsInvalid as error:
+            raise SettingsInvalid(f"credentials {self._path}: {error}") from None
+        if keyring.api_keys and not self._takes_api_keys:
+            facts = {"api_keys": len(keyring.api_keys)}
+            _log.warning(
+                "API keys are refused: the port speaks no TLS; see --api-keys-behind-proxy",
+                extra={"facts": facts},
+            )
+        return keyring
 
     def _keep(self, reason: str) -> None:
         """Go on with the keys in force, and say so once for each reason."""
@@ -97,12 +117,3 @@ def _read(path: Path) -> bytes:
     if len(content) > CREDENTIALS_BYTES_MAX:
         raise SettingsInvalid(f"credentials {path}: more than {CREDENTIALS_BYTES_MAX} bytes")
     return content
-
-
-def _parse(path: Path, content: bytes) -> Keyring:
-    try:
-        return Keyring.load(content.decode())
-    except UnicodeDecodeError:
-        raise SettingsInvalid(f"credentials {path}: not UTF-8 text") from None
-    except CredentialsInvalid as error:
-        raise SettingsInvalid(f"credentials {path}: {error}") from None

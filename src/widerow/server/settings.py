@@ -47,6 +47,7 @@ class Settings:
     credentials: str | None = None
     tls_cert: str | None = None
     tls_key: str | None = None
+    api_keys_behind_proxy: bool = False
     instances: tuple[str, ...] | None = None
     log_format: str = "text"
     log_level: str = "info"
@@ -91,6 +92,10 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "credentials": "File with access keys; without it the pair widerow/widerow is valid.",
     "tls_cert": "File with the certificate chain (PEM); with it the port speaks TLS and no HTTP.",
     "tls_key": "File with the certificate's key (PEM), without a password.",
+    "api_keys_behind_proxy": (
+        "Take API keys on a port without TLS, because a proxy that speaks TLS is the only way to "
+        "it; off if not set."
+    ),
     "instances": "Instances to serve, separated by commas; any name if not set.",
     "log_format": "text or json; text if not set.",
     "log_level": "debug, info, warning, error or critical; info if not set, debug logs requests.",
@@ -236,6 +241,12 @@ _NUMBERS: Final = {
     "partitions_max": range(1, 1025),
     "index_lag": range(3601),
 }
+_BOOLEANS: Final = (
+    "accept_damaged_store",
+    "api_keys_behind_proxy",
+    "enforce_throughput",
+    "local_transactions_default",
+)
 _CHOICES: Final = {
     "log_format": FORMATS,
     "log_level": LEVELS,
@@ -247,7 +258,7 @@ def _checked(name: str, source: str, value: Any) -> Any:  # noqa: ANN401  # the 
     """The value as the field holds it."""
     if name in _NUMBERS:
         return _number(source, name, value, _NUMBERS[name])
-    if name in ("accept_damaged_store", "enforce_throughput", "local_transactions_default"):
+    if name in _BOOLEANS:
         return _boolean(source, name, value)
     if name == "instances":
         return _names(source, name, value)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol, final
 
 from mypy_extensions import mypyc_attr
 
-from widerow.auth.keyring import AccessKey, Keyring, Permission
+from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
@@ -63,7 +63,7 @@ class Opened:
 
     __slots__ = ("instance", "key", "reply")
 
-    def __init__(self, key: AccessKey, instance: str, reply: object = None) -> None:
+    def __init__(self, key: AccessKey | ApiKey, instance: str, reply: object = None) -> None:
         """A request of these parts, all of them checked."""
         self.key = key
         self.instance = instance

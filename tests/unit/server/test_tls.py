@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from widerow.auth.keyring import secret_digest
 from widerow.server.settings import SettingsInvalid
 from widerow.server.tls import TlsFiles
-from widerow.testing.http import Sender, Wire
+from widerow.testing.http import Sender, Wire, encode_request
 from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.testing.requests import BODIES, put_row_request
 
@@ -198,6 +199,89 @@ def test_old_versions_are_not_spoken(secured: "Running") -> None:
         pytest.raises((ssl.SSLError, ConnectionError)),
     ):
         context.wrap_socket(plain)
+
+
+# --- API keys ------------------------------------------------------------------------------------
+
+KEYS = """
+[[key]]
+id = "widerow"
+secret = "widerow"
+
+[[api_key]]
+name = "reader"
+sha256 = "{digest}"
+instances = ["inst"]
+permissions = ["read"]
+"""
+TOLD = "API keys are refused: the port speaks no TLS; see --api-keys-behind-proxy"
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    """A credentials file with the API key `canary`, which may read."""
+    path = tmp_path / "keys.toml"
+    path.write_text(KEYS.format(digest=secret_digest("canary").hex()))
+    return path
+
+
+def with_key(action: str, text: str = "canary", instance: str = "inst") -> bytes:
+    headers = {"x-ots-instancename": instance, "x-ots-apikey": text}
+    return encode_request(f"/{action}", headers, BODIES[action]("T"))
+
+
+def ask_with_keys(wire: Wire) -> None:
+    answer = wire.ask(with_key("ListTable"))
+    assert answer.status == 200
+    assert "authorization" not in answer.headers
+    assert "x-ots-requestid" in answer.headers
+    no_permission = wire.ask(with_key("DeleteTable")).error
+    assert no_permission[:2] == (403, "OTSNoPermissionAccess")
+    for request in (with_key("ListTable", "wrong"), with_key("ListTable", instance="other")):
+        assert wire.ask(request).error == (403, "OTSAuthFailed", "The API key is invalid.")
+    twice = with_key("ListTable").replace(b"x-ots-apikey", b"x-ots-apikey: x\r\nx-ots-apikey")
+    assert wire.ask(twice).error[:2] == (400, "OTSParameterInvalid")
+
+
+def test_api_keys_are_taken_over_tls(
+    serve: Serve, pair: Pair, keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:  # change §D5
+    running = serve(**pair.flags, credentials=str(keys))
+    with Secured(running.endpoint, pair) as wire:
+        ask_with_keys(wire)
+    assert TOLD not in caplog.messages
+
+
+def test_without_tls_api_keys_are_refused_and_the_log_says_so(
+    serve: Serve, keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:  # change §D5
+    running = serve(credentials=str(keys))
+    with Wire(running.endpoint) as wire:
+        refused = wire.ask(with_key("ListTable")).error
+        assert refused == (403, "OTSAuthFailed", "The API key is invalid.")
+        assert wire.ask(SENDER.request("ListTable")).status == 200
+    assert caplog.messages.count(TOLD) == 1
+
+
+def test_behind_a_proxy_that_is_vouched_for_they_are_taken(
+    serve: Serve, keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:  # change §D5
+    running = serve(credentials=str(keys), api_keys_behind_proxy=True)
+    with Wire(running.endpoint) as wire:
+        ask_with_keys(wire)
+    assert TOLD not in caplog.messages
+
+
+def test_an_api_key_that_is_taken_out_is_refused_while_its_connection_stays(
+    serve: Serve, pair: Pair, keys: Path
+) -> None:
+    running = serve(**pair.flags, credentials=str(keys))
+    with Secured(running.endpoint, pair) as wire:
+        assert wire.ask(with_key("ListTable")).status == 200
+        keys.write_text(keys.read_text().partition("[[api_key]]")[0])
+        while wire.ask(with_key("ListTable")).status == 200:
+            pass  # the connection's timeout and the test's bound this
+        assert wire.ask(with_key("ListTable")).error[2] == "The API key is invalid."
 
 
 # --- files ---------------------------------------------------------------------------------------

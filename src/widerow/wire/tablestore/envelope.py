@@ -12,7 +12,11 @@ What the texts leave open is decided so:
   the table clients (2015-12-31) and the tunnel clients (2018-04-01).
 * A V4 signature is good for the UTC day of its `x-ots-signdate`, one day of slack on either side
   of `x-ots-date` (clients keep the derived key for a day).
-* `x-ots-ststoken` must equal the access key's security token, and be absent if it has none.
+* `x-ots-ststoken` must be the access key's security token, and be absent if it has none. Whoever
+  has both the secret and the token is told when a temporary key has ended (change §D6).
+* `x-ots-apikey` without a signature opens a request by an API key (change §D5): instance and key
+  must be there, a digest of the body is checked if there is one, and the answer is not signed.
+  Beside a signature it is a header like others: signed, and read by nobody.
 * Compressed requests are inflated, to the announced size and never beyond the bound of a body.
   Answers are never compressed: `x-ots-response-compress-type` is a wish (wire §1.8).
 """
@@ -29,7 +33,7 @@ from typing import Final, cast, final
 
 from mypy_extensions import i64, mypyc_attr
 
-from widerow.auth.keyring import Keyring
+from widerow.auth.keyring import AccessKey, Keyring, secret_digest
 from widerow.auth.policy import InstancePolicy
 from widerow.auth.signing import (
     SIGN_DATE,
@@ -53,6 +57,7 @@ _ACCESS_KEY_ID: Final = "x-ots-accesskeyid"
 _INSTANCE: Final = "x-ots-instancename"
 _CONTENT_MD5: Final = "x-ots-contentmd5"
 _TOKEN: Final = "x-ots-ststoken"  # noqa: S105  # the name of a header
+_API_KEY: Final = "x-ots-apikey"
 _COMPRESS_TYPE: Final = "x-ots-request-compress-type"
 _COMPRESS_SIZE: Final = "x-ots-request-compress-size"
 _MANDATORY: Final = (_DATE, _API_VERSION, _ACCESS_KEY_ID, _INSTANCE, _CONTENT_MD5)
@@ -106,10 +111,12 @@ def open_request(
 
     Raises: `InvalidRequest` (HEADER_MISSING, DATE_FORMAT, INSTANCE_NAME, BODY_TOO_LARGE,
     BODY_COMPRESSION); `NotPermitted` (ACCESS_KEY_UNKNOWN, INSTANCE_UNKNOWN, INSTANCE_FORBIDDEN,
-    DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, BODY_DIGEST).
+    DATE_SKEW, SIGNATURE_MISMATCH, SECURITY_TOKEN, SECURITY_TOKEN_EXPIRED, API_KEY, BODY_DIGEST).
     Cost: about 8 µs for a small body, then what MD5 takes.
     """
     signed = _signed_headers(tuple(headers) if names is None else names)
+    if signed is None:
+        return _open_by_api_key(headers, body, keyring, instances, now_us)
     seconds = _seconds_of(headers[_DATE])
     key = keyring.find(headers[_ACCESS_KEY_ID])
     instance = headers[_INSTANCE]
@@ -119,15 +126,45 @@ def open_request(
     if SIGNATURE_V4 in headers and headers[SIGN_DATE] not in _sign_dates(seconds // 86_400):
         raise NotPermitted(Rule.SIGNATURE_MISMATCH)
     reply = key.signing.verify(path, headers, signed)
-    if key.security_token is not None or _TOKEN in headers:
-        _check_token(key.security_token, headers.get(_TOKEN))
+    if key.token_sha256 is not None or _TOKEN in headers:
+        _check_token(key, headers.get(_TOKEN), now_us)
     if not hmac.compare_digest(_digest(body), _bytes(headers[_CONTENT_MD5])):
         raise NotPermitted(Rule.BODY_DIGEST)
+    return Opened(key, instance, reply), _unpacked(headers, body)
+
+
+def _open_by_api_key(
+    headers: Mapping[str, str],
+    body: bytes,
+    keyring: Keyring,
+    instances: InstancePolicy,
+    now_us: int,
+) -> tuple[Opened, bytes]:
+    """Open a request that carries an API key in place of a signature (change §D5).
+
+    Whatever is wrong with key or instance, the sender is told the same (API_KEY).
+    """
+    key = keyring.find_api_key(headers[_API_KEY], now_us)
+    if _TOKEN in headers:  # it belongs to an access key
+        raise NotPermitted(Rule.API_KEY)
+    instance = headers[_INSTANCE]
+    try:
+        instances.admit(instance, key)
+    except NotPermitted as error:
+        raise NotPermitted(Rule.API_KEY) from error
+    given = headers.get(_CONTENT_MD5)
+    if given is not None and not hmac.compare_digest(_digest(body), _bytes(given)):
+        raise NotPermitted(Rule.BODY_DIGEST)
+    return Opened(key, instance), _unpacked(headers, body)
+
+
+def _unpacked(headers: Mapping[str, str], body: bytes) -> bytes:
+    """The body as it was before it was compressed, within its bound."""
     if len(body) > BODY_BYTES_MAX:
         raise InvalidRequest(Rule.BODY_TOO_LARGE)
     if _COMPRESS_TYPE in headers or _COMPRESS_SIZE in headers:
-        body = _inflate(body, headers.get(_COMPRESS_TYPE, ""), headers.get(_COMPRESS_SIZE, ""))
-    return Opened(key, instance, reply), body
+        return _inflate(body, headers.get(_COMPRESS_TYPE, ""), headers.get(_COMPRESS_SIZE, ""))
+    return body
 
 
 def response_headers(
@@ -136,14 +173,15 @@ def response_headers(
     """The header lines that clients ask of an answer, each ended by CR LF (wire §1.5).
 
     `path` and `opened` are those of the request, and `opened.reply` signs; without `opened` (the
-    request was refused before its sender was known) there is no `Authorization`. `request_id` is
+    request was refused before its sender was known) or `reply` (it came with an API key) there is
+    no `Authorization`. `request_id` is
     the server's own text, `body` is what is sent, and `date` what `answer_date` made of the time.
     No other header of the answer may begin with `x-ots-`: it would not be signed. Cost: about 4 µs,
     then what MD5 takes.
     """
     digest = _digest_of_few(body) if len(body) <= _FEW_BYTES else _digest(body)
     number = request_id.encode()
-    if opened is None:
+    if opened is None or opened.reply is None:
         return b"".join((b"x-ots-contentmd5: ", digest, date.lines, number, b"\r\n"))
     # The canonical string (wire §1.5): the same four, sorted as they stand, then the path.
     signed = (b"x-ots-contentmd5:", digest, date.signed, number, b"\n", path.encode())
@@ -153,7 +191,7 @@ def response_headers(
         date.lines,
         number,
         b"\r\nAuthorization: OTS ",
-        opened.key.id.encode(),
+        cast("AccessKey", opened.key).id.encode(),
         b":",
         cast("Mac", opened.reply).sign(b"".join(signed)),
         b"\r\n",
@@ -168,7 +206,7 @@ class _Asked:
 
     __slots__ = ("names", "signed")
 
-    def __init__(self, names: tuple[str, ...], signed: SignedHeaders) -> None:
+    def __init__(self, names: tuple[str, ...], signed: SignedHeaders | None) -> None:
         self.names = names
         self.signed = signed
 
@@ -185,15 +223,22 @@ class _Last:
 _LAST: Final = _Last()
 
 
-def _signed_headers(names: tuple[str, ...]) -> SignedHeaders:
+def _signed_headers(names: tuple[str, ...]) -> SignedHeaders | None:
     asked = _LAST.asked
     if asked is None or asked.names is not names:
         asked = _LAST.asked = _Asked(names, _signed(names))
     return asked.signed
 
 
-def _signed_by(names: tuple[str, ...]) -> SignedHeaders:
-    """What a request with these headers signs, if it has those that it must have."""
+def _signed_by(names: tuple[str, ...]) -> SignedHeaders | None:
+    """What a request with these headers signs, if it has those that it must have.
+
+    None for one that has an API key in place of a signature.
+    """
+    if _API_KEY in names and SIGNATURE_V2 not in names and SIGNATURE_V4 not in names:
+        if _INSTANCE not in names:
+            raise InvalidRequest(Rule.HEADER_MISSING, name=_INSTANCE)
+        return None
     signature = (SIGNATURE_V4, SIGN_DATE, SIGN_REGION) if SIGNATURE_V4 in names else (SIGNATURE_V2,)
     for name in (*_MANDATORY, *signature):
         if name not in names:
@@ -271,11 +316,13 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _check_token(expected: str | None, given: str | None) -> None:
-    if expected is None or given is None:
+def _check_token(key: AccessKey, given: str | None, now_us: int) -> None:
+    if key.token_sha256 is None or given is None:
         raise NotPermitted(Rule.SECURITY_TOKEN)
-    if not hmac.compare_digest(_bytes(expected), _bytes(given)):
+    if not hmac.compare_digest(key.token_sha256, secret_digest(given)):
         raise NotPermitted(Rule.SECURITY_TOKEN)
+    if key.expires_us is not None and now_us >= key.expires_us:
+        raise NotPermitted(Rule.SECURITY_TOKEN_EXPIRED)
 
 
 def _inflate(body: bytes, kind: str, size_text: str) -> bytes:

@@ -680,6 +680,14 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     Rule.SECURITY_TOKEN: _denied(
         "The security token is invalid.", "another security token than the key's", published=False
     ),
+    Rule.SECURITY_TOKEN_EXPIRED: _denied(
+        "The security token is expired.", "a temporary key that has ended", published=False
+    ),
+    Rule.API_KEY: _denied(
+        "The API key is invalid.",
+        "an API key that is wrong, has expired, is of other instances, or is not taken here",
+        published=False,
+    ),
     # State
     Rule.TABLE_EXISTS: Foreign(
         "OTSObjectAlreadyExist",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tablestore.auth import RequestContext, SignV2, SignV4
 from tablestore.credentials import Credentials
 
-from widerow.auth.keyring import AccessKey, Keyring
+from widerow.auth.keyring import AccessKey, Keyring, secret_digest
 from widerow.auth.policy import ANY_INSTANCE
 from widerow.auth.signing import (
     SIGN_DATE,
@@ -35,8 +35,12 @@ from widerow.wire.tablestore.envelope import (
 
 PATH = "/GetRow"
 NOW = 1_704_164_645_123_456  # 2024-01-02T03:04:05.123456Z
-TOKEN_KEY = AccessKey("temporary", "sk", security_token="the-token")
-KEYRING = Keyring([AccessKey("ak", "sk"), TOKEN_KEY])
+TOKEN_KEY = AccessKey("temporary", "sk", token_sha256=secret_digest("the-token"))
+ENDED_KEY = AccessKey(
+    "ended", "sk", token_sha256=secret_digest("the-token"), parent="ak", expires_us=NOW
+)
+OWN_KEY = AccessKey("ak", "sk")
+KEYRING = Keyring([OWN_KEY, TOKEN_KEY, ENDED_KEY])
 REQUEST_ID = "0005f1d2-0000-0000-0000-000000000001"
 
 
@@ -102,12 +106,12 @@ def rule_of(headers: dict[str, str], body: bytes = b"", now_us: int = NOW) -> An
 
 def test_a_signed_request_opens() -> None:
     request = opened(signed(b"body"), b"body")
-    assert (request.key.id, request.instance) == ("ak", "inst")
+    assert (request.key, request.instance) == (OWN_KEY, "inst")
     assert inflated(signed(b"body"), b"body") == b"body"
 
 
 def test_a_v4_request_opens() -> None:  # wire §1.4
-    assert opened(signed_v4()).key.id == "ak"
+    assert opened(signed_v4()).key is OWN_KEY
 
 
 @pytest.mark.parametrize(
@@ -275,7 +279,17 @@ def test_the_security_token_must_be_the_keys_own() -> None:  # wire §1.3
         assert rule_of(headers) is Rule.SECURITY_TOKEN
 
 
-NAMES = st.sampled_from([*signed_v4(), SIGNATURE_V2, "x-ots-ststoken", "x-ots-other", "host"])
+def test_who_has_both_secret_and_token_is_told_of_the_end() -> None:  # change §D6
+    headers = signed(b"", {"accesskeyid": "ended", "ststoken": "the-token"})
+    assert opened(headers, now_us=NOW - 1).key is ENDED_KEY
+    assert rule_of(headers) is Rule.SECURITY_TOKEN_EXPIRED
+    another = signed(b"", {"accesskeyid": "ended", "ststoken": "another"})
+    assert rule_of(another) is Rule.SECURITY_TOKEN
+    guessed = signed(b"", {"accesskeyid": "ended", "ststoken": "the-token"}, "guess")
+    assert rule_of(guessed) is Rule.SIGNATURE_MISMATCH
+
+
+NAMES = st.sampled_from([*signed_v4(), SIGNATURE_V2, "x-ots-ststoken", "x-ots-apikey", "host"])
 TEXTS = st.one_of(st.text(max_size=30), st.sampled_from(sorted(signed_v4().values())))
 
 
