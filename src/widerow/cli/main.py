@@ -12,6 +12,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from widerow.cli.credential_commands import credentials_app
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate_command
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
@@ -274,6 +275,7 @@ app.command(epilog=INDEXES_EXAMPLES)(indexes)
 app.command(epilog=TAIL_EXAMPLES)(tail)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
 app.add_typer(keys_app, name="keys")
+app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")
 
 
