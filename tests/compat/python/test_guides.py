@@ -13,7 +13,9 @@ from widerow.testing.server import WiderowServer
 GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guide"
 
 
-@pytest.mark.parametrize(("page", "count"), [("streams.md", 1), ("transactions.md", 2)])
+@pytest.mark.parametrize(
+    ("page", "count"), [("secondary-indexes.md", 2), ("streams.md", 1), ("transactions.md", 2)]
+)
 def test_the_programs_of_a_guide_run(
     page: str, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
