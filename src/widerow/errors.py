@@ -148,6 +148,10 @@ class Rule(AnyRule):
         "A table with indexes keeps one version, and its rows expire only with allow_update=false "
         "or update_full_row=true."
     )
+    TABLE_HAS_INDEXES = (
+        "Drop the table's indexes first (DropIndex), or start the server without "
+        "--keep-indexed-tables."
+    )
     INDEX_IS_NO_TABLE = "This is an index: name its table. DropIndex removes it."
     INDEX_WRITE = "Write the table: its indexes follow by themselves."
     INDEX_VALUE_TYPE = "Write the type that the column is defined as: an index uses the column."

@@ -133,6 +133,7 @@ class Server:
             )
             engine.transactions.on_by_default = self.settings.local_transactions_default
             engine.indexes.hold_back(self.settings.index_lag)
+            engine.indexes.keeps_indexed_tables = self.settings.keep_indexed_tables
             await self._listen(engine, store, identity)
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)

@@ -64,6 +64,7 @@ class Settings:
     enforce_throughput: bool = False
     local_transactions_default: bool = True
     index_lag: int = 0
+    keep_indexed_tables: bool = False
 
     @property
     def thresholds(self) -> Thresholds:
@@ -125,6 +126,9 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
         "not set, the service's default is false."
     ),
     "index_lag": "Keep entries of global indexes back for so many seconds; 0 if not set.",
+    "keep_indexed_tables": (
+        "Refuse DeleteTable while a table has secondary indexes; if not set they go with it."
+    ),
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -245,6 +249,7 @@ _BOOLEANS: Final = (
     "accept_damaged_store",
     "api_keys_behind_proxy",
     "enforce_throughput",
+    "keep_indexed_tables",
     "local_transactions_default",
 )
 _CHOICES: Final = {

@@ -191,9 +191,16 @@ def remove_index(draft: Draft, table: Table, name: str) -> None:
     raise NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=name)
 
 
-def drop_table(draft: Draft, table: Table) -> None:
-    """Take a table away with its indexes. Raises `NotFound` where it was dropped meanwhile."""
+def drop_table(draft: Draft, table: Table, *, keep_indexed: bool) -> None:
+    """Take a table away with its indexes.
+
+    Raises: `NotFound` where it was dropped meanwhile; `InvalidRequest` (TABLE_HAS_INDEXES) for a
+    table that has indexes, where those are to be kept.
+    """
     current = draft.current(TABLESTORE_MODEL, table)
+    if keep_indexed and current.indexes:
+        name = current.indexes[0].name
+        raise InvalidRequest(Rule.TABLE_HAS_INDEXES, table=current.name, index=name)
     for index in current.indexes:
         draft.drop(TABLESTORE_MODEL, draft.state.by_id[index.id])
     draft.drop(TABLESTORE_MODEL, current)

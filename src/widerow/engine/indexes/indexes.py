@@ -38,7 +38,7 @@ class Indexes:
     """The secondary indexes of one engine. `observer`: what keeps them true. Any thread may call.
 
     Entries of global indexes come with their rows where the store's transactions reach them, else
-    by `step`.
+    by `step`. `keeps_indexed_tables`: a table is not deleted while it has indexes.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class Indexes:
     ) -> None:
         """The indexes of `tables`. `queue`: where intents are left."""
         apart = not store.capabilities.atomic_across_shards
+        self.keeps_indexed_tables = False
         self.observer = SecondaryIndexKeeper(queue, deferred=apart)
         self._tables = tables
         self._clock = clock
@@ -147,13 +148,18 @@ class Indexes:
         return self._tables.catalog.change(body)
 
     def dropping(self, table: Table, due_us: int) -> Write[None]:
-        """The write that removes a table with its indexes.
+        """The write that removes a table with its indexes (change §A7).
 
-        Raises `InvalidRequest` for an index; its body `NotFound`.
+        Raises `InvalidRequest` for an index; its body `NotFound`, and `InvalidRequest` for a table
+        with indexes where those are kept.
         """
         if table.index_of:
             raise InvalidRequest(Rule.INDEX_IS_NO_TABLE, table=table.name)
-        return self._tables.catalog.change(lambda draft: drop_table(draft, table), due_us=due_us)
+
+        def make(draft: Draft) -> None:
+            drop_table(draft, table, keep_indexed=self.keeps_indexed_tables)
+
+        return self._tables.catalog.change(make, due_us=due_us)
 
     # --- reading -----------------------------------------------------------------------------
 

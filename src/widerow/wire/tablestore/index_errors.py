@@ -68,6 +68,10 @@ INDEX_ERRORS: Final[dict[Rule, _Row]] = {
         "Table with index must have max_versions 1, and time_to_live -1 or allow_update false.",
         "an index of a table with other options, or the other way round",
     ),
+    Rule.TABLE_HAS_INDEXES: _invalid(
+        "Table '{table}' has index '{index}', delete its indexes first.",
+        "DeleteTable of a table with indexes, on a server that keeps such tables",
+    ),
     Rule.INDEX_IS_NO_TABLE: _invalid(
         "Not supported on index table: '{table}'.", "an action on tables that names an index"
     ),

@@ -416,3 +416,18 @@ def _set(store: Store, key: bytes, value: bytes | None) -> None:
         store.transact((key,), lambda txn: txn.delete(key))
     else:
         store.transact((key,), lambda txn: txn.put(key, value))
+
+
+def test_an_index_that_comes_before_the_end_of_its_table_keeps_it(engine: Engine) -> None:
+    # change §A7, with --keep-indexed-tables: decided in the transaction, not before it
+    engine.indexes.keeps_indexed_tables = True
+    make(engine)
+    deleting = engine.delete_table("i", "t")
+    add(engine, GLOBAL)
+    with pytest.raises(InvalidRequest) as caught:
+        engine.run(deleting)
+    assert caught.value.rule is Rule.TABLE_HAS_INDEXES
+    assert caught.value.details == {"table": "t", "index": "g"}
+    engine.run(engine.indexes.drop("i", DropIndex("t", "g")))
+    engine.run(engine.delete_table("i", "t"))
+    assert engine.list_tables("i") == ()
