@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROMISED = {"setup", "serve", "test", "check", "bench", "wheel"}
 IN_BACKGROUND = "python tools/compile.py --background"
 PROGRAMS = ("python", "pip", "ruff", "mypy", "lint-imports", "pytest", "widerow")
+CHECKS = ["ruff", "ruff", "mypy", "lint-imports", "python", "python"]
 
 
 @pytest.fixture
@@ -123,7 +124,7 @@ def test_make_test_takes_arguments(clone: Path) -> None:
 
 def test_make_check_checks_shape_rules_types_imports_and_tidiness(clone: Path) -> None:
     programs = [line.split()[0] for line in said(clone, "make", "check")]
-    assert programs == ["ruff", "ruff", "mypy", "lint-imports", "python"]
+    assert programs == CHECKS
 
 
 def test_a_failing_check_fails_the_run(clone: Path) -> None:
@@ -137,4 +138,4 @@ def test_continuous_integration_runs_checks_and_tests_from_anywhere(
 ) -> None:
     record = said(clone, str(clone / ".ci" / "run"), cwd=tmp_path)
     programs = [line.split()[0] for line in record]
-    assert programs == ["ruff", "ruff", "mypy", "lint-imports", "python", "pytest", "pytest"]
+    assert programs == [*CHECKS, "pytest", "pytest"]
