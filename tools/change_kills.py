@@ -1,17 +1,21 @@
-"""A table with indexes, a stream and local transactions, killed at random moments.
+"""A table with indexes, a stream and local transactions, cut off at random moments.
 
-    python tools/change_kills.py --kills 200          # the recorded run, and its control
+    python tools/change_kills.py --kills 200               # the recorded run, and its control
+    python tools/change_kills.py --disk ext4 --cuts 60     # power cuts of a file system (root)
 
 A child process works on a table with two local and two global indexes and a stream: single rows,
 batches, transactions that are committed and some that are aborted, each told on stdout when it is
-durable. It is killed (SIGKILL) at a random moment and the store is opened. Then the walk of the
+durable. It is killed (SIGKILL) at a random moment, or the power of its file system is cut
+(`crash/disks.py`), and the store is opened. Then the walk of the
 store must be clean, which compares every index with the table both ways; the stream must hold
 the records of all that was told, in order and once each, and behind them no more than the round
 that was under way; of a transaction all or nothing; and replaying the stream must make the table.
-In the control the stream is read without its last record, which must be noticed.
+In the control of the kills the stream is read without its last record, in the control of the power
+cuts the store is never synced. Both must be noticed.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -20,11 +24,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from evidence import record
+from crash.disks import why_not
+from crash.rounds import PLANTED_PATH, powered
+from evidence import record, record_skipped
 from killing import fraction, live_and_die
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.errors import Conflict
+from widerow.errors import Conflict, WiderowError
 from widerow.model.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
 from widerow.model.row import RowChange
 from widerow.model.schema import DefinedColumn
@@ -34,7 +40,7 @@ from widerow.storage.opener import open_store
 from widerow.testing.answers import decode_answer_rows
 from widerow.testing.changes import create, delete, primary_key, put, put_cells, scan_all, update
 
-__all__ = ["Outcome", "kill_many", "main"]
+__all__ = ["Outcome", "cut_many", "kill_many", "main"]
 
 LIFE_SECONDS_MAX: Final = 0.15  # after the child's first round; a round takes about a millisecond
 KEYS: Final = 7  # rows of a partition key value
@@ -45,7 +51,7 @@ Told = tuple[int, tuple[str, int], Any]  # action, key, columns
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run of kills showed."""
+    """What a run of kills or power cuts showed; `kills` counts either."""
 
     kills: int = 0
     rounds: int = 0
@@ -54,6 +60,11 @@ class Outcome:
     wrong_streams: int = 0
     wrong_tables: int = 0
     seconds: float = 0.0
+
+    @property
+    def violations(self) -> int:
+        """Everything that must be 0."""
+        return self.damaged + self.wrong_streams + self.wrong_tables
 
 
 # --- the work -------------------------------------------------------------------------------------
@@ -211,7 +222,7 @@ def _examine(directory: Path, acknowledged: int, outcome: Outcome, *, control: b
         return max(last, acknowledged)
 
 
-# --- killing --------------------------------------------------------------------------------------
+# --- cutting off ----------------------------------------------------------------------------------
 
 
 def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
@@ -223,9 +234,7 @@ def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
         directory = Path(name) / "store"
         for kill in range(kills):
             seconds = LIFE_SECONDS_MAX * fraction(seed, kill)
-            command = [sys.executable, __file__, "--child", str(directory)]
-            command += ["--first", str(acknowledged + 1)]
-            told = live_and_die(command, seconds, acknowledged)
+            told = live_and_die(_child(directory, acknowledged), seconds, acknowledged)
             acknowledged = _examine(directory, told, outcome, control=control)
             outcome.kills += 1
             outcome.rounds = acknowledged
@@ -233,42 +242,117 @@ def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
     return outcome
 
 
-def main() -> int:
-    """Run both, record both; 1 if anything was lost, doubled or torn, or the control not caught."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--controls", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--child", type=Path)
-    parser.add_argument("--first", type=int, default=1)
-    given = parser.parse_args()
-    if given.child is not None:
-        _work(given.child, given.first)
-    run = kill_many(given.kills, given.seed)
-    violations = run.damaged + run.wrong_streams + run.wrong_tables
+def cut_many(cuts: int, seed: int, kind: str, *, control: bool = False) -> Outcome:
+    """Cut the power of a file system so many times below a child; look at everything after each.
+
+    `kind` is ext4 or xfs. With `control` the child's store is never synced; then what does not open
+    any more counts as damaged, and the run ends at the first thing that is wrong.
+    """
+    outcome = Outcome()
+    began = time.monotonic()
+    acknowledged = 0
+    planted = {"PYTHONPATH": PLANTED_PATH, "CRASH_VARIANT": "sync-off"} if control else {}
+    environment = {**os.environ, **planted}
+    with powered(kind) as site:
+        for cut in range(cuts):
+            seconds = LIFE_SECONDS_MAX * fraction(seed, cut)
+            command = _child(site.store, acknowledged)
+            told = live_and_die(
+                command, seconds, acknowledged, cut=site.lose_power, environment=environment
+            )
+            site.restore(cut)
+            outcome.kills += 1
+            try:
+                acknowledged = _examine(site.store, told, outcome, control=False)
+            except WiderowError as error:
+                print(f"after cut {cut + 1}: {error}", file=sys.stderr)
+                outcome.damaged += 1
+            outcome.rounds = acknowledged
+            if outcome.violations:
+                break
+    outcome.seconds = time.monotonic() - began
+    return outcome
+
+
+def _child(directory: Path, acknowledged: int) -> list[str]:
+    """The command of a child that goes on behind the last round."""
+    told = ["--child", str(directory), "--first", str(acknowledged + 1)]
+    return [sys.executable, __file__, *told]
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def _record(check: str, run: Outcome, unit: str, seed: int) -> int:
+    """Record a run; what was wrong in it."""
     facts = {"rounds": run.rounds, "records": run.records, "damaged": run.damaged}
     facts |= {"wrong_streams": run.wrong_streams, "wrong_tables": run.wrong_tables}
     record(
-        "indexes, transactions, stream: kill -9",
+        check,
         volume=run.kills,
-        unit="kills",
-        violations=violations,
+        unit=unit,
+        violations=run.violations,
         seconds=run.seconds,
-        seed=given.seed,
+        seed=seed,
         facts=facts,
     )
-    beside = kill_many(given.controls, given.seed, control=True)
-    missed = int(given.controls > 0 and beside.wrong_streams == 0)
+    return run.violations
+
+
+def _record_control(check: str, run: Outcome, seed: int) -> int:
+    """Record a control; 1 if it was not noticed."""
+    missed = int(run.violations == 0)
     record(
-        "control: a change record is missing",
+        f"control: {check}",
         volume=1,
         unit="runs",
         violations=missed,
-        seconds=beside.seconds,
-        seed=given.seed,
-        facts={"kills": beside.kills, "wrong_streams": beside.wrong_streams},
+        seconds=run.seconds,
+        seed=seed,
+        facts={"kills": run.kills, "wrong_streams": run.wrong_streams, "damaged": run.damaged},
     )
-    return violations + missed > 0
+    return missed
+
+
+def _kill(given: argparse.Namespace) -> int:
+    run = kill_many(given.kills, given.seed)
+    wrong = _record(f"{_WORKLOAD}: kill -9", run, "kills", given.seed)
+    if given.controls:
+        beside = kill_many(given.controls, given.seed, control=True)
+        wrong += _record_control("a change record is missing", beside, given.seed)
+    return wrong
+
+
+def _cut(given: argparse.Namespace) -> int:
+    check = f"{_WORKLOAD}: power cut, {given.disk}"
+    reason = why_not(given.disk)
+    if reason:
+        record_skipped(check, reason)
+        return 0
+    wrong = _record(check, cut_many(given.cuts, given.seed, given.disk), "cuts", given.seed)
+    if given.controls:
+        beside = cut_many(given.controls, given.seed, given.disk, control=True)
+        wrong += _record_control("changes are not synced", beside, given.seed)
+    return wrong
+
+
+def main() -> int:
+    """Run what is asked for and record it; 1 if anything was wrong, or a control not noticed."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--kills", type=int, default=200)
+    parser.add_argument("--disk", choices=("ext4", "xfs"), help="cut its power instead of killing")
+    parser.add_argument("--cuts", type=int, default=60, help="with --disk (%(default)s)")
+    parser.add_argument("--controls", type=int, default=3)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--first", type=int, default=1, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.child is not None:
+        _work(given.child, given.first)
+    return int((_kill(given) if given.disk is None else _cut(given)) > 0)
+
+
+_WORKLOAD: Final = "indexes, transactions, stream"
 
 
 if __name__ == "__main__":

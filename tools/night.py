@@ -77,6 +77,8 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("trust.py", ("kill",), ("--cycles", 600)),  # 7
         Step("linearize.py", (), ("--histories", 200)),  # 8
         Step("change_kills.py", (), ("--kills", 200)),  # 4
+        Step("change_kills.py", ("--disk", "ext4"), ("--cuts", 60)),  # 1
+        Step("change_kills.py", ("--disk", "xfs"), ("--cuts", 60)),  # 1
         Step("nosql_kills.py", (), ("--kills", 200)),  # 2
         Step("trust.py", ("damage",), ("--each", 60)),  # 2
         Step("trust.py", ("full",), ("--cycles", 20)),  # 0.4

@@ -92,8 +92,12 @@ class PowerSite:
 
     def cut(self, process: WiderowProcess, chance: Random) -> None:  # noqa: ARG002  # no chance here
         """The power goes, and the server with it."""
-        self._disk.cut()
+        self.lose_power()
         process.kill()
+
+    def lose_power(self) -> None:
+        """Drop what no sync has covered; whoever uses the disk gets errors from now on."""
+        self._disk.cut()
 
     def restore(self, cycle: int) -> None:
         """Mount it again, ext4 with another time between two commits of its journal."""
