@@ -1,7 +1,7 @@
 """Requests of rows read where they stand: as the protobuf runtime reads them, or not at all."""
 
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from widerow.limits import BATCH_WRITE_ROWS_MAX
@@ -16,9 +16,12 @@ from widerow.wire.tablestore.messages import (
 )
 from widerow.wire.tablestore.operations.short_form import ShortBatch, short_batch, short_form
 
-tables = st.text(max_size=200)
+# Lengths around 128, where a length takes a second byte; few draws for each.
+tables = st.one_of(
+    st.text(max_size=12), st.sampled_from([63, 64, 127, 128, 129, 200]).map(lambda n: "\xe9" * n)
+)
 rows = st.one_of(
-    st.binary(max_size=300),
+    st.binary(max_size=40),
     st.sampled_from([0, 1, 127, 128, 129, 16_383, 16_384, 70_000]).map(bytes),
 )
 
@@ -52,6 +55,7 @@ def test_reads_as_clients_encode_them_have_the_form(table: str, key: bytes, vers
     assert body[end:] == bytes((0x28, versions))
 
 
+@settings(max_examples=200)  # every other one is left to the runtime
 @given(tables, st.binary(max_size=40), st.data())
 def test_what_is_taken_for_short_is_what_the_runtime_reads(
     table: str, row: bytes, data: st.DataObject
@@ -61,8 +65,8 @@ def test_what_is_taken_for_short_is_what_the_runtime_reads(
     place = data.draw(st.integers(0, len(body) - 1))
     body[place] = data.draw(st.integers(0, 255))
     found, start, end = short_form(bytes(body), 4)
-    assume(end >= 0)
-    assume(bytes(body[end:-1]) == b"\x1a\x02\x08" and body[-1] <= 2)
+    if end < 0 or bytes(body[end:-1]) != b"\x1a\x02\x08" or body[-1] > 2:
+        return  # not this form: the runtime reads it
     assert PutRowRequest.FromString(bytes(body)) == PutRowRequest.FromString(
         put(found, bytes(body[start:end]), body[-1])
     )
@@ -94,7 +98,9 @@ def test_other_forms_are_left_to_the_runtime() -> None:
 
 Entry = tuple[int, bytes, int, int | None]  # modification, row, expectation, what to return
 entries = st.tuples(st.integers(1, 3), rows, st.integers(0, 2), st.none() | st.integers(0, 2))
-batches = st.lists(st.tuples(tables, st.lists(entries, min_size=1, max_size=4)), min_size=1)
+batches = st.lists(
+    st.tuples(tables, st.lists(entries, min_size=1, max_size=3)), min_size=1, max_size=3
+)
 
 
 def message(sent: list[tuple[str, list[Entry]]], *, atomic: bool | None) -> BatchWriteRowRequest:
@@ -136,6 +142,7 @@ def test_batches_as_clients_encode_them_have_the_form(
     assert short.atomic is bool(atomic)
 
 
+@settings(max_examples=200)  # every other one is left to the runtime
 @given(sent=batches, atomic=st.none() | st.booleans(), data=st.data())
 def test_what_is_taken_for_a_short_batch_is_what_the_runtime_reads(
     *, sent: list[tuple[str, list[Entry]]], atomic: bool | None, data: st.DataObject
@@ -148,8 +155,8 @@ def test_what_is_taken_for_a_short_batch_is_what_the_runtime_reads(
     else:
         del body[place : place + data.draw(st.integers(1, 4))]
     short = short_batch(bytes(body))
-    assume(short is not None)
-    assert short is not None
+    if short is None:
+        return  # not this form: the runtime reads it
     read = BatchWriteRowRequest.FromString(bytes(body))
     assert not read.HasField("transaction_id")
     assert read.is_atomic is short.atomic
