@@ -27,7 +27,7 @@ from typing import Any, Final
 from crash.disks import why_not
 from crash.rounds import PLANTED_PATH, powered
 from evidence import record, record_skipped
-from killing import fraction, live_and_die
+from killing import fraction, live_and_die, live_and_lose_power
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, WiderowError
@@ -51,7 +51,10 @@ Told = tuple[int, tuple[str, int], Any]  # action, key, columns
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run of kills or power cuts showed; `kills` counts either."""
+    """What a run of kills or power cuts showed; `kills` counts either.
+
+    `raced`: a round was told while the power went, and lost. Nobody had read of it before.
+    """
 
     kills: int = 0
     rounds: int = 0
@@ -59,6 +62,7 @@ class Outcome:
     damaged: int = 0
     wrong_streams: int = 0
     wrong_tables: int = 0
+    raced: int = 0
     seconds: float = 0.0
 
     @property
@@ -192,22 +196,25 @@ def _replayed(
     return rows
 
 
-def _last_round(told: list[Told], acknowledged: int) -> int:
-    """The round up to which the records go: that was told, or the next; -1: they are wrong."""
-    wanted = [each for number in range(1, acknowledged + 1) for each in _expected(number)]
-    if told[: len(wanted)] != wanted:
-        return -1
-    rest, following = told[len(wanted) :], _expected(acknowledged + 1)
-    if not rest:
-        return acknowledged
-    if rest == following:
-        return acknowledged + 1
-    # The rows of a batch are one group, which is made as a whole; so is a transaction.
-    return -1
+def _last_round(told: list[Told], acknowledged: int, told_last: int) -> int:
+    """The round up to which the records go; -1 if they are wrong.
+
+    It is at least `acknowledged` and at most the one behind `told_last`. The rows of a batch are
+    one group, which is made as a whole; so is a transaction.
+    """
+    wanted: list[Told] = []
+    found = -1
+    for number in range(told_last + 2):
+        wanted += _expected(number) if number else []
+        if number >= acknowledged and told == wanted and (found < 0 or number <= told_last):
+            found = number
+    return found
 
 
-def _examine(directory: Path, acknowledged: int, outcome: Outcome, *, control: bool) -> int:
-    """Look at the store; the last round that is there."""
+def _examine(
+    directory: Path, rounds: tuple[int, int], outcome: Outcome, *, control: bool = False
+) -> int:
+    """Look at the store; the last round that is there. `rounds`: see `_last_round`."""
     with open_store(str(directory)) as store:
         outcome.damaged += bool(check_store(store))
         engine = Engine(store, SystemClock(), SystemEntropy())
@@ -216,10 +223,11 @@ def _examine(directory: Path, acknowledged: int, outcome: Outcome, *, control: b
         if control:
             records = records[:-1]
         outcome.records = len(records)
-        last = _last_round([told for told, _ in records], acknowledged)
+        last = _last_round([told for told, _ in records], *rounds)
         outcome.wrong_streams += last < 0
         outcome.wrong_tables += _replayed(records) != _rows(engine)
-        return max(last, acknowledged)
+        outcome.raced += 0 <= last < rounds[1]
+        return max(last, rounds[0])
 
 
 # --- cutting off ----------------------------------------------------------------------------------
@@ -235,7 +243,7 @@ def kill_many(kills: int, seed: int, *, control: bool = False) -> Outcome:
         for kill in range(kills):
             seconds = LIFE_SECONDS_MAX * fraction(seed, kill)
             told = live_and_die(_child(directory, acknowledged), seconds, acknowledged)
-            acknowledged = _examine(directory, told, outcome, control=control)
+            acknowledged = _examine(directory, (told, told), outcome, control=control)
             outcome.kills += 1
             outcome.rounds = acknowledged
     outcome.seconds = time.monotonic() - began
@@ -257,13 +265,11 @@ def cut_many(cuts: int, seed: int, kind: str, *, control: bool = False) -> Outco
         for cut in range(cuts):
             seconds = LIFE_SECONDS_MAX * fraction(seed, cut)
             command = _child(site.store, acknowledged)
-            told = live_and_die(
-                command, seconds, acknowledged, cut=site.lose_power, environment=environment
-            )
+            told = live_and_lose_power(command, seconds, acknowledged, site.lose_power, environment)
             site.restore(cut)
             outcome.kills += 1
             try:
-                acknowledged = _examine(site.store, told, outcome, control=False)
+                acknowledged = _examine(site.store, told, outcome)
             except WiderowError as error:
                 print(f"after cut {cut + 1}: {error}", file=sys.stderr)
                 outcome.damaged += 1
@@ -287,6 +293,7 @@ def _record(check: str, run: Outcome, unit: str, seed: int) -> int:
     """Record a run; what was wrong in it."""
     facts = {"rounds": run.rounds, "records": run.records, "damaged": run.damaged}
     facts |= {"wrong_streams": run.wrong_streams, "wrong_tables": run.wrong_tables}
+    facts |= {"raced": run.raced} if unit == "cuts" else {}
     record(
         check,
         volume=run.kills,
