@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from rich.progress import track
 
 from evidence import record
-from widerow.testing.simulation import simulate, summary
+from widerow.testing.simulated import summary
+from widerow.testing.simulation import simulate
 
 __all__ = ["main"]
 
@@ -28,15 +29,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.monotonic()
     seeds = range(options.first, options.first + options.seeds)
     shown = track(seeds, "seeds", disable=not sys.stdout.isatty())
-    lives = [simulate(seed) for seed in shown]
-    for life in lives:
-        if life.violation:
-            print(f"seed {life.seed}: {life.violation}", file=sys.stderr)
-    told = summary(lives, time.monotonic() - begun)
+    results = [simulate(seed) for seed in shown]
+    for result in results:
+        if result.violation:
+            print(f"seed {result.seed}: {result.violation}", file=sys.stderr)
+    told = summary(results, time.monotonic() - begun)
     # Something that should have happened and never did is a violation too: nothing was tested.
     record(
         "simulation",
-        volume=len(lives),
+        volume=len(results),
         unit="seeds",
         violations=told["violations"] + len(told["never_seen"]),
         seconds=told["seconds"],

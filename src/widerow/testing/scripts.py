@@ -1,11 +1,13 @@
-"""What the clients of a simulation ask for, and what the model says must come of it.
+"""The requests of a simulation's clients, and what the model says must come of each.
 
-Two tables are always there: `plain` keeps two versions for ever, `brief` one for two seconds. In
-`plain`, the partition `bank` holds accounts between which atomic batches move amounts, so that
-their sum stays what it is; everything else is put, updated, deleted, counted and read by everyone.
-Other tables come and go, each under a name that is used once.
+Three tables exist all the time: `plain` keeps two versions for ever, `brief` one for two seconds,
+`watched` has indexes and a stream (`watched.py`). In `plain`, the partition `bank` holds accounts.
+Atomic batches move amounts between them, so their sum never changes. All other rows are put,
+updated, deleted, counted and read by every client. Other tables are created and dropped, each name
+once.
 """
 
+from dataclasses import replace
 from random import Random  # noqa: TID251  # seeded: a run must repeat
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -22,6 +24,7 @@ from widerow.model.values import KeyInput, KeyType
 from widerow.testing.answers import decode_row, plain
 from widerow.testing.changes import create, delete, delete_all, increment, put, put_cells, update
 from widerow.testing.model import ModelRefusal, ModelRow, ModelTable
+from widerow.testing.watched import WATCHED, Begun, WatchedTable, make_watched
 
 __all__ = [
     "BANK",
@@ -31,6 +34,7 @@ __all__ = [
     "REFUSALS",
     "REFUSED",
     "Ask",
+    "CommitAsk",
     "Models",
     "RowEnd",
     "Script",
@@ -68,20 +72,24 @@ class RowEnd(NamedTuple):
 
 
 def new_models() -> Models:
-    """Both tables, empty."""
-    return {PLAIN: ModelTable(-1, 2), BRIEF: ModelTable(BRIEF_SECONDS, 1)}
+    """The three tables, empty."""
+    return {
+        PLAIN: ModelTable(-1, 2),
+        BRIEF: ModelTable(BRIEF_SECONDS, 1),
+        WATCHED: WatchedTable(-1, 1),
+    }
 
 
 def copied(models: Models) -> Models:
     """Models that may be changed without changing these."""
-    return {
-        name: ModelTable(
-            table.time_to_live,
-            table.max_versions,
-            {key: ModelRow(dict(row.columns), row.server) for key, row in table.rows.items()},
-        )
-        for name, table in models.items()
-    }
+    return {name: _copied(table) for name, table in models.items()}
+
+
+def _copied(table: ModelTable) -> ModelTable:
+    rows = {key: ModelRow(dict(row.columns), row.server) for key, row in table.rows.items()}
+    if isinstance(table, WatchedTable):
+        return replace(table, rows=rows, told=list(table.told))
+    return replace(table, rows=rows)
 
 
 def named_key(key: ScriptKey) -> dict[str, KeyInput]:
@@ -90,10 +98,11 @@ def named_key(key: ScriptKey) -> dict[str, KeyInput]:
 
 
 def make_tables(engine: Engine) -> None:
-    """Create both."""
+    """Create the three tables."""
     engine.run(engine.create_table(INSTANCE, create(PLAIN, _SCHEMA, max_versions=2)))
     brief = create(BRIEF, _SCHEMA, time_to_live=BRIEF_SECONDS)
     engine.run(engine.create_table(INSTANCE, brief))
+    make_watched(engine, INSTANCE)
 
 
 class WriteAsk(NamedTuple):
@@ -112,15 +121,15 @@ class WriteAsk(NamedTuple):
         request = BatchWrite((TableWrite(self.table, changes),), self.atomic)
         return engine.rows.batch_write_row(INSTANCE, request)
 
-    def apply(self, models: Models, now_ms: int) -> list[RowEnd]:
-        """Make it in the models; how each row must end."""
+    def apply(self, models: Models, now_ms: int, *, locked: bool = False) -> list[RowEnd]:
+        """Make it in the models; how each row must end. `locked`: a transaction holds its key."""
         table = models.get(self.table)
-        if table is None:
+        if table is None or locked:
             return [RowEnd(refused=True)] * len(self.changes)
-        former = dict(table.rows)
+        former = _copied(table) if self.atomic else table
         ends = [_apply(table, key, change, now_ms) for key, change in self.changes]
         if self.atomic and any(end.refused for end in ends):
-            table.rows = former
+            models[self.table] = former
             return [RowEnd(refused=True)] * len(ends)
         return ends
 
@@ -164,7 +173,7 @@ class TableAsk(NamedTuple):
             return engine.delete_table(INSTANCE, self.table)
         return engine.create_table(INSTANCE, create(self.table, _SCHEMA))
 
-    def apply(self, models: Models, _: int) -> list[RowEnd]:
+    def apply(self, models: Models, _: int, *, locked: bool = False) -> list[RowEnd]:  # noqa: ARG002  # no row of it is
         """Make it in the models; as one row, whether it must be refused."""
         if self.drop == (self.table not in models):
             return [RowEnd(refused=True)]
@@ -183,7 +192,52 @@ class TableAsk(NamedTuple):
         return f"{'DROP' if self.drop else 'CREATE'} {self.table}"
 
 
-Ask = WriteAsk | TableAsk
+class CommitAsk(NamedTuple):
+    """The commit of a local transaction."""
+
+    begun: Begun
+
+    @property
+    def table(self) -> str:
+        """The table of every local transaction of a simulation."""
+        return WATCHED
+
+    @property
+    def changes(self) -> tuple[tuple[ScriptKey, RowChange], ...]:
+        """What was written inside so far."""
+        return tuple(self.begun.changes)
+
+    @property
+    def atomic(self) -> bool:
+        """Not a batch."""
+        return False
+
+    def plan(self, engine: Engine) -> Plan[Any]:
+        """The engine's plan for it."""
+        return engine.transactions.commit(INSTANCE, self.begun.identity)
+
+    def apply(self, models: Models, _: int, *, locked: bool = False) -> list[RowEnd]:
+        """Make all of it in the models; as one row, whether it must be refused.
+
+        `locked`: an earlier commit, which was not made for lack of room, holds the transaction.
+        """
+        if self.begun.over or locked:
+            return [RowEnd(refused=True)]
+        table = models[WATCHED]
+        assert isinstance(table, WatchedTable)
+        self.begun.commit_to(table)
+        return [RowEnd(refused=False)]
+
+    def ends(self, answer: object) -> list[RowEnd]:
+        """Done, unless it was refused."""
+        return [RowEnd(refused=answer is REFUSED)]
+
+    def __str__(self) -> str:
+        """For traces."""
+        return f"COMMIT {self.begun.partition} of {len(self.begun.changes)}"
+
+
+Ask = WriteAsk | TableAsk | CommitAsk
 
 
 def _cells(change: RowChange) -> str:
@@ -209,14 +263,14 @@ def _apply(table: ModelTable, key: ScriptKey, change: RowChange, now_ms: int) ->
 
 
 REFUSED: Final = object()
-"""Stands where an answer would, of a request that was refused as a whole."""
+"""The place holder for the answer of a request that was refused as a whole."""
 
 REFUSALS: Final = (Conflict, InvalidRequest, NotFound)
 """What a write of these clients may be refused with; anything else is a failure."""
 
 
 class Script:
-    """What clients think of, from a seed."""
+    """Draws the requests of clients from a seed."""
 
     def __init__(self, random: Random) -> None:
         """Draw from `random`."""
@@ -225,23 +279,23 @@ class Script:
         self._tables = 0
 
     def key(self, table: str) -> ScriptKey:
-        """Some row of a table, accounts excepted."""
+        """A row of a table; never an account."""
         partition = "t" if table == BRIEF else self._random.choice("ab")
         return partition, self._random.randrange(_ROWS)
 
     def table(self, models: Models) -> str:
-        """Most of the time the one that keeps things."""
-        known = [PLAIN, *models]
-        return self._random.choices(known, (4, *(1 for _ in models)))[0]
+        """A table: `plain` and `watched` more often than others."""
+        known = [PLAIN, WATCHED, *models]
+        return self._random.choices(known, (4, 2, *(1 for _ in models)))[0]
 
     def ask(self, models: Models) -> Ask:
-        """Any change. `models` are what the client may have read before."""
+        """A request. `models` are what the client may have read before."""
         kinds = (self._single, self._batch, self._transfer, self._define)
         return self._random.choices(kinds, (14, 2, 4, 1))[0](models)
 
     def _define(self, models: Models) -> Ask:
-        """A table comes, or one of those goes."""
-        living = [name for name in models if name not in {PLAIN, BRIEF}]
+        """A table is created, or one that a client created is dropped."""
+        living = [name for name in models if name not in {PLAIN, BRIEF, WATCHED}]
         if len(living) == _TABLES_MAX or (living and self._random.random() < 0.5):
             return TableAsk(self._random.choice(living), drop=True)
         self._tables += 1
@@ -264,6 +318,13 @@ class Script:
             changes.append((key, self._change(table, key, condition)))
         return WriteAsk(table, tuple(changes), batch=True, atomic=self._random.random() < 0.5)
 
+    def inside(self, begun: Begun) -> WriteAsk:
+        """A change inside a local transaction."""
+        key = begun.partition, self._random.randrange(_ROWS)
+        models: Models = {WATCHED: begun.table}
+        change = self._change(WATCHED, key, self._condition(models, WATCHED, key))
+        return WriteAsk(WATCHED, ((key, change),))
+
     def _transfer(self, _: Models) -> WriteAsk:
         """Move an amount between two accounts."""
         payer, payee = self._random.sample(range(_ROWS), 2)
@@ -275,7 +336,7 @@ class Script:
         return WriteAsk(PLAIN, changes, batch=True, atomic=True)
 
     def _condition(self, models: Models, table: str, key: ScriptKey) -> Condition:
-        """None at all, one on the row, or one on the value that was there a moment ago."""
+        """No condition, one on the row, or one on the value that the models hold."""
         kind = self._random.randrange(6)
         if kind == 0:
             return Condition(self._random.choice(list(RowExpectation)))

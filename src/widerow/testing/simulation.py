@@ -1,24 +1,28 @@
-"""A whole life of the store in one thread, from a seed: clients, faults, crashes, clocks that jump.
+"""Simulation of a store in one thread: clients, faults, crashes and a clock that jumps, by a seed.
 
     python -m widerow.testing.simulation --seeds 300           # seeds 1 to 300
-    python -m widerow.testing.simulation --seed 17 --trace     # one, told step by step
+    python -m widerow.testing.simulation --seed 17 --trace     # one seed, every event on stderr
 
-The engine, its plans and the committer's grouping are the product's. Beneath them is a disk that
-forgets (`lossy.py`, whose head has the fault model), around them clients whose requests and replies
-are lost, repeated and delayed, and a scheduler that draws the next event from the seed. Nothing
-waits and nothing reads a clock, so the same seed is the same run, event by event: `trace` is the
-hash of all of them.
+The engine, its plans and the committer with its groups are the product's. The disk loses what was
+not synced (`lossy.py`, whose head is the fault model). Requests and replies of the clients are
+lost, repeated and delayed. The seed decides which event comes next. Nothing waits and nothing reads
+the real clock, so a seed gives the same events each time; `trace` is the hash of all of them.
 
-What must hold, always:
+What must hold at every moment:
 
 *   Every answer is what the model says (`scripts.py`), for writes in the order of their commits.
 *   A read shows what is committed and synced, also while a sync is under way.
-*   After a crash everything acknowledged is there and nothing that was never asked for; the group
-    whose outcome was open happened whole or not at all. The store is sound (`check_store`).
-*   Versions of a row that the server chose never go backwards, whatever the clock does.
-*   The accounts' sum does not change.
+*   After a crash everything acknowledged is there, and nothing that no client asked for. The group
+    whose outcome was open happened as a whole or not at all. The store is sound (`check_store`).
+*   Versions of a row that the server chose never decrease, whatever the clock does.
+*   The sum of the accounts does not change.
+*   Each index holds the entries that follow from the rows of its table, and no others. The stream
+    tells each committed change once, in order, until it is an hour old (`watched.py`).
+*   A local transaction happened as a whole or not at all. While it results nobody else writes its
+    partition key value, and afterwards nothing holds that value (`clients.py`).
 
-And what must happen sometimes, or the run has not looked where it says it looks: `SOMETIMES`.
+`SOMETIMES` lists what must happen at least once in a run of many seeds. A run in which one of these
+events never happened has not tested what it should.
 """
 
 import argparse
@@ -28,12 +32,10 @@ import json
 import sys
 import time
 import traceback
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from random import Random  # noqa: TID251  # seeded: a run must repeat
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import track
@@ -48,6 +50,7 @@ from widerow.errors import (
     StorageFailure,
     StoreFull,
     StorePoisoned,
+    WiderowError,
 )
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import row_prefix
@@ -57,6 +60,7 @@ from widerow.server.metrics import Metrics
 from widerow.storage.interface import Transaction, Write
 from widerow.testing.answers import decode_answer_rows, decode_row
 from widerow.testing.changes import delete, get, scan_all
+from widerow.testing.clients import TransactionClients
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.faults import PowerCut, os_failure, power_cut
 from widerow.testing.lossy import CAPACITY_BYTES_DEFAULT, Keep, LossyDisk, LossyStore
@@ -68,112 +72,50 @@ from widerow.testing.scripts import (
     REFUSALS,
     REFUSED,
     Ask,
+    CommitAsk,
     Models,
+    RowEnd,
     Script,
     ScriptKey,
     TableAsk,
+    WriteAsk,
     copied,
     make_tables,
     named_key,
     new_models,
 )
+from widerow.testing.simulated import (
+    SOMETIMES,
+    Letter,
+    PendingAsk,
+    RangeScan,
+    SeedResult,
+    Violation,
+    is_lock,
+    summary,
+    tells_lock,
+)
+from widerow.testing.watched import WATCHED, Followers, WatchedTable
 
 __all__ = [
-    "SOMETIMES",
-    "Life",
-    "Violation",
     "World",
     "main",
-    "missing_events",
     "simulate",
-    "summary",
 ]
 
-STEPS_DEFAULT: Final = 800  # about 200 requests
-_NOBODY: Final = ("nobody", 0)  # a row that nobody writes, so that its delete changes nothing
-_CLIENTS: Final = 12  # so that groups of eight happen
-_PATIENCE: Final = 40  # events until a client takes its request for lost
+STEPS_DEFAULT: Final = 850  # about 200 requests
+_NOBODY: Final = ("nobody", 0)  # a row that no client writes: its delete changes nothing
+_CLIENTS: Final = 12  # enough for groups of eight
+_PATIENCE: Final = 40  # events after which a client takes its request for lost
+_COMMITS: Final = 0.3  # share of requests that are commits, while a transaction is open
 _JUMPS: Final = (0.001, 1, -1, 3600, -3600, -86400)  # seconds
 _COVERING_SEEDS: Final = 100  # a run of at least so many must have seen everything
-
-SOMETIMES: Final = (
-    "a group of eight or more",
-    "a condition lost its race",
-    "an atomic batch was refused",
-    "a torn tail was dropped",
-    "the power went inside a commit",
-    "the power went while opening",
-    "an open outcome turned out done",
-    "an open outcome turned out undone",
-    "a sync failed",
-    "the disk was full",
-    "room ended inside a commit",
-    "a read came during a sync",
-    "a read came while no writes were taken",
-    "a row expired during a scan",
-    "expired rows were removed",
-    "the clock went back a day",
-    "a version was held up by the clock",
-    "a request was lost",
-    "a reply was lost",
-    "a request came twice",
-    "a request came after a restart",
-    "a table was dropped",
-    "a write met a dropped table",
-    "rows of a dropped table were removed",
-)
-
-
-class Violation(AssertionError):
-    """Something that must always hold did not."""
-
-
-class _Letter(NamedTuple):
-    """A request under way: whose it is, and how many restarts there had been when it was sent."""
-
-    client: int
-    ask: Ask
-    restarts: int
-
-
-@dataclass(slots=True)
-class _Pending:
-    """A write that the committer has. `begun_ms`: when its bodies were run."""
-
-    number: int
-    client: int
-    ask: Ask
-    begun_ms: int | None = None
-
-
-class _Scan(NamedTuple):
-    """A range being read page by page, and which rows were to come when its last page was read."""
-
-    table: str
-    start: dict[str, KeyInput]
-    backward: bool
-    awaited: frozenset[ScriptKey]
-
-
-@dataclass(slots=True)
-class Life:
-    """What became of one seed."""
-
-    seed: int
-    trace: str = ""
-    operations: int = 0
-    acknowledged: int = 0
-    open_outcomes: int = 0
-    crashes: int = 0
-    saw: Counter[str] = field(default_factory=Counter)
-    violation: str = ""
-
 
 Tell = Callable[[str], None]
 
 
 class World:
-    """One run. `live` it once."""
+    """One run of the simulation. Call `run` once."""
 
     def __init__(
         self,
@@ -183,8 +125,8 @@ class World:
         disk: LossyDisk | None = None,
         tell: Tell | None = None,
     ) -> None:
-        """A world before its first event. `tell` hears of every event."""
-        self.life = Life(seed)
+        """The state before the first event. `tell` is called with the text of every event."""
+        self.result = SeedResult(seed)
         self._random = Random(seed)  # noqa: S311  # no secret
         self._open_store = open_store
         self._disk = disk or LossyDisk()
@@ -195,25 +137,28 @@ class World:
         self._entropy = FakeEntropy(seed)
         self._script = Script(self._random)
         self._models = new_models()
+        checks = self._hold, self._see
+        self._transactions = TransactionClients(self._script, self._random, self._clock, checks)
+        self._followers = Followers(*checks)
         self._versions: dict[
             tuple[str, ScriptKey], dict[str, int]
         ] = {}  # the newest that were seen
         self._restarts = 0
         self._idle = list(range(_CLIENTS))
         self._waiting: dict[int, int] = {}  # client -> when it gives up
-        self._letters: list[_Letter] = []
-        self._pending: list[_Pending] = []  # handed to the committer, in order
-        self._open: list[_Pending] = []  # ended with an outcome that is not known
+        self._letters: list[Letter] = []
+        self._pending: list[PendingAsk] = []  # handed to the committer, in order
+        self._open: list[PendingAsk] = []  # ended with an outcome that is not known
         self._ended: list[Ask] = []  # by the group that runs
         self._committing = False
-        self._scans: list[_Scan] = []
+        self._scans: list[RangeScan] = []
         self._now = 0
         self._store = self._open_store(self._disk)
         self._start()
         make_tables(self._engine)
 
-    def live(self, steps: int) -> Life:
-        """Run `steps` events and then end in order. Raises `Violation`."""
+    def run(self, steps: int) -> SeedResult:
+        """Run `steps` events, commit what waits, crash once more. Raises `Violation`."""
         events, weights = zip(*self._events(), strict=True)
         for self._now in range(steps):
             self._patience()
@@ -223,21 +168,24 @@ class World:
         while self._commit_group():
             pass
         self._crash(cut=True)
-        self.life.trace = self._trace.hexdigest()
-        return self.life
+        self.result.trace = self._trace.hexdigest()
+        return self.result
 
     def _events(self) -> Sequence[tuple[Callable[[], None], int]]:
-        """Everything that can happen next, and how often it does."""
+        """The events that can come next, each with its weight."""
         return (
-            (self._send, 400),
-            (self._deliver, 300),
-            (self._commit, 80),
+            (self._send, 450),
+            (self._deliver, 340),
+            (self._commit, 90),
             (self._read_row, 100),
             (self._begin_scan, 20),
             (self._next_page, 80),
             (self._jump, 25),
-            (self._sweep, 15),
+            (self._sweep, 40),
             (self._compare_all, 15),
+            (self._begin_transaction, 25),
+            (self._write_inside, 60),
+            (self._abort_transaction, 4),
             (self._fail_next, 20),
             (self._fill_disk, 4),
             (self._make_room, 30),
@@ -245,17 +193,17 @@ class World:
             (partial(self._crash, cut=False), 6),
         )
 
-    # --- telling -----------------------------------------------------------------------------
+    # --- the trace -----------------------------------------------------------------------------
 
     def _note(self, event: str) -> None:
-        """An event of the trace."""
+        """Add an event to the trace."""
         self._trace.update(f"{self._now} {event}\n".encode())
         if self._tell is not None:
             self._tell(f"{self._now:5} {event}")
 
     def _see(self, what: str) -> None:
         assert what in SOMETIMES, what
-        self.life.saw[what] += 1
+        self.result.saw[what] += 1
 
     def _hold(self, claim: bool, told: str) -> None:  # noqa: FBT001  # the claim itself
         if not claim:
@@ -273,34 +221,42 @@ class World:
                 self._idle.append(client)
 
     def _send(self) -> None:
-        """A client that waits for nothing asks for a write."""
+        """A client without a request under way sends one."""
         if not self._idle:
             return
         client = self._idle.pop(self._random.randrange(len(self._idle)))
         self._waiting[client] = self._now + _PATIENCE
-        ask = self._script.ask(self._models)
+        ask = self._ask()
         fate = self._random.random()
         self._note(f"{client} asks {ask}")
         if fate < 0.04:
             self._see("a request was lost")
             self._note("lost")
             return
-        self._letters.append(_Letter(client, ask, self._restarts))
+        self._letters.append(Letter(client, ask, self._restarts))
         # A table's name is used once: one that is created again late would be another table.
         if fate < 0.08 and not isinstance(ask, TableAsk):
-            self._letters.append(_Letter(client, ask, self._restarts))
+            self._letters.append(Letter(client, ask, self._restarts))
             self._see("a request came twice")
 
+    def _ask(self) -> Ask:
+        """A commit of an open transaction, or any other request."""
+        begun = self._transactions.pick()
+        if begun is not None and self._random.random() < _COMMITS:
+            return CommitAsk(begun)
+        return self._script.ask(self._models)
+
     def _deliver(self) -> None:
-        """Some request arrives: not always the oldest."""
+        """One of the oldest four requests arrives."""
         if not self._letters:
             return
         last = min(len(self._letters), 4) - 1
         letter = self._letters.pop(self._random.randint(0, last))
         if letter.restarts != self._restarts:
             self._see("a request came after a restart")
-        self.life.operations += 1
-        pending = _Pending(self.life.operations, letter.client, letter.ask)
+        self.result.operations += 1
+        locked = self._locked(letter.ask)
+        pending = PendingAsk(self.result.operations, letter.client, letter.ask, locked)
         self._note(f"{pending.number} arrives from {letter.client}")
         try:
             plan = letter.ask.plan(self._engine)
@@ -326,22 +282,51 @@ class World:
         self._pending.append(pending)
         self._committer.submit(Plan(writes, plan.finish, plan.size), partial(self._end, pending))
 
-    def _refuse(self, letter: _Letter, error: Exception) -> None:
-        """A request is refused before anything is written: what is committed must say so."""
+    def _refuse(self, letter: Letter, error: Exception) -> None:
+        """A request is refused when it is planned: what is committed must say so."""
         self._note(f"refused {type(error).__name__}")
-        expected = letter.ask.apply(copied(self._models), self._now_ms())
+        if isinstance(letter.ask, CommitAsk):
+            begun = letter.ask.begun
+            gone = begun.over or begun.doubtful or self._transactions.is_late(begun)
+            self._hold(gone, f"{letter.ask} is refused: {error}")
+            self._reply(letter.client)
+            return
+        locked = self._locked(letter.ask)
+        met_lock = is_lock(error) if locked is None else locked
+        if met_lock:
+            self._see("a write met the lock of a transaction")
+        expected = letter.ask.apply(copied(self._models), self._now_ms(), locked=met_lock)
         found = letter.ask.ends(REFUSED)
         self._hold(found == expected, f"{letter.ask} is refused: {error}")
         self._reply(letter.client)
 
-    def _noted(self, pending: _Pending, write: Write[Any]) -> Callable[[Transaction], Any]:
-        """The body of a write, which notes when it began."""
+    def _noted(self, pending: PendingAsk, write: Write[Any]) -> Callable[[Transaction], Any]:
+        """The body of a write. When it begins it notes the time and the locks."""
 
         def body(transaction: Transaction) -> Any:  # noqa: ANN401  # whatever the body returns
             pending.begun_ms = self._now_ms()
-            return write.run(transaction)
+            if not pending.locked:
+                pending.locked = self._locked(pending.ask)
+            if isinstance(pending.ask, CommitAsk):
+                pending.late = self._transactions.is_late(pending.ask.begun)
+            try:
+                return write.run(transaction)
+            except WiderowError as error:
+                pending.refusal = error
+                raise
 
         return body
+
+    def _locked(self, ask: Ask) -> bool | None:
+        """Whether a transaction holds the key of a write at the moment; None: nobody knows.
+
+        Nobody knows either whether a commit that ended in doubt still holds its transaction.
+        """
+        if isinstance(ask, CommitAsk):
+            return None if ask.begun.doubtful else False
+        if not isinstance(ask, WriteAsk) or ask.table != WATCHED:
+            return False
+        return self._transactions.locked(ask.changes[0][0][0])
 
     def _reply(self, client: int) -> None:
         if self._random.random() < 0.05:
@@ -353,11 +338,11 @@ class World:
     # --- commits -----------------------------------------------------------------------------
 
     def _commit(self) -> None:
-        """The writer takes up what waits."""
+        """The committer runs a group of what waits."""
         self._commit_group()
 
     def _commit_group(self) -> bool:
-        """Run one group, and settle what it left open. False if nothing waited."""
+        """Run one group and settle open outcomes. False if nothing waited."""
         self._ended, self._committing = [], True
         try:
             ran = self._committer.step()
@@ -384,35 +369,76 @@ class World:
             self._open = []
         return ran
 
-    def _end(self, pending: _Pending, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
-        """The committer says how a write ended."""
+    def _end(self, pending: PendingAsk, answer: Any, error: Exception | None) -> None:  # noqa: ANN401  # any plan's
+        """The committer tells how a write ended."""
         self._hold(self._pending[0] is pending, f"{pending.number} ended out of order")
         self._pending.pop(0)
         self._note(f"{pending.number} ended {type(error).__name__ if error else 'well'}")
         if isinstance(error, StorageFailure):
+            if isinstance(pending.ask, CommitAsk):
+                pending.ask.begun.doubtful = True
             if isinstance(error, OutcomeUnknown | StorePoisoned) and pending.begun_ms is not None:
-                self.life.open_outcomes += 1
+                self.result.open_outcomes += 1
                 self._open.append(pending)
             elif isinstance(error, StoreFull):
                 self._see("the disk was full")
             return
         if error is not None and not isinstance(error, REFUSALS):
             raise Violation(f"{pending.number} failed: {error!r}") from error
-        self.life.acknowledged += 1
-        expected = pending.ask.apply(self._models, self._now_ms())
+        self.result.acknowledged += 1
+        self._settle_lateness(pending)
+        met_lock = pending.met_lock or (pending.locked is None and tells_lock(answer))
+        expected = pending.ask.apply(self._models, self._now_ms(), locked=met_lock)
         found = pending.ask.ends(answer if error is None else REFUSED)
         self._hold(found == expected, f"{pending.number} is answered {found}, not {expected}")
-        if isinstance(pending.ask, TableAsk) and pending.ask.drop:
-            self._see("a table was dropped")
-        elif isinstance(error, NotFound):
-            self._see("a write met a dropped table")
-        elif any(end.refused for end in expected):
-            self._see("a condition lost its race")
-            if pending.ask.atomic:
-                self._see("an atomic batch was refused")
+        self._see_end(pending.ask, error, expected, met_lock=met_lock)
         self._begin_anew(pending.ask)
         self._ended.append(pending.ask)
         self._reply(pending.client)
+
+    def _see_end(
+        self, ask: Ask, error: Exception | None, expected: Sequence[RowEnd], *, met_lock: bool
+    ) -> None:
+        """Count what the end of a write shows."""
+        if isinstance(ask, TableAsk) and ask.drop:
+            self._see("a table was dropped")
+        elif isinstance(ask, CommitAsk):
+            if error is None:
+                self._see("a transaction was committed")
+        elif isinstance(error, NotFound):
+            self._see("a write met a dropped table")
+        elif met_lock:
+            self._see("a write met the lock of a transaction")
+        elif any(end.refused for end in expected):
+            self._see("a condition lost its race")
+            if ask.atomic:
+                self._see("an atomic batch was refused")
+
+    def _settle_lateness(self, pending: PendingAsk) -> None:
+        """A commit that runs when its time is over happens or is refused, as its answer says."""
+        if isinstance(pending.ask, CommitAsk) and pending.late and pending.refusal is not None:
+            pending.ask.begun.over = True
+
+    # --- transactions ------------------------------------------------------------------------
+
+    def _begin_transaction(self) -> None:
+        """A client begins a local transaction. The first one after a start counts the run."""
+        if not self._store.writable or self._disk.capacity == 0:
+            return
+        table = self._models[WATCHED]
+        assert isinstance(table, WatchedTable)
+        try:
+            self._note(self._transactions.begin(self._engine, table))
+        except PowerCut:
+            self._crash(cut=True)
+        except StorageFailure:
+            self._crash(cut=False)
+
+    def _write_inside(self) -> None:
+        self._note(self._transactions.write_inside(self._engine, self._now_ms()))
+
+    def _abort_transaction(self) -> None:
+        self._note(self._transactions.abort(self._engine))
 
     # --- reads -------------------------------------------------------------------------------
 
@@ -423,11 +449,13 @@ class World:
             self._see("a read came while no writes were taken")
 
     def _read_during_sync(self) -> None:
-        """What is written and not yet synced is not shown."""
+        """Reads do not show what is written and not yet synced."""
         if self._committing and self._pending and self._random.random() < 0.2:
             self._see("a read came during a sync")
             for key, _ in self._pending[0].ask.changes:
                 self._compare_row(self._pending[0].ask.table, key)
+            if self._pending[0].ask.table == WATCHED:
+                self._compare_followers()
 
     def _compare_row(self, table: str, key: ScriptKey) -> None:
         if table not in self._models:
@@ -448,7 +476,7 @@ class World:
                 self._see("a version was held up by the clock")
 
     def _begin_anew(self, ask: Ask) -> None:
-        """Rows that were deleted may begin again with any version."""
+        """A row that was deleted may be made again with any version."""
         for key, change in ask.changes:
             if change.modification is Modification.DELETE:
                 self._versions.pop((ask.table, key), None)
@@ -458,10 +486,10 @@ class World:
         edge = KeyMarker.INF_MAX if backward else KeyMarker.INF_MIN
         rows: list[Any] = self._models[table].scan(self._now_ms())
         awaited = frozenset(key for key, _ in rows)
-        self._scans.append(_Scan(table, {"k": edge, "n": edge}, backward, awaited))
+        self._scans.append(RangeScan(table, {"k": edge, "n": edge}, backward, awaited))
 
     def _next_page(self) -> None:
-        """Some scan goes on: its page is what is visible now, from where it stood."""
+        """One of the scans reads its next page: what is visible now, from where it stood."""
         if not self._scans:
             return
         scanned = self._scans.pop(self._random.randrange(len(self._scans)))
@@ -483,9 +511,9 @@ class World:
         section, crc = page.next_key
         onward: Mapping[str, Any] = decode_answer_rows(section + bytes((9, crc)))[0][0]
         left = frozenset(key for key, _ in rest[limit:])
-        self._scans.append(_Scan(table, dict(onward), backward, left))
+        self._scans.append(RangeScan(table, dict(onward), backward, left))
 
-    def _rest(self, scanned: _Scan) -> list[tuple[ScriptKey, Any]]:
+    def _rest(self, scanned: RangeScan) -> list[tuple[ScriptKey, Any]]:
         """The model's rows from where a scan stands, in its direction."""
         rows: list[Any] = self._models[scanned.table].scan(self._now_ms())
         if scanned.backward:
@@ -506,6 +534,13 @@ class World:
             self._hold(found == expected, f"{table} holds {found}, not {expected}")
         accounts = [row["c"][0][1] for key, row in self._everything(PLAIN) if key[0] == BANK]
         self._hold(sum(accounts) == 0, f"the accounts hold {accounts}")
+        self._compare_followers()
+
+    def _compare_followers(self) -> None:
+        """Indexes and stream are what the model's rows and changes say."""
+        table = self._models[WATCHED]
+        assert isinstance(table, WatchedTable)
+        self._followers.compare(self._engine, INSTANCE, table, self._clock.now_us())
 
     def _everything(self, table: str) -> list[Any]:
         low: dict[str, KeyInput] = {"k": KeyMarker.INF_MIN, "n": KeyMarker.INF_MIN}
@@ -513,10 +548,10 @@ class World:
         page = self._engine.rows.get_range(INSTANCE, scan_all(table, low, high))
         return [(tuple(key.values()), row) for key, row in decode_answer_rows(page.rows)]
 
-    # --- the world around --------------------------------------------------------------------
+    # --- clock, housekeeping, disk -----------------------------------------------------------
 
     def _jump(self) -> None:
-        """Time passes, mostly; sometimes the clock is set, or stands still as it does otherwise."""
+        """A second passes, or the clock is set. Between two such events it stands still."""
         seconds = self._random.choice(_JUMPS) if self._random.random() < 0.5 else 1
         self._clock.advance(seconds)
         self._note(f"clock {seconds:+}")
@@ -524,7 +559,7 @@ class World:
             self._see("the clock went back a day")
 
     def _sweep(self) -> None:
-        """A step of giving space back, between two groups."""
+        """One step of housekeeping, between two groups."""
         if not self._store.writable or self._disk.capacity == 0:
             return
         dropped = self._engine.catalog.leftovers()
@@ -532,6 +567,7 @@ class World:
         if plan is None:
             return
         self._note(f"sweep of {len(plan.writes)}")
+        self._compare_followers()  # it may trim records that were not read yet
         purged = copied(self._models)
         swept = self._swept(plan)
         purged[BRIEF].purge(self._now_ms(), swept)
@@ -551,7 +587,7 @@ class World:
         self._compare_all()
 
     def _swept(self, plan: Plan[None]) -> list[Any]:
-        """The rows of the model that a step trims: others stay, expired as they may be."""
+        """The rows of the model that a step trims. Other rows stay, even if they have expired."""
         table = self._engine.tables.get(INSTANCE, BRIEF)
         if table is None:
             return []
@@ -561,14 +597,14 @@ class World:
         return [key for key in rows if prefix + encode_key_value(key[0]) in shards]
 
     def _purge(self, purged: Models) -> None:
-        """The models are without what was swept; rows that are gone begin anew."""
+        """Take over models without the swept rows. These may be made again with any version."""
         gone: set[Any] = self._models[BRIEF].rows.keys() - purged[BRIEF].rows.keys()
         for key in gone:
             self._versions.pop((BRIEF, key), None)
         self._models = purged
 
     def _fail_next(self) -> None:
-        """Some call of the disk will fail soon."""
+        """Let one of the next calls of the disk fail."""
         kind, failure = self._random.choice(
             (
                 ("sync", os_failure(errno.EIO)),
@@ -584,28 +620,28 @@ class World:
         self._disk.plan.add(kind, failure, after=self._random.randrange(2))
 
     def _fill_disk(self) -> None:
-        """No write finds room any more."""
+        """Let no write find room."""
         self._disk.capacity = 0
         self._note("disk full")
 
     def _make_room(self) -> None:
-        """The disk has room again, if it was full."""
+        """Give the disk its room back."""
         self._disk.capacity = CAPACITY_BYTES_DEFAULT
 
     # --- crashes -----------------------------------------------------------------------------
 
     def _crash(self, *, cut: bool, instead: Models | None = None) -> None:
-        """The process dies, or the machine; then the store is opened and looked at.
+        """The process or the machine stops; then the store is opened and compared.
 
-        `instead`: what the models are if what was under way happened.
+        `instead`: the models, if what was under way happened.
         """
         self._committing = False
         before, keep = self._number(), self._random.choice(list(Keep))
         self._note(f"crash {keep.name if cut else 'kill'}")
-        self.life.crashes += 1
+        self.result.crashes += 1
         # What the committer had begun and what had ended with its outcome open is one group.
         begun = [*self._open, *(each for each in self._pending if each.begun_ms is not None)]
-        self.life.open_outcomes += len(begun) - len(self._open)
+        self.result.open_outcomes += len(begun) - len(self._open)
         self._lose_power(cut=cut, keep=keep)
         self._make_room()
         while not self._reopened():
@@ -614,6 +650,7 @@ class World:
             self._reply(pending.client)
         self._pending, self._open = [], []
         self._settle(before, begun, instead)
+        self._transactions.crashed()
 
     def _lose_power(self, *, cut: bool, keep: Keep) -> None:
         self._disk.plan.forget()
@@ -640,7 +677,7 @@ class World:
         return True
 
     def _start(self) -> None:
-        """A new process over the store."""
+        """Make a new engine and a new committer over the store."""
         self._engine = Engine(self._store, self._clock, self._entropy)
         self._committer = Committer(
             self._store, self._clock, Metrics(), failed=lambda _: self._see_poison()
@@ -654,9 +691,9 @@ class World:
         return self._store.statistics()["number"]
 
     def _settle(
-        self, before: int, begun: Sequence[_Pending], instead: Models | None = None
+        self, before: int, begun: Sequence[PendingAsk], instead: Models | None = None
     ) -> None:
-        """What was open happened whole or not at all, as the log says by its number of groups."""
+        """Take over what was open if it happened. The number of groups in the log says so."""
         findings = check_store(self._store)
         self._hold(not findings, f"the store is not sound: {findings}")
         done = self._number() > before
@@ -665,8 +702,13 @@ class World:
                 self._purge(instead)
             for pending in begun:
                 assert pending.begun_ms is not None
-                pending.ask.apply(self._models, pending.begun_ms)
+                self._settle_lateness(pending)
+                pending.ask.apply(self._models, pending.begun_ms, locked=pending.met_lock)
                 self._begin_anew(pending.ask)
+        for pending in begun:
+            if isinstance(pending.ask, CommitAsk):
+                self._see(f"an open commit turned out {'done' if done else 'undone'}")
+                pending.ask.begun.over = True
         if begun:
             self._see(f"an open outcome turned out {'done' if done else 'undone'}")
         self._note(f"settled {len(begun)} open: {'done' if done else 'undone'}")
@@ -680,49 +722,24 @@ def simulate(
     open_store: Callable[[LossyDisk], LossyStore] = LossyStore,
     disk: LossyDisk | None = None,
     tell: Tell | None = None,
-) -> Life:
-    """Live one seed. A violation, or an error that nobody foresaw, is told in the result."""
+) -> SeedResult:
+    """Run one seed. The result tells a violation, and any error that is not expected."""
     world = World(seed, open_store=open_store, disk=disk, tell=tell)
     try:
-        return world.live(steps)
+        return world.run(steps)
     except Violation as violation:
-        world.life.violation = str(violation)
-    except Exception as error:  # noqa: BLE001  # what nobody foresaw must not happen either
+        world.result.violation = str(violation)
+    except Exception as error:  # noqa: BLE001  # an error that is not expected is a violation
         place = traceback.extract_tb(error.__traceback__)[-1]
-        world.life.violation = f"{error!r} at {place.filename}:{place.lineno}"
-    return world.life
-
-
-def missing_events(lives: Sequence[Life]) -> list[str]:
-    """What should have happened sometimes, and never did."""
-    saw = sum((life.saw for life in lives), Counter[str]())
-    return [what for what in SOMETIMES if not saw[what]]
-
-
-def summary(lives: Sequence[Life], seconds: float) -> dict[str, Any]:
-    """The JSON line of a run."""
-    saw = sum((life.saw for life in lives), Counter[str]())
-    failed = [life.seed for life in lives if life.violation]
-    return {
-        "check": "simulation",
-        "seed": failed[0] if failed else lives[0].seed,
-        "volume": len(lives),
-        "operations": sum(life.operations for life in lives),
-        "acks": sum(life.acknowledged for life in lives),
-        "indeterminate": sum(life.open_outcomes for life in lives),
-        "crashes": sum(life.crashes for life in lives),
-        "violations": len(failed),
-        "never_seen": missing_events(lives),
-        "sometimes": {what: saw[what] for what in SOMETIMES},
-        "seconds": round(seconds, 1),
-    }
+        world.result.violation = f"{error!r} at {place.filename}:{place.lineno}"
+    return world.result
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command. Returns the exit code: 1 if anything did not hold or never happened."""
     parser = argparse.ArgumentParser(
         prog="python -m widerow.testing.simulation",
-        description="Live seeds of the simulation; print one JSON line.",
+        description="Run seeds of the simulation; print one JSON line.",
         epilog="examples: --seeds 300 | --seed 17 --trace | --first 1000 --seeds 500 --steps 400",
     )
     parser.add_argument("--seeds", type=int, default=300, help="how many (%(default)s)")
@@ -738,15 +755,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tell = partial(_write_line, sys.stderr.write) if options.trace else None
     begun = time.monotonic()
     shown = track(seeds, "seeds", console=console, disable=options.trace or not console.is_terminal)
-    lives = [simulate(seed, options.steps, tell=tell) for seed in shown]
-    line = summary(lives, time.monotonic() - begun)
+    results = [simulate(seed, options.steps, tell=tell) for seed in shown]
+    line = summary(results, time.monotonic() - begun)
     sys.stdout.write(json.dumps(line) + "\n")
-    for life in lives:
-        if life.violation:
-            again = f"--seed {life.seed} --steps {options.steps} --trace"
-            text = f"seed {life.seed}: {life.violation}\n  python -m {_MODULE} {again}"
+    for result in results:
+        if result.violation:
+            again = f"--seed {result.seed} --steps {options.steps} --trace"
+            text = f"seed {result.seed}: {result.violation}\n  python -m {_MODULE} {again}"
             _write_line(sys.stderr.write, text)
-    unseen = len(lives) >= _COVERING_SEEDS and line["never_seen"]
+    unseen = len(results) >= _COVERING_SEEDS and line["never_seen"]
     if unseen:
         _write_line(sys.stderr.write, f"never seen: {', '.join(line['never_seen'])}")
     return int(bool(line["violations"] or unseen))

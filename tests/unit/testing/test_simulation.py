@@ -15,7 +15,8 @@ from widerow.errors import Conflict
 from widerow.storage.interface import Outcome, Write
 from widerow.testing import simulation
 from widerow.testing.lossy import LossyDisk, LossyStore
-from widerow.testing.simulation import SOMETIMES, main, missing_events, simulate
+from widerow.testing.simulated import SOMETIMES, SeedResult, missing_events
+from widerow.testing.simulation import main, simulate
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 SEEDS_EACH = 100
@@ -24,11 +25,11 @@ CONTROL_SEEDS = 30  # a planted defect is seen by then
 
 @pytest.mark.parametrize("first", [1, 1 + SEEDS_EACH, 1 + 2 * SEEDS_EACH])
 def test_every_seed_holds_and_everything_that_should_happen_does(first: int) -> None:
-    lives = [simulate(seed) for seed in range(first, first + SEEDS_EACH)]
-    assert [(life.seed, life.violation) for life in lives if life.violation] == []
-    assert missing_events(lives) == []
-    assert sum(life.operations for life in lives) >= 200 * SEEDS_EACH
-    assert sum(life.crashes for life in lives) >= 10 * SEEDS_EACH
+    results = [simulate(seed) for seed in range(first, first + SEEDS_EACH)]
+    assert [(result.seed, result.violation) for result in results if result.violation] == []
+    assert missing_events(results) == []
+    assert sum(result.operations for result in results) >= 200 * SEEDS_EACH
+    assert sum(result.crashes for result in results) >= 10 * SEEDS_EACH
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3, 4, 5])
@@ -65,9 +66,9 @@ def test_the_command_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None
 def test_the_command_fails_for_a_violation_and_says_how_to_see_it_again(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(seed: int, _: int, *, tell: object) -> simulation.Life:
+    def failing(seed: int, _: int, *, tell: object) -> SeedResult:
         assert tell is None
-        return simulation.Life(seed, violation="it did not hold")
+        return SeedResult(seed, violation="it did not hold")
 
     monkeypatch.setattr(simulation, "simulate", failing)
     assert main(["--seed", "7"]) == 1

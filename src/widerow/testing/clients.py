@@ -1,0 +1,128 @@
+"""The clients of a simulation that use local transactions (docs/spec/tablestore-change.md, B).
+
+They begin transactions, write and read inside, and abort; commits are requests like others
+(`scripts.py`). What the engine answers is held against what the clients know: a transaction lives
+for 60 seconds, holds its partition key value all the time, and nothing of it outlives it.
+"""
+
+from random import Random  # noqa: TID251  # seeded: a run must repeat
+from typing import Final
+
+from widerow.engine.engine import Engine
+from widerow.errors import Conflict, NotFound, Rule
+from widerow.limits import LOCAL_TRANSACTION_SECONDS
+from widerow.testing.answers import decode_row
+from widerow.testing.changes import get, primary_key
+from widerow.testing.clock import FakeClock
+from widerow.testing.scripts import INSTANCE, REFUSALS, REFUSED, Script, named_key
+from widerow.testing.watched import WATCHED, Begun, Hold, See, WatchedTable
+
+__all__ = ["TransactionClients"]
+
+_PARTITIONS: Final = "ab"
+
+
+class TransactionClients:
+    """All transactions that were begun since the last start of the store."""
+
+    def __init__(
+        self, script: Script, random: Random, clock: FakeClock, checks: tuple[Hold, See]
+    ) -> None:
+        """None."""
+        self._script = script
+        self._random = random
+        self._clock = clock
+        self._hold, self._see = checks
+        self._begun: list[Begun] = []
+
+    def is_late(self, begun: Begun) -> bool:
+        """Whether the time of a transaction is over."""
+        return self._clock.monotonic_ns() >= begun.until_ns
+
+    def locked(self, partition: str) -> bool | None:
+        """Whether a transaction holds a partition key value; None where nobody knows."""
+        holding = [
+            each
+            for each in self._begun
+            if each.partition == partition and not each.over and not self.is_late(each)
+        ]
+        if any(not each.doubtful for each in holding):
+            return True
+        return None if holding else False
+
+    def pick(self) -> Begun | None:
+        """A transaction that its client may go on with; its time may be over."""
+        usable = [each for each in self._begun if not each.over and not each.doubtful]
+        return self._random.choice(usable) if usable else None
+
+    def begin(self, engine: Engine, table: WatchedTable) -> str:
+        """Begin one, or be refused; what happened, for traces. Raises `StorageFailure`."""
+        partition = self._random.choice(_PARTITIONS)
+        locked = self.locked(partition)
+        key = primary_key({"k": partition})
+        try:
+            identity = engine.run(engine.transactions.start(INSTANCE, WATCHED, key))
+        except Conflict as error:
+            known = error.rule is Rule.KEY_LOCKED and locked is not False
+            self._hold(known, f"{partition} is free, and a transaction on it is refused: {error}")
+            return f"begin {partition} refused"
+        self._hold(locked is not True, f"two transactions hold {partition}")
+        until_ns = self._clock.monotonic_ns() + LOCAL_TRANSACTION_SECONDS * 1_000_000_000
+        self._begun.append(Begun.on(table, identity, partition, until_ns))
+        return f"begin {partition}"
+
+    def write_inside(self, engine: Engine, now_ms: int) -> str:
+        """Write and read inside one; what happened, for traces."""
+        begun = self.pick()
+        if begun is None:
+            return "nothing is begun"
+        ask = self._script.inside(begun)
+        ((key, change),) = ask.changes
+        transactions = engine.transactions
+        try:
+            plan = transactions.write_row(INSTANCE, begun.identity, change)
+            answer: object = engine.run(plan)
+        except NotFound as error:
+            self._ran_out(begun, error)
+            return f"inside {begun.partition} too late"
+        except REFUSALS:
+            answer = REFUSED
+        self._hold(not self.is_late(begun), f"the transaction on {begun.partition} has no end")
+        expected = ask.apply({WATCHED: begun.table}, now_ms)
+        found = ask.ends(answer)
+        self._hold(found == expected, f"inside, {ask} is answered {found}, not {expected}")
+        if not expected[0].refused:
+            begun.changes.append((key, change))
+        read = transactions.get_row(INSTANCE, begun.identity, get(WATCHED, named_key(key)))
+        row = decode_row(read.row)
+        shown = begun.table.visible(key, now_ms)
+        self._hold((row and row[1]) == shown, f"inside, {key} reads {row}, not {shown}")
+        return f"inside {ask}"
+
+    def abort(self, engine: Engine) -> str:
+        """Abort one; what happened, for traces."""
+        begun = self.pick()
+        if begun is None:
+            return "nothing is begun"
+        try:
+            answer = engine.run(engine.transactions.abort(INSTANCE, begun.identity))
+        except NotFound as error:
+            self._ran_out(begun, error)
+            return f"abort {begun.partition} too late"
+        self._hold(answer == begun.identity, f"an abort is answered {answer}")
+        begun.over = True
+        self._see("a transaction was aborted")
+        return f"abort {begun.partition}"
+
+    def _ran_out(self, begun: Begun, error: NotFound) -> None:
+        self._hold(self.is_late(begun), f"the transaction on {begun.partition} is gone: {error}")
+        begun.over = True
+        self._see("a transaction ran out of time")
+
+    def crashed(self) -> None:
+        """The process has ended: every transaction with it."""
+        if any(not each.over and not self.is_late(each) for each in self._begun):
+            self._see("a transaction was open at a crash")
+        for each in self._begun:
+            each.over = True
+        self._begun = []
