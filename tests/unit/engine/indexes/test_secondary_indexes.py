@@ -26,7 +26,7 @@ from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.rows.record import RecordKind
 from widerow.storage.interface import Store
 from widerow.testing.answers import AnsweredRow, decode_answer_rows, plain
-from widerow.testing.changes import create, get, put, put_cells, scan_all, update
+from widerow.testing.changes import create, delete, get, put, put_cells, scan_all, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 KEY = {"k": KeyType.STRING, "n": KeyType.INTEGER}
@@ -351,6 +351,10 @@ def test_a_lag_keeps_global_indexes_back(engine: Engine, clock: FakeClock, store
     keep_house(engine)
     assert [key["s"] for key, _ in rows(engine, "g")] == ["z"]
     assert engine.indexes.pause(10) < 10
+    engine.run(engine.rows.write_row("i", delete("t", {"k": "a", "n": 1})))
+    clock.advance(6)
+    keep_house(engine)
+    assert rows(engine, "g") == []
 
 
 def test_intents_are_worked_off_by_a_server_without_the_lag(
