@@ -180,3 +180,5 @@ TUNNEL_CLIENTS_MAX: Final = 1000  # of one tunnel; each heartbeat reads them all
 TUNNEL_START_MARGIN_SECONDS: Final = 300  # before the oldest change goes (change §C2.1)
 TUNNEL_END_PATIENCE_SECONDS: Final = 60  # a write that began before the end is readable by then
 TUNNEL_TOKEN_CHARACTERS_MAX: Final = 32 * 1024  # a key has 4 KB, the name of a column 255 bytes
+TUNNEL_TOKEN_COUNT_MAX: Final = 2**53  # records of a channel; JSON tells such numbers exactly
+TUNNEL_TOKEN_TIME_MS_MAX: Final = (2**63 - 1) // 1_000_000  # answers tell times in nanoseconds

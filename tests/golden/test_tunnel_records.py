@@ -51,7 +51,12 @@ def test_a_channel_is_as_shown(name: str, channel: Channel) -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [b"", b"[]", b'{"format":2}', b'{"format":1}', b"\xff", b'{"format":1,"tag":1}']
+    "record",
+    [
+        *(b"", b"[]", b'{"format":2}', b'{"format":1}', b"\xff", b'{"format":1,"tag":1}'),
+        b'{"format":1,"tag":"a","timeout_s":Infinity,"seen_us":1}',
+        b"[" * 100_000,
+    ],
 )
 def test_other_records_are_damage(record: bytes) -> None:
     for decode in (decode_client, decode_channel):

@@ -111,7 +111,7 @@ def decode_table(data: bytes) -> Table:
         if record.pop("format") != _FORMAT:
             raise StoreDamaged(f"catalogue record of an unknown format: {data[:200]!r}")
         table = _table(record)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise StoreDamaged(f"catalogue record is not readable: {data[:200]!r}") from error
     if record:
         raise StoreDamaged(f"catalogue record has unknown fields: {sorted(record)}")

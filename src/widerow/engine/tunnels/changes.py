@@ -136,9 +136,14 @@ def _page_of(
 
 
 def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_us: int) -> int:
-    """Up to when changes are consumed at a position: until now, where none is left."""
+    """Up to when changes are consumed at a position: until now, where none is left.
+
+    Raises `InvalidRequest(TUNNEL_TOKEN)` where the iterator is none of the table's stream.
+    """
     try:
         page = log.read(table, position.iterator, 1)
-    except (InvalidRequest, NotFound):
+    except InvalidRequest as error:
+        raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
+    except NotFound:
         return position.time_ms * 1000
     return position.time_ms * 1000 if page.records or page.more else now_us

@@ -42,6 +42,12 @@ _CHANNEL: Final = b"\x02"
 _HEAD: Final = b'{"format":1}'
 _NUMBERS_BYTES: Final = len(tunnel_prefix(0, 0))
 
+# The last two: a number that is infinite, and brackets that are thousands deep.
+_UNREADABLE: Final = (
+    *(ValueError, KeyError, TypeError, AttributeError),
+    *(OverflowError, RecursionError),
+)
+
 T = TypeVar("T")
 
 
@@ -119,7 +125,7 @@ def _read(record: bytes, read: Callable[[dict[str, Any]], T]) -> T:
         if found.pop("format") != _FORMAT:
             raise StoreDamaged(f"state of a tunnel of an unknown format: {record[:200]!r}")
         value = read(found)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise StoreDamaged(f"state of a tunnel is not readable: {record[:200]!r}") from error
     if found:
         raise StoreDamaged(f"state of a tunnel has unknown fields: {sorted(found)}")

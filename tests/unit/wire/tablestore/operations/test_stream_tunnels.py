@@ -14,9 +14,12 @@ from tests.unit.wire.tablestore.operations.test_tunnels import (
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
+from widerow.engine.tunnels.state import ChannelPosition
+from widerow.errors import InvalidRequest
 from widerow.model.requests import StreamChange, UpdateTable
 from widerow.testing.changes import delete, put
 from widerow.wire.tablestore import tunnel_messages as t
+from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
 
 STREAM, BOTH = 2, 3
 HOUR_NS = 3600 * 10**9
@@ -87,6 +90,32 @@ def test_a_stream_with_a_tunnel_cannot_be_switched_off() -> None:
     gone = t.DeleteTunnelRequest(table_name="", tunnel_name="", tunnel_id=tunnel)
     world.ask("delete", gone, t.DeleteTunnelResponse.FromString)
     assert world.engine.run(world.engine.update_table("i", off)).stream is None
+
+
+@pytest.mark.parametrize(
+    ("iterator", "time_ms", "count"),
+    [("x", 0, 0), (None, 2**63 - 1, 0), (None, 0, 2**63 - 1)],
+    ids=["no iterator", "no time", "no count"],
+)
+def test_a_position_that_no_answer_gave_is_neither_read_nor_saved(
+    iterator: str | None, time_ms: int, count: int
+) -> None:
+    # once saved, a time that no answer can tell would end every DescribeTunnel
+    world = World(rows=0)
+    tunnel = world.create(kind=STREAM)
+    write(world, "a", 1)
+    client = world.connect(tunnel)
+    ((name, _, _),) = world.heartbeat(tunnel, client)
+    who = channel(tunnel, client, name)
+    token, number = world.checkpoint(who)
+    given = decode_position(token).iterator if iterator is None else iterator
+    forged = encode_position(ChannelPosition(iterator=given, time_ms=time_ms, count=count))
+    with pytest.raises(InvalidRequest):
+        world.read(who, forged)
+    with pytest.raises(InvalidRequest):
+        world.save(who, forged, number + 1)
+    assert world.checkpoint(who) == (token, number)
+    assert [each.channel_rpo for each in world.describe(tunnel).channels] != []
 
 
 def test_rows_come_first_then_all_changes_since_the_tunnel_was_made() -> None:

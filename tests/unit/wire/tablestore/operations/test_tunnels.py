@@ -15,7 +15,12 @@ from widerow.engine.tunnels.base import ROW_HEADER
 from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull, WiderowError
 from widerow.keys.layout import tunnels_prefix
-from widerow.limits import TUNNEL_PAGE_RECORDS_MAX, TUNNELS_PER_TABLE_MAX
+from widerow.limits import (
+    TUNNEL_PAGE_RECORDS_MAX,
+    TUNNEL_TOKEN_COUNT_MAX,
+    TUNNEL_TOKEN_TIME_MS_MAX,
+    TUNNELS_PER_TABLE_MAX,
+)
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
@@ -153,6 +158,9 @@ def test_tokens_have_the_bytes_of_the_page() -> None:
         ChannelPosition(),
         ChannelPosition(key=b"k", count=7),
         ChannelPosition(iterator="it", time_ms=1, count=2),
+        ChannelPosition(
+            iterator="it", time_ms=TUNNEL_TOKEN_TIME_MS_MAX, count=TUNNEL_TOKEN_COUNT_MAX
+        ),
         ChannelPosition(finished=True),
     ],
 )
@@ -167,6 +175,8 @@ def test_a_token_leads_back_to_its_position(position: ChannelPosition) -> None:
         base64.b64encode(b"\x08\x01\x12\x02\x0a\x05").decode(),
         base64.b64encode(b"\x08\x03\x12\x00").decode(),
         base64.b64encode(b"\x08\x02\x12\x06\x12\x01\xff\x18\x00 \x00").decode(),
+        encode_position(ChannelPosition(key=b"k", count=TUNNEL_TOKEN_COUNT_MAX + 1)),
+        encode_position(ChannelPosition(iterator="it", time_ms=TUNNEL_TOKEN_TIME_MS_MAX + 1)),
     ],
 )
 def test_other_tokens_are_refused(token: str) -> None:

@@ -16,7 +16,11 @@ from google.protobuf.message import DecodeError
 
 from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import TUNNEL_TOKEN_CHARACTERS_MAX
+from widerow.limits import (
+    TUNNEL_TOKEN_CHARACTERS_MAX,
+    TUNNEL_TOKEN_COUNT_MAX,
+    TUNNEL_TOKEN_TIME_MS_MAX,
+)
 from widerow.wire.tablestore.tunnel_messages import Token, TokenContentV2
 
 __all__ = ["decode_position", "encode_position"]
@@ -60,6 +64,10 @@ def decode_position(token: str) -> ChannelPosition:
     position = ChannelPosition(
         content.primary_key, iterator, content.timestamp, content.total_count
     )
-    if min(position.time_ms, position.count) < 0 or encode_position(position) != token:
+    if (
+        not 0 <= position.time_ms <= TUNNEL_TOKEN_TIME_MS_MAX
+        or not 0 <= position.count <= TUNNEL_TOKEN_COUNT_MAX
+        or encode_position(position) != token
+    ):
         raise InvalidRequest(Rule.TUNNEL_TOKEN)
     return position
