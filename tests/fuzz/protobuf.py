@@ -7,13 +7,11 @@ memory: an answer that encodes, or an error that clients know, and the store sta
 from functools import cache
 from typing import Final
 
-from recorded import NOW_MS, recorded
+from tests.fuzz.prepared import Prepared, ask
+
+from recorded import recorded
 from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, WiderowError
-from widerow.storage.opener import open_store
-from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.requests import BODIES
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN
 
@@ -22,29 +20,25 @@ __all__ = ["SEEDS", "check"]
 _TABLE: Final = "T"
 _ACTIONS: Final = (*OPERATIONS.values(), *OWN.values())
 _NUMBERS: Final = {action.name: number for number, action in enumerate(_ACTIONS)}
-_CHECK_EVERY: Final = 500
+_CHECK_EVERY: Final = 100
 SEEDS: Final = (
     *(bytes((_NUMBERS[name],)) + body for name, _, body in recorded(_TABLE)),
+    *(bytes((_NUMBERS[name],)) + body for name, body in Prepared().requests()),
     bytes((_NUMBERS["WiderowPartitions"],)) + b'{"table": "T", "history": true}',
 )
 
 
 class _World:
-    """An engine with a table, made anew now and then: the fuzzer drops tables as well."""
+    """An engine with tables, made anew now and then: the fuzzer drops tables as well."""
 
     def __init__(self) -> None:
-        self.store = open_store("memory:")
-        self.engine = Engine(self.store, FakeClock(NOW_MS), FakeEntropy())
+        self.engine = Prepared().engine
+        self.store = self.engine.store
         self.left = _CHECK_EVERY
-        self.do(_NUMBERS["CreateTable"], BODIES["CreateTable"](_TABLE))
 
     def do(self, number: int, body: bytes) -> None:
-        action = _ACTIONS[number]
         try:
-            found = action.call(self.engine, "i", action.decode(body))
-            if action.writes:
-                found = self.engine.run(found)
-            encoded = action.encode(found)
+            encoded = ask(self.engine, _ACTIONS[number], body)
             assert isinstance(encoded, bytes)
         except StorageFailure:
             raise
