@@ -74,7 +74,7 @@ def test_the_command_fails_for_a_violation_and_says_how_to_see_it_again(
     assert main(["--seed", "7"]) == 1
     said = capsys.readouterr()
     assert json.loads(said.out)["violations"] == 1
-    assert "python -m widerow.testing.simulation --seed 7 --steps 800 --trace" in said.err
+    assert "python -m widerow.testing.simulation --seed 7 --steps 850 --trace" in said.err
 
 
 def test_the_command_fails_where_nothing_was_looked_at(
