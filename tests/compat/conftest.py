@@ -18,6 +18,8 @@ import pytest
 
 from widerow.testing.process import ServeFailed, WiderowProcess
 
+pytest.register_assert_rewrite("tests.compat.changes")
+
 Facts = dict[str, Any]
 Build = Callable[[Path], list[str]]
 

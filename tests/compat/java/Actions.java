@@ -46,9 +46,13 @@ final class Actions {
         SCENARIOS.put("batch write", Batches::batchWrite);
         SCENARIOS.put("atomic batch", Batches::atomicBatch);
         SCENARIOS.put("transactions", Transactions::transactions);
+        SCENARIOS.put("indexes", Indexes::indexes);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);
+        SCENARIOS.put("bulk import", Bulk::imports);
+        SCENARIOS.put("bulk export", Bulk::exports);
+        SCENARIOS.put("bulk pages", Bulk::pages);
         SCENARIOS.put("errors", Refusals::errors);
     }
 
