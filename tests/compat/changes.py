@@ -130,3 +130,122 @@ def check_transactions(seen: Facts) -> None:
         assert said(seen[f"{end} again"]) == ENDED
     forged = (400, "OTSParameterInvalid", "TransactionID is invalid.")
     assert said(seen["forged"]) == forged
+
+
+# --- streams (change §C1) ----------------------------------------------------------------------
+
+
+def change(action: str, n: int, *cells: list[Any], origin: list[list[Any]] | None = None) -> Facts:
+    """A record of the row `n`. Cells are name, what became of it, value and version."""
+    key = [["pk", "a"], ["n", n]]
+    return {"action": action, "key": key, "cells": [*cells], "origin": origin or []}
+
+
+def put(name: str, value: object, version: int | None) -> list[Any]:
+    return [name, "put", value, version]
+
+
+OLD: Final = put("c", "old", 1)
+NEW: Final = [put("c", "new", 2), put("d", {"double": 2.5}, 2)]
+LAST: Final = put("c", {"binary": "01"}, 3)
+
+
+def check_streams_are_described(seen: Facts) -> None:
+    """One shard without parents; hours and columns change, the id stays (change §C1.1 to §C1.3)."""
+    assert seen["streams of all"] == ["streamed"]
+    assert seen["stream"] == {
+        "table": "streamed",
+        "hours": 24,
+        "active": True,
+        "recent": True,
+        "shards": 1,
+        "parents": False,
+        "more": False,
+    }
+    assert seen["changed"] == [True, 48]
+
+
+def check_records_are_what_was_written(seen: Facts) -> None:
+    """With the columns of before that were asked for; an increment is its sum (change §C1.4)."""
+    assert seen["records"] == [
+        change("PUT", 1, OLD, put("k", 40, 1)),
+        change("PUT", 1, *NEW, put("k", 40, 2), origin=[OLD]),
+        change(
+            "UPDATE",
+            1,
+            LAST,
+            ["d", "delete all", None, None],
+            ["e", "delete one", None, 1],
+            put("k", 42, None),
+            origin=NEW,
+        ),
+        change("DELETE", 1, origin=[LAST]),
+        change("PUT", 2, ["c", "put", True, 4]),
+        change("PUT", 3, ["c", "put", True, 4]),
+    ]
+
+
+def check_records_ascend(seen: Facts) -> None:
+    """Rows of one request share a time (change §C1.4)."""
+    sequence = seen["sequence"]
+    assert sequence["ascend"] == [True] * 5
+    assert sequence["recent"] == [True] * 6
+    assert sequence["together"][4]
+
+
+def check_shards_are_read_from_where_one_likes(seen: Facts) -> None:
+    """From the oldest record, from a time, from the end; one by one and at once (change §C1.5)."""
+    assert seen["pages"] == [*[[1, True]] * 6, [0, False]]
+    assert seen["at once"] == [6, False]
+    assert seen["from a time"] == 4
+    assert seen["from the end"] == [0, False, True]  # the very iterator that was sent
+
+
+def check_streams_end(seen: Facts) -> None:
+    """With the stream its id and its iterators are gone (change §C1.1, §C1.2)."""
+    gone = (404, "OTSObjectNotExist", "Requested stream does not exist.")
+    forged = (400, "OTSParameterInvalid", "Invalid shard iterator.")
+    assert said(seen["forged"]) == forged
+    assert seen["off"] == 0
+    assert said(seen["gone"]) == gone
+    assert said(seen["unreadable"]) == gone
+
+
+STREAMS: Final = (
+    check_streams_are_described,
+    check_records_are_what_was_written,
+    check_records_ascend,
+    check_shards_are_read_from_where_one_likes,
+    check_streams_end,
+)
+"""What `streams` of each program is held against."""
+
+
+def check_split(seen: Facts) -> None:
+    """Who reads parents before their children has every record once, in the order of each key.
+
+    A record of a child is later than every one of its parents; a shard that was split has an end
+    (change §C1.3, §C1.4, §C1.8).
+    """
+    last: dict[str, list[int]] = {}
+    parents: set[str] = set()
+    values: dict[str, list[int]] = {}
+    for shard in seen["shards"]:
+        order = [record[2:] for record in shard["records"]]
+        assert order == sorted(order)
+        assert len({*map(tuple, order)}) == len(order)
+        if shard["parent"] is None:
+            assert not parents, "a second root"
+        else:
+            parents.add(shard["parent"])
+            assert shard["sibling"] is None  # nothing was merged
+            assert not order or order[0][0] > last[shard["parent"]][0]
+        last[shard["shard"]] = order[-1] if order else last[shard["parent"]]
+        for key, value, _, _ in shard["records"]:
+            values.setdefault(key, []).append(value)
+    assert len(parents) >= 1
+    assert {each["shard"] for each in seen["shards"] if each["ended"]} >= parents
+    assert all(each == sorted(each) for each in values.values())
+    assert sorted(value for each in values.values() for value in each) == [*range(seen["written"])]
+    table = {row[0][0][1]: row[1][0][1] for row in seen["rows"]}
+    assert {key: each[-1] for key, each in values.items()} == table

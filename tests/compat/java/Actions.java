@@ -73,6 +73,11 @@ final class Actions {
                 all(new SyncClient(endpoint, KEY, KEY, instance + "-careful", careful)));
         seen.put("v4", all(signingWithV4(endpoint, instance + "-v4")));
         seen.put("async", asynchronous(endpoint, instance + "-async"));
+        print(seen);
+    }
+
+    /** Prints a JSON object, and ends the program. */
+    static void print(Map<String, Object> seen) {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         out.println(new GsonBuilder().disableHtmlEscaping().serializeNulls().create().toJson(seen));
         System.exit(0); // whatever threads of the SDK are left
@@ -101,7 +106,7 @@ final class Actions {
         return seen;
     }
 
-    private static Map<String, Object> attempt(Scenario scenario, SyncClient client) {
+    static Map<String, Object> attempt(Scenario scenario, SyncClient client) {
         try {
             return scenario.run(client);
         } catch (Exception why) { // the others go on

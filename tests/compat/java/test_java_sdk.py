@@ -377,15 +377,19 @@ def test_an_export_of_no_rows_is_a_block_that_the_sdk_reads(java: Java) -> None:
 
 def test_an_export_in_plainbuffer_has_whole_keys(java: Java) -> None:
     facts = java("bulk export")
-    for name, selected, cells in (
-        ("plain", I_BYTES, lambda n: [["i", n]]),
-        ("plain, everything", I_BYTES + X_BYTES, lambda n: [["i", n], ["x", f"text {n}"]]),
-    ):
-        assert facts[name] == {
-            "type": "DBT_PLAIN_BUFFER",
-            "rows": [row("a", n, *cells(n)) for n in range(3)],
-            "consumed": [0, 0, 3 * (KEY_BYTES + selected), 0],
-        }
+    numbers = [["i", n] for n in range(3)]
+    texts = [["x", f"text {n}"] for n in range(3)]
+    assert facts["plain"] == {
+        "type": "DBT_PLAIN_BUFFER",
+        "rows": [row("a", n, number) for n, number in enumerate(numbers)],
+        "consumed": [0, 0, 3 * (KEY_BYTES + I_BYTES), 0],
+    }
+    everything = enumerate(zip(numbers, texts, strict=True))
+    assert facts["plain, everything"] == {
+        "type": "DBT_PLAIN_BUFFER",
+        "rows": [row("a", n, number, text) for n, (number, text) in everything],
+        "consumed": [0, 0, 3 * (KEY_BYTES + I_BYTES + X_BYTES), 0],
+    }
 
 
 def test_what_no_export_is(java: Java) -> None:
