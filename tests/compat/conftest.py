@@ -18,7 +18,7 @@ import pytest
 
 from widerow.testing.process import ServeFailed, WiderowProcess
 
-pytest.register_assert_rewrite("tests.compat.changes")
+pytest.register_assert_rewrite("tests.compat.changes", "tests.compat.consumers")
 
 Facts = dict[str, Any]
 Build = Callable[[Path], list[str]]

@@ -53,6 +53,7 @@ final class Actions {
         SCENARIOS.put("bulk import", Bulk::imports);
         SCENARIOS.put("bulk export", Bulk::exports);
         SCENARIOS.put("bulk pages", Bulk::pages);
+        SCENARIOS.put("tunnels", Tunnels::tunnels);
         SCENARIOS.put("errors", Refusals::errors);
     }
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.compat.changes import INDEXES, check_transactions
+from tests.compat.consumers import check_tunnels_are_described
 
 # The first test waits for the build, on a fresh machine for the download of the SDK too.
 pytestmark = pytest.mark.timeout(600)
@@ -407,6 +408,46 @@ def test_the_iterator_of_the_sdk_exports_more_than_a_page(java: Java) -> None:
         "first page": 5000,
         "next key": [["pk", "a"], ["n", 5000]],
     }
+
+
+# --- tunnels (change §C2) ----------------------------------------------------------------------
+
+
+def test_tunnels_are_made_listed_described_and_deleted(
+    java: Java, request: pytest.FixtureRequest
+) -> None:
+    facts = java("tunnels")
+    client = request.node.callspec.params["java"]
+    check_tunnels_are_described(facts, "tunnelled", f"compat-{client}")
+    assert facts["twice"] == refused(409, "OTSTunnelExist", "Requested tunnel already exists.")
+    assert facts["reversed"] == invalid("The end offset must not be less than the start offset.")
+    assert facts["deleted again"] == invalid("tunnel id not exist")
+
+
+def test_a_channel_is_consumed_call_by_call(java: Java) -> None:
+    """As a worker does it (change §C2.4); what nobody owns is for everybody (change §0)."""
+    facts = java("tunnels")
+    assert facts["tagged"]
+    assert facts["channel"] == [1, "OPEN"]
+    assert facts["owner"]
+    assert facts["records"] == [*range(5)]
+    assert facts["first action"] == "PUT"
+    assert facts["next token"] == "finished"
+    assert facts["checkpoint"] == ["finished", 1]
+    assert facts["after shutdown"] == 5
+
+
+def test_what_no_client_may_do_with_a_channel(java: Java) -> None:
+    facts = java("tunnels")
+    assert facts["wrong number"] == refused(
+        400, "OTSSequenceNumberNotMatch", "The sequence number does not match."
+    )
+    assert facts["stranger"] == refused(
+        410, "OTSResourceGone", "The channel is consumed by another client."
+    )
+    assert facts["heartbeat after shutdown"] == refused(
+        410, "OTSResourceGone", "Requested client does not exist."
+    )
 
 
 # --- ranges and filters (semantics §5.3, §5.6) -----------------------------------------------
