@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -18,29 +18,39 @@ import pytest
 
 from widerow.testing.process import ServeFailed, WiderowProcess
 
+pytest.register_assert_rewrite("tests.compat.changes", "tests.compat.consumers")
+
 Facts = dict[str, Any]
 Build = Callable[[Path], list[str]]
+
+SPLITTING: Final = (
+    *("--partition-split-units", "50"),
+    *("--partition-hot-seconds", "1"),
+    *("--partitions-max", "4"),
+)
+"""Flags of a server that splits a table after a second of writes, and not without end."""
 
 RUN_SECONDS_MAX: Final = 120  # a program takes one or two; a machine under load takes longer
 
 
 @pytest.fixture(scope="session")
-def run_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, Build], Facts]:
+def run_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Facts]:
     """Run what `build` returns, once: the command of a program, to be given endpoint and instance.
 
-    `build` gets an empty directory and skips where what it needs is not there.
+    `build` gets an empty directory and skips where what it needs is not there. Behind it stand the
+    flags of the server.
     """
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent
 
-    def run(name: str, build: Build) -> Facts:
+    def run(name: str, build: Build, *flags: str) -> Facts:
         place = shared / f"program-{name}"
         place.mkdir(exist_ok=True)
         record = place / "outcome.json"
         with locked(place / "lock"):
             if not record.exists():
-                record.write_text(json.dumps(outcome(build, place)))
+                record.write_text(json.dumps(outcome(build, place, flags)))
         found: dict[str, Facts] = json.loads(record.read_text())
         if "skipped" in found:
             pytest.skip(str(found["skipped"]))
@@ -58,13 +68,13 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def outcome(build: Build, place: Path) -> dict[str, Any]:
+def outcome(build: Build, place: Path, flags: Sequence[str]) -> dict[str, Any]:
     """What the workers share: what the program saw, or why there is nothing."""
     work = place / "work"
     work.mkdir()
     try:
         command = build(work)
-        with WiderowProcess("--path", str(place / "store")) as server:
+        with WiderowProcess("--path", str(place / "store"), *flags) as server:
             ran = subprocess.run(  # noqa: S603  # our own program
                 [*command, server.endpoint, "compat"],
                 capture_output=True,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.compat.conftest import SPLITTING
 
 Facts = dict[str, Any]
 
@@ -24,8 +25,16 @@ BUILD_SECONDS_MAX: Final = 240  # the SDK alone takes 20 s on two cores when not
 @pytest.fixture(scope="session")
 def go(run_program: Callable[[str, Any], dict[str, Facts]]) -> Callable[[str], Facts]:
     """What a scenario saw, by its name; the test fails if it did not come to its end."""
-    seen = run_program("go", build)
+    return by_name(run_program("go", lambda work: [*build(work), "actions"]))
 
+
+@pytest.fixture(scope="session")
+def go_streams(run_program: Callable[..., dict[str, Facts]]) -> Callable[[str], Facts]:
+    """The same of the scenarios of streams, on a server whose partitions split."""
+    return by_name(run_program("go-streams", lambda work: [*build(work), "streams"], *SPLITTING))
+
+
+def by_name(seen: dict[str, Facts]) -> Callable[[str], Facts]:
     def scenario(name: str) -> Facts:
         facts = seen[name]
         if "panic" in facts:

@@ -1,7 +1,8 @@
 // Command actions makes every call of the Go SDK once and prints what it was told.
 //
-// Arguments: the endpoint, an instance that nobody else uses. Output: one JSON object, from the
-// name of a scenario to what it saw; one that did not come to its end says why under "panic".
+// Arguments: which scenarios, the endpoint, an instance that nobody else uses. Scenarios are those of
+// "actions" or those of "streams", for which partitions must split soon. Output: one JSON object, from
+// the name of a scenario to what it saw; one that did not come to its end says why under "panic".
 // What is right is for the tests to say, not for this program.
 package main
 
@@ -17,7 +18,11 @@ import (
 // scenario uses tables of its own and returns what it saw.
 type scenario func(client *tablestore.TableStoreClient) facts
 
-var scenarios = map[string]scenario{
+var scenarios = map[string]map[string]scenario{"actions": ofActions, "streams": ofStreams}
+
+var ofStreams = map[string]scenario{"streams": streams, "split": streamSplit}
+
+var ofActions = map[string]scenario{
 	"tables":          tables,
 	"update table":    updateTable,
 	"defined columns": definedColumns,
@@ -37,16 +42,24 @@ var scenarios = map[string]scenario{
 	"filters":         filters,
 	"errors":          errors,
 	"transactions":    transactions,
+	"indexes":         indexes,
 }
 
+// hasty is a client that does not repeat what was refused: others repeat conflicts for seconds.
+var hasty *tablestore.TableStoreClient
+
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: actions ENDPOINT INSTANCE")
+	if len(os.Args) != 4 || scenarios[os.Args[1]] == nil {
+		fmt.Fprintln(os.Stderr, "usage: actions actions|streams ENDPOINT INSTANCE")
 		os.Exit(2)
 	}
-	client := tablestore.NewClient(os.Args[1], os.Args[2], "widerow", "widerow")
+	endpoint, instance := os.Args[2], os.Args[3]
+	client := tablestore.NewClient(endpoint, instance, "widerow", "widerow")
+	once := tablestore.NewDefaultTableStoreConfig()
+	once.RetryTimes = 0
+	hasty = tablestore.NewClientWithConfig(endpoint, instance, "widerow", "widerow", "", once)
 	seen := map[string]facts{}
-	for name, run := range scenarios {
+	for name, run := range scenarios[os.Args[1]] {
 		seen[name] = attempt(run, client)
 	}
 	encoder := json.NewEncoder(os.Stdout)

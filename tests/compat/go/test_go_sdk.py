@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.compat.changes import INDEXES, check_transactions
 
 # The first test waits for the build, on a fresh machine for the download of the SDK too.
 pytestmark = pytest.mark.timeout(600)
@@ -337,12 +338,12 @@ def test_mistakes_have_the_code_and_the_text_of_the_service(
 
 
 def test_a_transaction_is_seen_inside_and_after_its_commit(go: Go) -> None:
-    seen = go("transactions")
-    old = [["c", "old"]]
-    for end, after in (("abort", old), ("commit", [["c", "commit"]])):
-        assert seen[f"{end} inside"] == [["c", end]]
-        assert seen[f"{end} outside"] == old
-        assert seen[f"{end} after"] == after
-        ended = refused(404, "OTSSessionNotExist", "Session not exist or may be timeout.")
-        assert seen[f"{end} again"] == ended
-    assert seen["forged"] == invalid("TransactionID is invalid.")
+    check_transactions(go("transactions"))
+
+
+# --- secondary indexes (change §A) -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", INDEXES, ids=lambda check: check.__name__)
+def test_indexes_are_made_read_and_dropped(go: Go, check: Callable[[Any], None]) -> None:
+    check(go("indexes"))

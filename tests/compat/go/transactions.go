@@ -2,6 +2,8 @@ package main
 
 import "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 
+const transactional = "transactions"
+
 // start begins a transaction on the rows of a partition key value.
 func start(client *tablestore.TableStoreClient, table string, pk string) (*string, error) {
 	partition := &tablestore.PrimaryKey{}
@@ -16,32 +18,26 @@ func start(client *tablestore.TableStoreClient, table string, pk string) (*strin
 }
 
 // transactions: one that is committed and one that is aborted, seen from inside and from outside;
-// what others meet meanwhile.
+// what others meet meanwhile. The requests of a batch have no place for a transaction in this SDK.
 func transactions(client *tablestore.TableStoreClient) facts {
-	create(client, "transactions", 1)
-	putRow(client, withColumn(putChange("transactions", key("a", 1)), "c", "old"))
+	create(client, transactional, 1)
 	seen := facts{}
 	for _, end := range []string{"abort", "commit"} {
-		id, err := start(client, "transactions", "a")
+		putRow(client, withColumn(putChange(transactional, key("a", 1)), "c", "old"))
+		putRow(client, withColumn(putChange(transactional, key("a", 2)), "c", "old"))
+		id, err := start(client, transactional, "a")
 		must(err)
-		change := withColumn(putChange("transactions", key("a", 1)), "c", end)
-		change.TransactionId = id
-		putRow(client, change)
-		inside := criteria("transactions", key("a", 1))
-		inside.TransactionId = id
-		seen[end+" inside"] = plainCells(get(client, inside).Columns)
-		seen[end+" outside"] = plainCells(
-			get(client, criteria("transactions", key("a", 1))).Columns,
-		)
+		writeInside(client, id, end)
+		seen[end+" inside"] = list{rowInside(client, id), rangeInside(client, id)}
+		seen[end+" outside"] = list{rowInside(client, nil), rangeInside(client, nil)}
+		seen[end+" others"] = others()
 		if end == "abort" {
 			_, err = client.AbortTransaction(&tablestore.AbortTransactionRequest{TransactionId: id})
 		} else {
 			_, err = client.CommitTransaction(&tablestore.CommitTransactionRequest{TransactionId: id})
 		}
 		must(err)
-		seen[end+" after"] = plainCells(
-			get(client, criteria("transactions", key("a", 1))).Columns,
-		)
+		seen[end+" after"] = list{rowInside(client, nil), rangeInside(client, nil)}
 		_, err = client.CommitTransaction(&tablestore.CommitTransactionRequest{TransactionId: id})
 		seen[end+" again"] = refusal(err)
 	}
@@ -49,4 +45,47 @@ func transactions(client *tablestore.TableStoreClient) facts {
 	_, err := client.CommitTransaction(&tablestore.CommitTransactionRequest{TransactionId: &forged})
 	seen["forged"] = refusal(err)
 	return seen
+}
+
+// writeInside puts the first row, deletes the second and updates a third that was not there.
+func writeInside(client *tablestore.TableStoreClient, id *string, value string) {
+	put := withColumn(putChange(transactional, key("a", 1)), "c", value)
+	put.TransactionId = id
+	putRow(client, put)
+	removal := deletion(transactional, key("a", 2))
+	removal.DeleteRowChange.TransactionId = id
+	_, err := client.DeleteRow(removal)
+	must(err)
+	update := updateChange(transactional, key("a", 3))
+	update.PutColumn("c", value)
+	update.TransactionId = id
+	_, err = client.UpdateRow(&tablestore.UpdateRowRequest{UpdateRowChange: update})
+	must(err)
+}
+
+func rowInside(client *tablestore.TableStoreClient, id *string) list {
+	wanted := criteria(transactional, key("a", 1))
+	wanted.TransactionId = id
+	return plainCells(get(client, wanted).Columns)
+}
+
+// rangeInside tells the last key columns of the rows that there are.
+func rangeInside(client *tablestore.TableStoreClient, id *string) list {
+	wanted := span(transactional, key("a", 0), key("a", 9), tablestore.FORWARD, 0)
+	wanted.TransactionId = id
+	rows, _ := scan(client, wanted)
+	numbers := list{}
+	for _, row := range rows {
+		numbers = append(numbers, row.(list)[0].(list)[1].(list)[1])
+	}
+	return numbers
+}
+
+// others: a second transaction, and a write without one, of the same partition key value.
+func others() list {
+	_, second := start(hasty, transactional, "a")
+	_, write := hasty.PutRow(&tablestore.PutRowRequest{
+		PutRowChange: withColumn(putChange(transactional, key("a", 4)), "c", "others"),
+	})
+	return list{refusal(second), refusal(write)}
 }

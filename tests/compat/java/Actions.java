@@ -46,9 +46,14 @@ final class Actions {
         SCENARIOS.put("batch write", Batches::batchWrite);
         SCENARIOS.put("atomic batch", Batches::atomicBatch);
         SCENARIOS.put("transactions", Transactions::transactions);
+        SCENARIOS.put("indexes", Indexes::indexes);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);
+        SCENARIOS.put("bulk import", Bulk::imports);
+        SCENARIOS.put("bulk export", Bulk::exports);
+        SCENARIOS.put("bulk pages", Bulk::pages);
+        SCENARIOS.put("tunnels", Tunnels::tunnels);
         SCENARIOS.put("errors", Refusals::errors);
     }
 
@@ -69,6 +74,11 @@ final class Actions {
                 all(new SyncClient(endpoint, KEY, KEY, instance + "-careful", careful)));
         seen.put("v4", all(signingWithV4(endpoint, instance + "-v4")));
         seen.put("async", asynchronous(endpoint, instance + "-async"));
+        print(seen);
+    }
+
+    /** Prints a JSON object, and ends the program. */
+    static void print(Map<String, Object> seen) {
         PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
         out.println(new GsonBuilder().disableHtmlEscaping().serializeNulls().create().toJson(seen));
         System.exit(0); // whatever threads of the SDK are left
@@ -97,7 +107,7 @@ final class Actions {
         return seen;
     }
 
-    private static Map<String, Object> attempt(Scenario scenario, SyncClient client) {
+    static Map<String, Object> attempt(Scenario scenario, SyncClient client) {
         try {
             return scenario.run(client);
         } catch (Exception why) { // the others go on

@@ -166,22 +166,23 @@ final class Ranges {
         return Rows.get(client, wanted);
     }
 
-    private static PrimaryKey least() {
-        return bound(PrimaryKeyValue.INF_MIN);
+    static PrimaryKey least() {
+        return bound(PrimaryKeyValue.INF_MIN, "pk", "n");
     }
 
-    private static PrimaryKey most() {
-        return bound(PrimaryKeyValue.INF_MAX);
+    static PrimaryKey most() {
+        return bound(PrimaryKeyValue.INF_MAX, "pk", "n");
     }
 
-    private static PrimaryKey bound(PrimaryKeyValue value) {
-        return PrimaryKeyBuilder.createPrimaryKeyBuilder()
-                .addPrimaryKeyColumn("pk", value)
-                .addPrimaryKeyColumn("n", value)
-                .build();
+    static PrimaryKey bound(PrimaryKeyValue value, String... names) {
+        PrimaryKeyBuilder made = PrimaryKeyBuilder.createPrimaryKeyBuilder();
+        for (String name : names) {
+            made.addPrimaryKeyColumn(name, value);
+        }
+        return made.build();
     }
 
-    private static RangeRowQueryCriteria span(
+    static RangeRowQueryCriteria span(
             String table, PrimaryKey start, PrimaryKey end, Direction direction) {
         RangeRowQueryCriteria criteria = new RangeRowQueryCriteria(table);
         criteria.setInclusiveStartPrimaryKey(start);
@@ -189,6 +190,11 @@ final class Ranges {
         criteria.setDirection(direction);
         criteria.setMaxVersions(1);
         return criteria;
+    }
+
+    /** Reads page after page. */
+    static Object rows(SyncClient client, RangeRowQueryCriteria wanted) throws Exception {
+        return printed(scan(client, wanted, Printing.list()));
     }
 
     /** Reads page after page, and adds how many rows each had to `sizes`. */
@@ -206,7 +212,7 @@ final class Ranges {
         return rows;
     }
 
-    private static Object printed(List<Row> rows) throws Exception {
+    static Object printed(List<Row> rows) throws Exception {
         List<Object> printed = Printing.list();
         for (Row row : rows) {
             printed.add(Printing.row(row));

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.compat.conftest import SPLITTING
 
 Facts = dict[str, Any]
 
@@ -45,6 +46,13 @@ def java(
 
 
 @pytest.fixture(scope="session")
+def java_streams(run_program: Callable[..., dict[str, Facts]]) -> Callable[[str], Facts]:
+    """What a scenario of streams saw, on a server whose partitions split."""
+    seen = run_program("java-streams", lambda work: build(work, "Streams"), *SPLITTING)
+    return by_name(seen)
+
+
+@pytest.fixture(scope="session")
 def asynchronous(seen: dict[str, dict[str, Facts]]) -> Callable[[str], Facts]:
     """The same of the asynchronous client."""
     return by_name(seen["async"])
@@ -60,8 +68,8 @@ def by_name(scenarios: dict[str, Facts]) -> Callable[[str], Facts]:
     return scenario
 
 
-def build(work: Path) -> list[str]:
-    """The command of the program. Skips without a JDK or the libraries; fails if javac does."""
+def build(work: Path, program: str = "Actions") -> list[str]:
+    """The command of a program. Skips without a JDK or the libraries; fails if javac does."""
     missing = [each for each in NEEDED if shutil.which(each) is None]
     if missing:
         pytest.skip(f"the Java SDK is not tested: {' and '.join(missing)} not installed")
@@ -70,7 +78,7 @@ def build(work: Path) -> list[str]:
     options = ["--release", "11", "-encoding", "UTF-8", "-Xlint:all", "-Werror"]
     options += [f"-J{each}" for each in JVM]
     run("javac", *options, "-cp", libraries, "-d", str(work), *sources)
-    return ["java", *JVM, "-cp", f"{work}{os.pathsep}{libraries}", "Actions"]
+    return ["java", *JVM, "-cp", f"{work}{os.pathsep}{libraries}", program]
 
 
 def fetched_libraries() -> Path:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.compat.changes import INDEXES, check_transactions
+from tests.compat.consumers import check_tunnels_are_described
 
 # The first test waits for the build, on a fresh machine for the download of the SDK too.
 pytestmark = pytest.mark.timeout(600)
@@ -274,13 +276,178 @@ def test_an_atomic_batch_writes_all_or_nothing(java: Java) -> None:
 
 
 def test_a_transaction_is_seen_inside_and_after_its_commit(java: Java) -> None:
-    ended = refused(404, "OTSSessionNotExist", "Session not exist or may be timeout.")
-    seen = java("transactions")
-    for end, after in (("abort", "old"), ("commit", "commit")):
-        assert seen[f"{end} inside"] == [["c", end]]
-        assert seen[f"{end} outside"] == [["c", "old"]]
-        assert seen[f"{end} after"] == [["c", after]]
-        assert seen[f"{end} again"] == ended
+    """The update is part of a batch (change §B1)."""
+    check_transactions(java("transactions"))
+
+
+# --- secondary indexes (change §A) -------------------------------------------------------------
+
+
+@pytest.mark.parametrize("check", INDEXES, ids=lambda check: check.__name__)
+def test_indexes_are_made_read_and_dropped(java: Java, check: Callable[[Any], None]) -> None:
+    check(java("indexes"))
+
+
+# --- bulk requests (change §D1, §D2) -----------------------------------------------------------
+
+KEY_BYTES = len("pk") + len("a") + len("n") + 8
+
+
+def bytes_written(count: int) -> list[int]:
+    """Of units and bytes, read and written; bulk requests cost no units."""
+    return [0, 0, 0, count]
+
+
+def test_an_import_writes_around_the_rows_that_fail(java: Java) -> None:
+    facts = java("bulk import")
+    assert facts["first"] == [
+        bytes_written(KEY_BYTES + len("cput")),
+        bytes_written(KEY_BYTES + len("cupdate")),
+    ]
+    assert facts["second"] == [
+        bytes_written(KEY_BYTES),
+        [
+            "OTSParameterInvalid",
+            "Invalid column type for column i expect VT_INTEGER actual VT_BLOB",
+        ],
+        ["OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2."],
+        bytes_written(KEY_BYTES + len("i") + 8),
+    ]
+    assert facts["no table"] == [["OTSObjectNotExist", "Requested table does not exist."]]
+    assert facts["row"] == [["c", "put", 0]]  # the version that was given
+    assert facts["left"] == [row("a", 4, ["i", 4])]
+    assert facts["request id"] == 36
+
+
+def test_an_import_has_rows_and_not_too_many(java: Java) -> None:
+    facts = java("bulk import")
+    assert facts["none"] == invalid("No operation is specified for table: 'bulk_import'.")
+    assert facts["too many"] == invalid("Rows count exceeds the upper limit: 200.")
+
+
+def matrix(
+    names: list[str], keys: int, rows: list[list[Any]], selected: int, *, whole: bool = False
+) -> dict[str, Any]:
+    """A matrix of rows of which three were scanned, with so many bytes in selected columns."""
+    return {
+        "type": "DBT_SIMPLE_ROW_MATRIX",
+        "names": names,
+        "key columns": keys,
+        "attributes": len(names) - keys,
+        "whole key": whole,
+        "rows": rows,
+        "next": None,
+        "consumed": [0, 0, 3 * (KEY_BYTES + selected), 0],
+    }
+
+
+I_BYTES, X_BYTES = len("i") + 8, len("x") + len("text 0")
+
+
+def test_an_export_is_the_matrix_of_the_columns_asked_for(java: Java) -> None:
+    """Of the key as much as was asked for, and whether that is all of it; missing cells are null.
+
+    A filter drops rows, and what was scanned counts.
+    """
+    facts = java("bulk export")
+    n = range(3)
+    assert facts["whole key"] == matrix(
+        ["pk", "n", "i"], 2, [["a", i, i] for i in n], I_BYTES, whole=True
+    )
+    assert facts["other order"] == matrix(
+        ["pk", "n", "x", "i"],
+        2,
+        [["a", i, f"text {i}", i] for i in n],
+        I_BYTES + X_BYTES,
+        whole=True,
+    )
+    assert facts["part of the key"] == matrix(
+        ["n", "i", "none"], 1, [[i, i, None] for i in n], I_BYTES
+    )
+    assert facts["no key"] == matrix(
+        ["x", "i"], 0, [[f"text {i}", i] for i in n], I_BYTES + X_BYTES
+    )
+    assert facts["only the key"] == matrix(["pk", "n"], 2, [["a", i] for i in n], 0, whole=True)
+    assert facts["filter"] == matrix(["n", "i"], 1, [[1, 1]], I_BYTES)
+
+
+def test_an_export_of_no_rows_is_a_block_that_the_sdk_reads(java: Java) -> None:
+    nothing = matrix(["i"], 0, [], 0) | {"consumed": [0, 0, 0, 0]}
+    assert java("bulk export")["empty"] == nothing
+
+
+def test_an_export_in_plainbuffer_has_whole_keys(java: Java) -> None:
+    facts = java("bulk export")
+    numbers = [["i", n] for n in range(3)]
+    texts = [["x", f"text {n}"] for n in range(3)]
+    assert facts["plain"] == {
+        "type": "DBT_PLAIN_BUFFER",
+        "rows": [row("a", n, number) for n, number in enumerate(numbers)],
+        "consumed": [0, 0, 3 * (KEY_BYTES + I_BYTES), 0],
+    }
+    everything = enumerate(zip(numbers, texts, strict=True))
+    assert facts["plain, everything"] == {
+        "type": "DBT_PLAIN_BUFFER",
+        "rows": [row("a", n, number, text) for n, (number, text) in everything],
+        "consumed": [0, 0, 3 * (KEY_BYTES + I_BYTES + X_BYTES), 0],
+    }
+
+
+def test_what_no_export_is(java: Java) -> None:
+    facts = java("bulk export")
+    text = "DBT_SIMPLE_ROW_MATRIX need at least one column to get."
+    assert facts["no columns"] == invalid(text)
+    assert facts["wrong way"] == invalid("Begin key must less than end key in FORWARD")
+    assert facts["no table"] == NO_TABLE
+
+
+def test_the_iterator_of_the_sdk_exports_more_than_a_page(java: Java) -> None:
+    assert java("bulk pages") == {
+        "rows": 5200,
+        "sum": sum(range(5200)),
+        "first page": 5000,
+        "next key": [["pk", "a"], ["n", 5000]],
+    }
+
+
+# --- tunnels (change §C2) ----------------------------------------------------------------------
+
+
+def test_tunnels_are_made_listed_described_and_deleted(
+    java: Java, request: pytest.FixtureRequest
+) -> None:
+    facts = java("tunnels")
+    client = request.node.callspec.params["java"]
+    check_tunnels_are_described(facts, "tunnelled", f"compat-{client}")
+    assert facts["twice"] == refused(409, "OTSTunnelExist", "Requested tunnel already exists.")
+    assert facts["reversed"] == invalid("The end offset must not be less than the start offset.")
+    assert facts["deleted again"] == invalid("tunnel id not exist")
+
+
+def test_a_channel_is_consumed_call_by_call(java: Java) -> None:
+    """As a worker does it (change §C2.4); what nobody owns is for everybody (change §0)."""
+    facts = java("tunnels")
+    assert facts["tagged"]
+    assert facts["channel"] == [1, "OPEN"]
+    assert facts["owner"]
+    assert facts["records"] == [*range(5)]
+    assert facts["first action"] == "PUT"
+    assert facts["next token"] == "finished"
+    assert facts["checkpoint"] == ["finished", 1]
+    assert facts["after shutdown"] == 5
+
+
+def test_what_no_client_may_do_with_a_channel(java: Java) -> None:
+    facts = java("tunnels")
+    assert facts["wrong number"] == refused(
+        400, "OTSSequenceNumberNotMatch", "The sequence number does not match."
+    )
+    assert facts["stranger"] == refused(
+        410, "OTSResourceGone", "The channel is consumed by another client."
+    )
+    assert facts["heartbeat after shutdown"] == refused(
+        410, "OTSResourceGone", "Requested client does not exist."
+    )
 
 
 # --- ranges and filters (semantics §5.3, §5.6) -----------------------------------------------

@@ -3,8 +3,9 @@
 import fcntl
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -47,3 +48,16 @@ def node() -> str:
     if reason:
         pytest.skip(f"the Node SDK cannot be installed: {reason}")
     return program
+
+
+@pytest.fixture(scope="session")
+def changes(node: str, run_program: Callable[[str, Any], dict[str, Any]]) -> Callable[[str], Any]:
+    """What a scenario of `changes.js` saw, by its name; the test fails if it did not end."""
+    seen = run_program("node-changes", lambda _: [node, str(HERE / "changes.js")])
+
+    def scenario(name: str) -> Any:  # noqa: ANN401  # what JSON holds
+        if "panic" in seen[name]:
+            pytest.fail(seen[name]["panic"], pytrace=False)
+        return seen[name]
+
+    return scenario

@@ -1,5 +1,5 @@
 'use strict';
-// Every action of the vendor's Node SDK, step by step, against one endpoint.
+// The actions on tables and rows of the vendor's Node SDK, step by step, against one endpoint.
 //
 //   node every_action.js ENDPOINT write    makes tables and rows, asks for them, and spoils things
 //   node every_action.js ENDPOINT read     asks again for what `write` left behind
@@ -86,24 +86,6 @@ function both(first, second) {
   condition.addSubCondition(first);
   condition.addSubCondition(second);
   return condition;
-}
-
-async function begin() {
-  const begun = await client.startLocalTransaction({ tableName: 'rows', primaryKey: [{ s: 'changed' }] });
-  return begun.transactionId;
-}
-
-// Puts a row inside a transaction, looks at it from both sides, and ends the transaction.
-async function inside(end) {
-  const transactionId = await begin();
-  const place = key('changed', 99);
-  await put(place, [{ a: end }], ANY, { transactionId });
-  const own = await get(place, { transactionId });
-  const others = await get(place);
-  const ended = await client[end]({ transactionId });
-  const after = await get(place);
-  await client.deleteRow({ tableName: 'rows', condition: ANY, primaryKey: place });
-  return { own, others, ended, after };
 }
 
 const READ = {
@@ -222,14 +204,6 @@ const WRITE = {
     return range(first.nextStartPrimaryKey.map(({ name, value }) => ({ [name]: value })), HIGH, { limit: 2 });
   },
   'range last page backward': () => backward({ limit: 2 }),
-
-  'write inside and abort': () => inside('abortTransaction'),
-  'write inside and commit': () => inside('commitTransaction'),
-  'error: an ended transaction': async () => {
-    const transactionId = await begin();
-    await client.abortTransaction({ transactionId });
-    return client.commitTransaction({ transactionId });
-  },
 
   'error: no table': () => client.getRow({ tableName: 'missing', primaryKey: key('a', 1) }),
   'error: no table name': () => client.getRow({ tableName: '3t', primaryKey: key('a', 1) }),

@@ -1,4 +1,4 @@
-"""The vendor's Node SDK against `widerow serve` on RocksDB: every action it has of those served.
+"""The vendor's Node SDK against `widerow serve` on RocksDB: every action on tables and rows.
 
 `every_action.js` takes the steps and prints what the SDK made of the answers; here is what holds
 in them. The server is then killed and started again, and what was written is asked for once more.
@@ -134,23 +134,6 @@ def test_tables_are_described(steps: Steps) -> None:
 
 def test_updates_of_tables_are_answered_with_the_options(steps: Steps) -> None:
     assert data(steps, "update table")["tableOptions"]["maxVersions"] == 4
-
-
-# --- local transactions (change §B) --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("end", ["abort", "commit"])
-def test_a_transaction_is_seen_inside_and_after_its_commit(steps: Steps, end: str) -> None:
-    """The SDK decodes the answer of an abort as the request, which has an id (change §0)."""
-    told = data(steps, f"write inside and {end}")
-    made = {"a": f"{end}Transaction"}
-    assert cells(told["own"]["row"]) == made
-    assert not told["others"]["row"]
-    assert told["ended"]["RequestId"]
-    if end == "commit":
-        assert cells(told["after"]["row"]) == made
-    else:
-        assert not told["after"]["row"]
 
 
 # --- rows (semantics §4, §5) ---------------------------------------------------------------------
@@ -302,11 +285,6 @@ ERRORS: Final = {
         400,
         "OTSParameterInvalid",
         "VT_INF_MIN is an invalid type for the primary key.",
-    ),
-    "error: an ended transaction": (
-        404,
-        "OTSSessionNotExist",
-        "Session not exist or may be timeout.",
     ),
     "error: no table": NOT_FOUND,
     "error: no table name": (400, "OTSParameterInvalid", "Invalid table name: '3t'."),

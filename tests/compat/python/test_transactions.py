@@ -101,6 +101,39 @@ def test_a_delete_is_seen_inside_and_with_the_commit_by_all(
     assert count(ots) == (0 if commits else 1)
 
 
+@pytest.mark.parametrize("commits", [True, False])
+def test_a_batch_is_written_inside_around_the_rows_that_fail(
+    ots: ts.OTSClient, *, commits: bool
+) -> None:
+    """Rows of the key only; each has its own result, and the transaction stays (change §B3)."""
+    make_table(ots)
+    for n in (1, 2, 3, 4):
+        ots.put_row("T", ts.Row([("PK0", "a"), ("PK1", n)], [("c", "old")]))
+    inside = start(ots)
+    absent = ts.Condition(ts.RowExistenceExpectation.EXPECT_NOT_EXIST)
+    request = ts.BatchWriteRowRequest()
+    rows = [
+        ts.PutRowItem(ts.Row([("PK0", "a"), ("PK1", 1)], [("c", "put")]), IGNORE),
+        ts.UpdateRowItem(ts.Row([("PK0", "a"), ("PK1", 2)], {"put": [("d", "more")]}), IGNORE),
+        ts.DeleteRowItem(ts.Row([("PK0", "a"), ("PK1", 3)]), IGNORE),
+        ts.PutRowItem(ts.Row([("PK0", "b"), ("PK1", 1)], [("c", "outside")]), IGNORE),
+        ts.PutRowItem(ts.Row([("PK0", "a"), ("PK1", 4)], [("c", "there")]), absent),
+    ]
+    request.add(ts.TableInBatchWriteRowItem("T", rows))
+    request.set_transaction_id(inside)
+    answer = ots.batch_write_row(request)
+    failed = [each.error_code for each in answer.get_put_by_table("T") if not each.is_ok]
+    assert failed == ["OTSDataOutOfRange", "OTSConditionCheckFail"]
+    others = [*answer.get_update_by_table("T"), *answer.get_delete_by_table("T")]
+    assert [each.is_ok for each in others] == [True, True]
+    assert (count(ots, transaction_id=inside), count(ots)) == (3, 4)
+    (ots.commit_transaction if commits else ots.abort_transaction)(inside)
+    assert count(ots) == (3 if commits else 4)
+    second = {"c": "old", "d": "more"} if commits else {"c": "old"}
+    assert columns(ots, [("PK0", "a"), ("PK1", 2)]) == second
+    assert columns(ots) == {"c": "put" if commits else "old"}
+
+
 def test_what_the_protocol_says_of_ids(ots: ts.OTSClient, other: ts.OTSClient) -> None:
     make_table(ots)
     invalid = (400, "OTSParameterInvalid", "TransactionID is invalid.")

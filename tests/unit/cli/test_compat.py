@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.compat.matrix import MATRIX
 
 from widerow.cli.compat import show_compatibility
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -12,8 +13,20 @@ def test_every_action_is_listed_once(capsys: pytest.CaptureFixture[str]) -> None
     show_compatibility(as_json=True, supported=False)
     rows = json.loads(capsys.readouterr().out)
     assert [row["action"] for row in rows] == [*OPERATIONS, *UNSUPPORTED]
-    served = {row["action"] for row in rows if row["status"] == "served"}
-    assert served == set(OPERATIONS)
+    served = {row["action"]: row for row in rows if row["status"] == "served"}
+    assert served.keys() == OPERATIONS.keys()
+    for name, entry in OPERATIONS.items():
+        told = served[name]["permission"], served[name]["feature"]
+        assert told == (entry.permission.value, "commits" if entry.writes else "reads")
+    refused = {row["action"]: row["feature"] for row in rows if row["status"] == "refused"}
+    assert refused == dict(UNSUPPORTED)
+
+
+@pytest.mark.parametrize("name", sorted(MATRIX))
+def test_actions_of_changes_are_served(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of indexes, transactions, streams, tunnels and bulk requests (change §0)."""
+    show_compatibility(as_json=True, supported=True)
+    assert name in {row["action"] for row in json.loads(capsys.readouterr().out)}
 
 
 def test_the_table_counts_what_is_served(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,8 +1,11 @@
 // Command consumer consumes a tunnel with the vendor's worker and prints what it is told.
 //
-// Arguments: the endpoint, an instance, a tunnel id, a timeout and a
-// heartbeat interval in seconds. Output: one JSON array for each record, channel, action and key,
-// as they come. It ends when its standard input does, and then shuts its worker down.
+// Arguments: "consume", the endpoint, an instance, a tunnel id, a timeout and a heartbeat interval in
+// seconds. Output: one JSON array for each record, channel, action, key and columns, as they come. It
+// ends when its standard input does, and then shuts its worker down.
+//
+// With "manage", the endpoint and an instance it makes every other call of the tunnel client once
+// (manage.go), on the table "T", and prints one JSON object of what it was told.
 package main
 
 import (
@@ -18,20 +21,25 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 6 {
-		fmt.Fprintln(os.Stderr, "usage: consumer ENDPOINT INSTANCE TUNNEL TIMEOUT HEARTBEAT")
+	if len(os.Args) == 4 && os.Args[1] == "manage" {
+		manage(tunnel.NewTunnelClient(os.Args[2], os.Args[3], "widerow", "widerow"))
+		return
+	}
+	if len(os.Args) != 7 || os.Args[1] != "consume" {
+		fmt.Fprintln(os.Stderr, "usage: consumer consume ENDPOINT INSTANCE TUNNEL TIMEOUT HEARTBEAT")
+		fmt.Fprintln(os.Stderr, "       consumer manage ENDPOINT INSTANCE")
 		os.Exit(2)
 	}
-	client := tunnel.NewTunnelClient(os.Args[1], os.Args[2], "widerow", "widerow")
+	client := tunnel.NewTunnelClient(os.Args[2], os.Args[3], "widerow", "widerow")
 	config := &tunnel.TunnelWorkerConfig{
-		HeartbeatTimeout:  seconds(os.Args[4]),
-		HeartbeatInterval: seconds(os.Args[5]),
+		HeartbeatTimeout:  seconds(os.Args[5]),
+		HeartbeatInterval: seconds(os.Args[6]),
 		ProcessorFactory: &tunnel.SimpleProcessFactory{
 			CpInterval:  time.Second,
 			ProcessFunc: show,
 		},
 	}
-	daemon := tunnel.NewTunnelDaemon(client, os.Args[3], config)
+	daemon := tunnel.NewTunnelDaemon(client, os.Args[4], config)
 	go func() {
 		if err := daemon.Run(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -43,17 +51,21 @@ func main() {
 
 var printing sync.Mutex
 
+var actions = map[tunnel.ActionType]string{
+	tunnel.AT_Put: "PUT", tunnel.AT_Update: "UPDATE", tunnel.AT_Delete: "DELETE",
+}
+
 // show prints the records of a page; each has all that the test needs to build the table.
 func show(context *tunnel.ChannelContext, records []*tunnel.Record) error {
 	printing.Lock()
 	defer printing.Unlock()
 	for _, record := range records {
-		columns := map[string]interface{}{}
+		columns := map[string]any{}
 		for _, column := range record.Columns {
 			columns[*column.Name] = column.Value
 		}
 		key := record.PrimaryKey.PrimaryKeys[0].Value
-		line, err := json.Marshal([]interface{}{context.ChannelId, int(record.Type), key, columns})
+		line, err := json.Marshal([]any{context.ChannelId, actions[record.Type], key, columns})
 		if err != nil {
 			return err
 		}
