@@ -192,4 +192,5 @@ DELIVERY_RETRY_SECONDS: Final = 60  # after a file could not be written
 DELIVERY_PAUSE_SECONDS: Final = 1.0  # between two looks for something to deliver
 DELIVERY_STOP_SECONDS_MAX: Final = 20.0  # for the last files of a server that stops
 DELIVERY_CLIENT_SECONDS: Final = 300  # so long a server that died holds its channels
+DELIVERY_HEARTBEAT_SECONDS: Final = 10  # between two looks for new shards
 DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure

@@ -107,7 +107,7 @@ _METAVARS: Final = {
     "partitions_max": "NUMBER",
     "local_transactions_default": "BOOLEAN",
     "index_lag": "SECONDS",
-    "delivery_root": "DIRECTORY",
+    "delivery_root": "DIR",
     "delivery_seconds": "SECONDS",
 }
 

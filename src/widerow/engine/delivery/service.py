@@ -20,7 +20,7 @@ from widerow.engine.delivery.definitions import (
 from widerow.engine.plan import Plan, single
 from widerow.engine.static import check_table_name
 from widerow.engine.tunnels.definitions import new_tunnel_id
-from widerow.engine.tunnels.records import DeliveryTrouble, trouble_in, write_trouble
+from widerow.engine.tunnels.records import DeliveryTrouble, read_state, trouble_in, write_trouble
 from widerow.engine.tunnels.service import Tunnels
 from widerow.engine.tunnels.state import TunnelState, base_is_done
 from widerow.errors import InvalidRequest, NotFound, Rule, Unsupported
@@ -166,6 +166,12 @@ class Deliveries:
     def trouble(self, found: FoundTask) -> DeliveryTrouble | None:
         """What the task is known to suffer from."""
         return trouble_in(self._store.snapshot(), found.prefix)
+
+    def row_channels(self, found: FoundTask) -> list[str]:
+        """The ids of a task's channels of rows, sorted; they never change."""
+        state = read_state(self._store.snapshot(), found.prefix)
+        channels = () if state is None else state.channels.values()
+        return sorted(each.id for each in channels if not each.shard)
 
     # --- which task ----------------------------------------------------------------------------
 

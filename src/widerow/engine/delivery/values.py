@@ -27,7 +27,7 @@ from widerow.rows.cells import (
     decode_variant,
 )
 
-__all__ = ["DeliveredRow", "ReadRecord", "delivered_row", "read_record"]
+__all__ = ["DeliveredRecord", "DeliveredRow", "delivered_row", "read_delivered"]
 
 _HEADER_BYTES: Final = 4
 _UINT32: Final = struct.Struct("<I")
@@ -43,7 +43,7 @@ _TYPES: Final[dict[ParquetType, type]] = {
 }
 
 
-class ReadRecord(NamedTuple):
+class DeliveredRecord(NamedTuple):
     """A record of a tunnel: key and put cells by column, the newest version of each.
 
     `time_us`: of the change; None of rows as they are. `newest_ms`: the greatest version, or None.
@@ -68,7 +68,7 @@ class DeliveredRow(NamedTuple):
     size: int
 
 
-def read_record(data: bytes) -> ReadRecord:
+def read_delivered(data: bytes) -> DeliveredRecord:
     """A record in the bytes that clients of tunnels get. Raises `StoreDamaged`. Linear."""
     try:
         return _read(data)
@@ -76,7 +76,7 @@ def read_record(data: bytes) -> ReadRecord:
         raise StoreDamaged("a record to be delivered is cut off") from error
 
 
-def _read(data: bytes) -> ReadRecord:
+def _read(data: bytes) -> DeliveredRecord:
     key: dict[str, Value] = {}
     cells: dict[str, Value] = {}
     versions: dict[str, int] = {}
@@ -97,7 +97,7 @@ def _read(data: bytes) -> ReadRecord:
     time_us = None
     if data[position] == _EXTENSION_TAG:
         time_us = int(_EXTENSION.unpack_from(data, position)[7])
-    return ReadRecord(key, cells, time_us, max(versions.values(), default=None))
+    return DeliveredRecord(key, cells, time_us, max(versions.values(), default=None))
 
 
 def _cell(data: bytes, start: int) -> tuple[str, Value | None, int, int]:
@@ -129,7 +129,7 @@ def delivered_row(
     """
     if action == Modification.DELETE.value:
         return None
-    record = read_record(data)
+    record = read_delivered(data)
     if action == Modification.UPDATE.value and not record.cells:
         return None
     found = {**record.cells, **record.key}
@@ -154,7 +154,7 @@ def delivered_row(
     return DeliveredRow(time_us, tuple(values), "", size)
 
 
-def _written_us(record: ReadRecord, fallback_us: int) -> int:
+def _written_us(record: DeliveredRecord, fallback_us: int) -> int:
     for time_us in (
         record.time_us,
         None if record.newest_ms is None else record.newest_ms * 1000,
@@ -164,7 +164,7 @@ def _written_us(record: ReadRecord, fallback_us: int) -> int:
     return fallback_us
 
 
-def _dirty(record: ReadRecord, time_us: int, reason: str) -> DeliveredRow:
+def _dirty(record: DeliveredRecord, time_us: int, reason: str) -> DeliveredRow:
     line = json.dumps(
         {
             "reason": reason,

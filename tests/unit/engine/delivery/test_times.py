@@ -1,4 +1,4 @@
-"""The forms of event times (§D3), each by its document's own examples and by what is near them."""
+"""The forms of event times, by their documents' own examples and what is near (change §D3)."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""What is delivered of a row (§D3), of records as a tunnel hands them out and of the vectors."""
+"""What is delivered of a row, of records of a tunnel and of the vectors (change §D3)."""
 
 import json
 import math
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.engine.delivery.values import delivered_row, read_record
+from widerow.engine.delivery.values import delivered_row, read_delivered
 from widerow.engine.tunnels.base import ROW_HEADER
 from widerow.errors import StoreDamaged
 from widerow.model.delivery import (
@@ -170,7 +170,7 @@ def test_the_event_column_dates_the_row() -> None:
 def test_a_record_is_read_as_it_was_written(
     key: dict[str, KeyValue], cells: list[tuple[str, Value, int]]
 ) -> None:
-    found = read_record(record(key, cells))
+    found = read_delivered(record(key, cells))
     newest = {name: value for name, value, _ in sorted(cells, key=lambda cell: cell[2])}
     assert (found.key, found.cells, found.time_us) == (key, newest, None)
     assert found.newest_ms == max((version for _, _, version in cells), default=None)
@@ -179,4 +179,4 @@ def test_a_record_is_read_as_it_was_written(
 @given(st.integers(0, 80), st.sampled_from([PUT, UPDATE]))
 def test_a_record_that_is_cut_off_is_damage(length: int, action: int) -> None:
     with pytest.raises(StoreDamaged):
-        read_record(bytes.fromhex(VECTORS[action])[:length])
+        read_delivered(bytes.fromhex(VECTORS[action])[:length])
