@@ -17,11 +17,10 @@ from widerow.model.delivery import (
     EventTimeFormat,
     ParquetType,
 )
-from widerow.model.values import Value
 from widerow.server.delivery import task as task_module
 from widerow.server.delivery import worker as worker_module
 from widerow.server.delivery.files import Disk
-from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update
+from widerow.testing.changes import Columns, delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeEntropy
 
 
@@ -339,8 +338,8 @@ def test_columns_have_the_order_names_and_types_of_the_schema(world: World) -> N
         DeliveryColumn("x", "", ParquetType.UTF8),
     )
     world.create(DeliveryType.INC, CONFIG._replace(columns=columns))
-    row: dict[str, Value] = {"b": True, "n": -(2**63), "d": 0.5, "x": b"binary"}
-    world.write(put("t", {"k": "\u4e2d"}, dict(row)))
+    row: Columns = {"b": True, "n": -(2**63), "d": 0.5, "x": b"binary"}
+    world.write(put("t", {"k": "\u4e2d"}, row))
     world.deliver()
     path = world.root / world.files()[0]
     found = parquet.read_table(path)
