@@ -61,6 +61,7 @@ class DeliveryThread:
         more = False
         while not self._stopping.wait(0 if more else DELIVERY_PAUSE_SECONDS):
             more = self._step()
+        self._step()  # for what was written since the last one
         try:
             self._worker.finish()
         except Exception as error:  # noqa: BLE001  # the next start takes it again
