@@ -30,8 +30,10 @@ __all__ = [
     "client_in",
     "decode_channel",
     "decode_client",
+    "decode_trouble",
     "encode_channel",
     "encode_client",
+    "encode_trouble",
     "read_state",
     "trouble_in",
     "write_state",
@@ -47,6 +49,27 @@ _HEAD: Final = b'{"format":1}'
 _NUMBERS_BYTES: Final = len(tunnel_prefix(0, 0))
 
 T = TypeVar("T")
+
+
+class DeliveryTrouble(NamedTuple):
+    """Why a delivery task cannot write its files: the protocol's number of the error, and words."""
+
+    code: int
+    detail: str
+
+
+def encode_trouble(trouble: DeliveryTrouble) -> bytes:
+    """The record of a delivery task's trouble."""
+    return _json({"code": trouble.code, "detail": trouble.detail})
+
+
+def decode_trouble(record: bytes) -> DeliveryTrouble:
+    """The trouble of a record. Raises `StoreDamaged`."""
+
+    def read(found: dict[str, Any]) -> DeliveryTrouble:
+        return DeliveryTrouble(int(found.pop("code")), str(found.pop("detail")))
+
+    return _read(record, read)
 
 
 def encode_client(client: TunnelClient) -> bytes:
@@ -174,17 +197,10 @@ def write_state(
     _write(txn, prefix + _CHANNEL, before.channels, after.channels, encode_channel)
 
 
-class DeliveryTrouble(NamedTuple):
-    """Why a delivery task cannot write its files: the protocol's number of the error, and words."""
-
-    code: int
-    detail: str
-
-
 def trouble_in(reader: Reader, prefix: bytes) -> DeliveryTrouble | None:
     """What a delivery task suffers from, or None. Raises `StoreDamaged`."""
     record = reader.get(prefix + _TROUBLE)
-    return None if record is None else _read(record, _trouble)
+    return None if record is None else decode_trouble(record)
 
 
 def write_trouble(txn: Transaction, prefix: bytes, trouble: DeliveryTrouble | None) -> None:
@@ -192,11 +208,7 @@ def write_trouble(txn: Transaction, prefix: bytes, trouble: DeliveryTrouble | No
     if trouble is None:
         txn.delete(prefix + _TROUBLE)
     else:
-        txn.put(prefix + _TROUBLE, _json({"code": trouble.code, "detail": trouble.detail}))
-
-
-def _trouble(found: dict[str, Any]) -> DeliveryTrouble:
-    return DeliveryTrouble(int(found.pop("code")), str(found.pop("detail")))
+        txn.put(prefix + _TROUBLE, encode_trouble(trouble))
 
 
 def _write(
@@ -227,6 +239,6 @@ def check_tunnel_record(numbers: frozenset[int], key: bytes, record: bytes) -> N
     elif kind == _CHANNEL:
         decode_channel(name.decode(), record)
     elif kind + name == _TROUBLE:
-        _read(record, _trouble)
+        decode_trouble(record)
     elif kind + name != _BEGUN or record != _HEAD:
         raise StoreDamaged(f"a record of a tunnel that is none of its kinds: {key.hex()}")
