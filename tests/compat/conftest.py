@@ -64,7 +64,10 @@ def outcome(build: Build, place: Path) -> dict[str, Any]:
     work.mkdir()
     try:
         command = build(work)
-        with WiderowProcess("--path", str(place / "store")) as server:
+        files = place / "files"
+        files.mkdir()
+        flags = ("--path", str(place / "store"), "--delivery-root", str(files))
+        with WiderowProcess(*flags) as server:
             ran = subprocess.run(  # noqa: S603  # our own program
                 [*command, server.endpoint, "compat"],
                 capture_output=True,

@@ -37,6 +37,7 @@ var scenarios = map[string]scenario{
 	"filters":         filters,
 	"errors":          errors,
 	"transactions":    transactions,
+	"delivery":        delivery,
 }
 
 func main() {

@@ -346,3 +346,23 @@ def test_a_transaction_is_seen_inside_and_after_its_commit(go: Go) -> None:
         ended = refused(404, "OTSSessionNotExist", "Session not exist or may be timeout.")
         assert seen[f"{end} again"] == ended
     assert seen["forged"] == invalid("TransactionID is invalid.")
+
+
+# --- delivery tasks (change §D3) ---------------------------------------------------------------
+
+
+def test_a_delivery_task_from_its_creation_to_its_end(go: Go) -> None:
+    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    missing = refused(404, "OTSObjectNotExist", "Requested delivery task does not exist.")
+    assert go("delivery") == {
+        "twice": refused(409, "OTSObjectAlreadyExist", "Requested delivery task already exists."),
+        "type": 2,
+        "phase": 2,
+        "error": 0,
+        "prefix": "year=$yyyy",
+        "event": "at",
+        "columns": 2,
+        "listed": [["delivery", "task", 2]],
+        "deleted twice": missing,
+        "described later": missing,
+    }

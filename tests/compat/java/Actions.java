@@ -46,6 +46,7 @@ final class Actions {
         SCENARIOS.put("batch write", Batches::batchWrite);
         SCENARIOS.put("atomic batch", Batches::atomicBatch);
         SCENARIOS.put("transactions", Transactions::transactions);
+        SCENARIOS.put("delivery", Delivery::delivery);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);

@@ -36,6 +36,7 @@ from widerow.server.delivery.parquet import write_parquet
 __all__ = ["ChannelBuffer", "Delivering", "DeliveryParts"]
 
 _TAG: Final = "delivery"
+_MINUTE_US: Final = 60_000_000
 
 T = TypeVar("T")
 
@@ -220,15 +221,21 @@ class Delivering:
 
     def _files(self, buffer: ChannelBuffer) -> dict[DeliveredFile, list[DeliveredRow]]:
         """Which rows go where, in their order; those that do not fit may go nowhere."""
-        task, files = self.found.task, dict[DeliveredFile, list[DeliveredRow]]()
-        concurrent = self._concurrent_id(buffer.channel)
+        task, concurrent = self.found.task, self._concurrent_id(buffer.channel)
+        minutes: dict[tuple[bool, int], list[DeliveredRow]] = {}  # rows of one share their file
+        files: dict[DeliveredFile, list[DeliveredRow]] = {}
         for row in buffer.rows:
-            prefix = task.config.dirty_prefix if row.dirty else task.config.prefix
-            if row.dirty and not prefix:
-                continue
-            form = dirty_file if row.dirty else parquet_file
-            place = form(expanded(prefix, row.time_us), task.name, concurrent, buffer.number + 1)
-            files.setdefault(place, []).append(row)
+            key = bool(row.dirty), row.time_us // _MINUTE_US
+            rows = minutes.get(key)
+            if rows is None:
+                prefix = task.config.dirty_prefix if row.dirty else task.config.prefix
+                form = dirty_file if row.dirty else parquet_file
+                filled = expanded(prefix, row.time_us)
+                place = form(filled, task.name, concurrent, buffer.number + 1)
+                dropped = row.dirty and not prefix
+                rows = [] if dropped else files.setdefault(place, [])
+                minutes[key] = rows
+            rows.append(row)
         return files
 
     def _concurrent_id(self, channel: Channel) -> str:
@@ -255,7 +262,7 @@ class Delivering:
     def _check_held(self, buffer: ChannelBuffer) -> None:
         """Raise `NotFound` where somebody else has consumed the channel meanwhile.
 
-        Asked with the lock of the file in hand: whoever consumes it next waits for the lock, and
+        Asked with the lock of the file in hand: whoever consumes it next gets the lock later, and
         writes over the file.
         """
         call = self._channel_call(buffer)

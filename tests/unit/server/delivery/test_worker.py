@@ -316,6 +316,16 @@ def test_the_event_column_says_where_a_row_goes(world: World) -> None:
     assert [each["key"] for each in world.dirty()] == [{"k": "c"}]
 
 
+def test_rows_of_one_file_keep_their_order_whatever_their_times(world: World) -> None:
+    event = EventColumn("at", EventTimeFormat.UNIX)
+    world.create(DeliveryType.INC, CONFIG._replace(prefix="$yyyy", event_column=event))
+    for n, at in enumerate([120, 0, 120]):
+        world.write(put("t", {"k": "a"}, {"n": n, "at": at}))
+    world.deliver()
+    assert [row["number"] for row in world.rows()] == [0, 1, 2]
+    assert len(world.files()) == 1
+
+
 @pytest.mark.parametrize("prefix", ["", "bad/$yyyy"])
 def test_rows_that_do_not_fit_are_dropped_or_kept_apart(world: World, prefix: str) -> None:
     world.create(DeliveryType.INC, CONFIG._replace(dirty_prefix=prefix))
