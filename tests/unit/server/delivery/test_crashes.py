@@ -26,6 +26,7 @@ from widerow.testing.changes import delete, put, put_cells, update
 pytestmark = pytest.mark.timeout(180)
 KEYS: Final = "abcdef"
 keys = st.sampled_from(KEYS)
+History = list[tuple[str, Any]]
 steps = st.lists(
     st.one_of(
         st.tuples(st.just("put"), keys),
@@ -154,12 +155,7 @@ class CrashingWorld(World):
         ]
 
 
-@pytest.mark.parametrize("kind", [DeliveryType.BASE_INC, DeliveryType.INC])
-@settings(max_examples=40, deadline=None)
-@given(before=st.lists(keys, max_size=4), history=steps, bound=st.sampled_from([1, 3, 1000]))
-def test_the_files_say_what_was_written(
-    kind: DeliveryType, before: list[str], history: list[tuple[str, Any]], bound: int
-) -> None:
+def check(kind: DeliveryType, before: list[str], history: History, bound: int) -> None:
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
         patch.setattr(task_module, "DELIVERY_BUFFER_ROWS_MAX", bound)
         world = CrashingWorld(Path(root))
@@ -179,3 +175,19 @@ def test_the_files_say_what_was_written(
         assert set(world.written) <= set(delivered)
         last = dict(delivered)
         assert {key: last[key] for key in world.table} == world.table
+
+
+@pytest.mark.parametrize("kind", [DeliveryType.BASE_INC, DeliveryType.INC])
+@settings(max_examples=25, deadline=None)
+@given(before=st.lists(keys, max_size=4), history=steps, bound=st.sampled_from([1, 3, 1000]))
+def test_the_files_say_what_was_written(
+    kind: DeliveryType, before: list[str], history: History, bound: int
+) -> None:
+    check(kind, before, history, bound)
+
+
+@pytest.mark.parametrize("kind", [DeliveryType.BASE_INC, DeliveryType.INC])
+@pytest.mark.parametrize("moment", range(24))
+def test_a_crash_at_each_moment_of_a_delivery(kind: DeliveryType, moment: int) -> None:
+    history: History = [("put", "b"), ("crash", moment), ("work", 4), ("put", "b"), ("work", 4)]
+    check(kind, ["a"], history, 1)

@@ -13,7 +13,7 @@ from widerow.engine.plan import Plan
 from widerow.engine.table_record import decode_table, encode_table
 from widerow.engine.tunnels.records import DeliveryTrouble
 from widerow.engine.tunnels.service import TunnelCall
-from widerow.errors import Rule, WiderowError
+from widerow.errors import InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import DELIVERY_TASKS_PER_TABLE_MAX
 from widerow.model.requests import StreamChange, UpdateTable
@@ -236,7 +236,7 @@ def test_no_client_sees_the_tunnel_of_a_task(world: World) -> None:
     world.create()
     tunnel = world.engine.deliveries.all()[0].task.tunnel
     assert world.engine.tunnels.list_tunnels("i", "t") == []
-    with pytest.raises(WiderowError) as caught:
+    with pytest.raises(NotFound) as caught:
         world.engine.tunnels.connect("i", tunnel.id, "client", 60)
     assert caught.value.rule is Rule.TUNNEL_NOT_FOUND
 
@@ -247,7 +247,7 @@ def test_the_stream_of_a_task_is_switched_on_and_cannot_be_switched_off(world: W
     world.create()
     assert world.engine.describe_table("i", "t").stream is not None
     off = UpdateTable("t", stream=StreamChange(enable=False))
-    with pytest.raises(WiderowError) as caught:
+    with pytest.raises(InvalidRequest) as caught:
         world.engine.run(world.engine.update_table("i", off))
     assert caught.value.rule is Rule.STREAM_HAS_TUNNELS
     world.delete()
