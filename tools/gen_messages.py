@@ -23,6 +23,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "src" / "widerow" / "wire" / "tablestore"
 SOURCES: Final = {
     "messages": ("ots_filter.proto", "table_store.proto"),
+    "delivery_messages": ("delivery.proto",),
     "tunnel_messages": ("tunnel.proto",),
 }
 """The sets by the names of their modules, and the files that each is made of."""
@@ -50,6 +51,8 @@ from google.protobuf.internal.containers import (
 from google.protobuf.message import Message
 """
 
+_MIXED_CASE: Final = "# ruff: noqa: N802, N803, N815  # fields have the protocol's names\n"
+
 
 def compile_descriptors(name: str) -> FileDescriptorSet:
     """The set of that name, of the .proto files as they are now. Raises `RuntimeError`."""
@@ -73,6 +76,8 @@ def _head(messages: list[DescriptorProto]) -> str:
     lines = _STUB_HEAD.splitlines(keepends=True)
     if not any(hasattr(builtins, field.name) for field in fields):
         lines = [line for line in lines if "noqa" not in line]
+    if any(field.name not in (field.name.lower(), field.name.upper()) for field in fields):
+        lines.insert(1, _MIXED_CASE)
     repeated = [f for f in fields if f.label == FieldDescriptorProto.LABEL_REPEATED]
     if all(field.type == FieldDescriptorProto.TYPE_MESSAGE for field in repeated):
         lines = [line for line in lines if "RepeatedScalar" not in line]

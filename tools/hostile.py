@@ -48,6 +48,7 @@ from widerow.testing.http import Sender, Wire, digest, encode_request
 from widerow.testing.process import WiderowProcess
 from widerow.testing.requests import (
     BODIES,
+    DELIVERY_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
     get_range_request,
@@ -151,6 +152,9 @@ WELCOME: Final = {  # where the id is what is wrong
     **dict.fromkeys(("DescribeStream", "GetShardIterator", "GetStreamRecord"), 404),
     **dict.fromkeys(TUNNEL_BODIES, 400),
     **dict.fromkeys(("tunnel/create", "tunnel/list"), 200),
+    "CreateDeliveryTask": 400,
+    "DeleteDeliveryTask": 404,
+    "DescribeDeliveryTask": 404,
 }
 
 
@@ -164,7 +168,7 @@ def attacks() -> Iterator[Attack]:
 
 
 def _bodies_of() -> Iterator[tuple[str, bytes]]:
-    for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES}.items():
+    for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES, **DELIVERY_BODIES}.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
     yield "WiderowPartitions", b'{"table": "T"}'
     yield "WiderowIndexes", b'{"table": "T"}'

@@ -43,6 +43,7 @@ from widerow.testing.requests import (
     put_row_request,
 )
 from widerow.testing.server import WiderowServer
+from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 
@@ -54,7 +55,11 @@ BODY_SHOWN: Final = 4096  # bytes of a body in the report
 KEPT: Final = "Kept_and_never_named"
 
 
-_OF_TUNNELS: Final = {
+_LOADED_LATER: Final = {
+    "CreateDeliveryTask": d.CreateDeliveryTaskResponse,
+    "DeleteDeliveryTask": d.DeleteDeliveryTaskResponse,
+    "DescribeDeliveryTask": d.DescribeDeliveryTaskResponse,
+    "ListDeliveryTask": d.ListDeliveryTaskResponse,
     "tunnel/create": t.CreateTunnelResponse,
     "tunnel/delete": t.DeleteTunnelResponse,
     "tunnel/list": t.ListTunnelResponse,
@@ -73,7 +78,7 @@ _OF_TUNNELS: Final = {
 
 def answer_of(action: str) -> Message:
     """An empty message of the type that an action answers with."""
-    made: Message = (_OF_TUNNELS.get(action) or getattr(m, f"{action}Response"))()
+    made: Message = (_LOADED_LATER.get(action) or getattr(m, f"{action}Response"))()
     return made
 
 

@@ -10,6 +10,7 @@ from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.requests import (
     ANY,
     BODIES,
+    DELIVERY_BODIES,
     KEY,
     STREAM_BODIES,
     TUNNEL_BODIES,
@@ -193,7 +194,7 @@ def recorded(table: str) -> list[tuple[str, str, bytes]]:
     """Action, variant and body of right requests; every action is among them."""
     plain = [
         (action, "plain", make("New" if action == "CreateTable" else table))
-        for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES}.items()
+        for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES, **DELIVERY_BODIES}.items()
     ]
     varied = [
         (action, variant, make("New" if action == "CreateTable" else table).SerializeToString())

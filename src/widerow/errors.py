@@ -355,7 +355,32 @@ class Rule(AnyRule):
     TUNNEL_CHANNEL_STATUS = "Use OPEN, CLOSING, CLOSE or TERMINATED."
     TUNNEL_TOKEN = "Send the token exactly as an answer for this channel returned it."  # noqa: S105  # a hint
     TUNNEL_SEQUENCE = "Ask GetCheckpoint for the last number, and send one more than it."
-    STREAM_HAS_TUNNELS = "Delete the tunnels that hand out the table's changes first."
+    STREAM_HAS_TUNNELS = (
+        "Delete the tunnels and delivery tasks that hand out the table's changes first."
+    )
+
+    # Delivery tasks (change §D3)
+    DELIVERY_OFF = "Start the server with --delivery-root DIR, where the files are to go."
+    DELIVERY_LIBRARY = "Install pyarrow where the server runs: pip install 'widerow[delivery]'."
+    DELIVERY_NAME = (
+        "Tasks are named with 3 to 16 of a-z 0-9 and hyphen; a letter or digit stands at both ends."
+    )
+    DELIVERY_TYPE = "Use BASE, INC or BASE_INC."
+    DELIVERY_BUCKET = "Buckets are named with 3 to 63 of a-z 0-9 and hyphen."
+    DELIVERY_PREFIX = (
+        "Use at most 128 bytes; between slashes no empty part, no . or .., no ~ in front and no "
+        "control character."
+    )
+    DELIVERY_COLUMN_COUNT = "Name between one and 1024 columns in the schema."
+    DELIVERY_COLUMN_NAME = "Name every column of the schema with 1 to 255 bytes."
+    DELIVERY_COLUMN_TYPE = "Use BOOL, INT64, UTF8 or DOUBLE."
+    DELIVERY_COLUMN_DUPLICATE = "Give every column of the files a name of its own."
+    DELIVERY_EVENT_TIME = "Name the event column, and RFC822, RFC850, RFC1123, RFC3339 or Unix."
+    DELIVERY_FORMAT = "Leave format and formatter out, or send 0: Parquet is the only format."
+    DELIVERY_TEXT = "Shorten the endpoint or the role."
+    DELIVERY_COUNT = "Delete a delivery task of the table first."
+    DELIVERY_EXISTS = "Choose another name, or delete the task first."
+    DELIVERY_NOT_FOUND = "Create the task, or check the names of the table and the task."
 
     # State
     TABLE_EXISTS = "Choose another name, or delete the table first."

@@ -182,3 +182,18 @@ TUNNEL_END_PATIENCE_SECONDS: Final = 60  # a write that began before the end is 
 TUNNEL_TOKEN_CHARACTERS_MAX: Final = 32 * 1024  # a key has 4 KB, the name of a column 255 bytes
 TUNNEL_TOKEN_COUNT_MAX: Final = 2**53  # records of a channel; JSON tells such numbers exactly
 TUNNEL_TOKEN_TIME_MS_MAX: Final = (2**63 - 1) // 1_000_000  # answers tell times in nanoseconds
+
+# --- delivery tasks (change §D3) -------------------------------------------------------------
+DELIVERY_TASKS_PER_TABLE_MAX: Final = 10  # each reads the whole table once, as a tunnel does
+DELIVERY_COLUMNS_MAX: Final = 1024  # of one task; a row that is read names as many (semantics §4)
+DELIVERY_TEXT_BYTES_MAX: Final = 1024  # of an endpoint or a role, which are kept in the catalogue
+DELIVERY_PREFIX_BYTES_MAX: Final = 128  # a file's name repeats it and has 255 bytes
+DELIVERY_BUFFER_BYTES_MAX: Final = 64 * 1024 * 1024  # of rows that wait for their file
+DELIVERY_BUFFER_ROWS_MAX: Final = 1_000_000  # the same in rows
+DELIVERY_SECONDS: Final = 120  # so long a row waits for its file at most
+DELIVERY_RETRY_SECONDS: Final = 60  # after a file could not be written
+DELIVERY_PAUSE_SECONDS: Final = 1.0  # between two looks for something to deliver
+DELIVERY_STOP_SECONDS_MAX: Final = 20.0  # for the last files of a server that stops
+DELIVERY_CLIENT_SECONDS: Final = 300  # so long a server that died holds its channels
+DELIVERY_HEARTBEAT_SECONDS: Final = 10  # between two looks for new shards
+DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure

@@ -74,7 +74,10 @@ def outcome(build: Build, place: Path, flags: Sequence[str]) -> dict[str, Any]:
     work.mkdir()
     try:
         command = build(work)
-        with WiderowProcess("--path", str(place / "store"), *flags) as server:
+        files = place / "files"
+        files.mkdir()
+        given = ("--path", str(place / "store"), "--delivery-root", str(files), *flags)
+        with WiderowProcess(*given) as server:
             ran = subprocess.run(  # noqa: S603  # our own program
                 [*command, server.endpoint, "compat"],
                 capture_output=True,

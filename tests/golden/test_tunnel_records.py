@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from widerow.engine.tunnels.records import (
+    DeliveryTrouble,
     decode_channel,
     decode_client,
+    decode_trouble,
     encode_channel,
     encode_client,
+    encode_trouble,
 )
 from widerow.engine.tunnels.state import Channel, ChannelPosition, ChannelStatus, TunnelClient
 from widerow.errors import StoreDamaged
@@ -48,6 +51,14 @@ def test_a_client_is_as_shown() -> None:
 def test_a_channel_is_as_shown(name: str, channel: Channel) -> None:
     assert encode_channel(channel) == _shown(name)
     assert decode_channel(channel.id, _shown(name)) == channel
+
+
+def test_trouble_is_as_shown() -> None:
+    trouble = DeliveryTrouble(2, "bucket/out: No space left on device")
+    assert encode_trouble(trouble) == _shown("trouble")
+    assert decode_trouble(_shown("trouble")) == trouble
+    with pytest.raises(StoreDamaged):
+        decode_trouble(b'{"format":1,"code":2}')
 
 
 @pytest.mark.parametrize(

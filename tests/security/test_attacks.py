@@ -22,6 +22,7 @@ READ: Final = {
     *(f"tunnel/{name}" for name in ("list", "describe", "connect", "heartbeat", "shutdown")),
     *(f"tunnel/{name}" for name in ("getcheckpoint", "readrecords", "checkpoint")),
     *("tunnel/getrpo", "tunnel/getrpobyoffset"),
+    *("DescribeDeliveryTask", "ListDeliveryTask"),
 }
 WRITE: Final = {
     *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow", "BulkImport"),
@@ -31,6 +32,7 @@ MANAGE: Final = {
     *("CreateTable", "UpdateTable", "DeleteTable"),
     *("AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex"),
     *("tunnel/create", "tunnel/delete", "tunnel/schedule"),
+    *("CreateDeliveryTask", "DeleteDeliveryTask"),
 }
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from widerow.limits import BODY_BYTES_MAX
 from widerow.testing.http import Sender, Wire, assert_refused, digest, encode_request
-from widerow.testing.requests import BODIES, STREAM_BODIES, TUNNEL_BODIES
+from widerow.testing.requests import BODIES, DELIVERY_BODIES, STREAM_BODIES, TUNNEL_BODIES
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -30,7 +30,7 @@ def body_of(action: str) -> bytes:
 
 
 def test_every_action_is_attacked() -> None:
-    assert {*BODIES, *STREAM_BODIES, *TUNNEL_BODIES} == set(OPERATIONS)
+    assert {*BODIES, *DELIVERY_BODIES, *STREAM_BODIES, *TUNNEL_BODIES} == set(OPERATIONS)
 
 
 # --- who asks (wire §1.2, §1.3) ------------------------------------------------------------------

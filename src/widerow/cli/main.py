@@ -108,6 +108,8 @@ _METAVARS: Final = {
     "partitions_max": "NUMBER",
     "local_transactions_default": "BOOLEAN",
     "index_lag": "SECONDS",
+    "delivery_root": "DIR",
+    "delivery_seconds": "SECONDS",
 }
 
 _Command = Callable[..., None]

@@ -1,7 +1,8 @@
 """The table store: its tables, its housekeeping, and the parts that carry out everything else.
 
 Operations have their vendor's names. Those on tables are here, those on rows are `rows`
-(`row_operations.py`); `indexes`, `transactions`, `streams`, `tunnels` and `typed` are as they say.
+(`row_operations.py`); `indexes`, `transactions`, `streams`, `tunnels`, `deliveries` and `typed` are
+as they say.
 
 Reads answer at once from the published view. Writes answer a `Plan`: the caller commits its writes
 (in one group with others', or alone through `run`) and reads the answer with `finish`. Every method
@@ -79,6 +80,7 @@ from widerow.model.schema import DefinedColumn, Table
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
+    from widerow.engine.delivery.service import Deliveries
     from widerow.engine.tunnels.service import Tunnels
     from widerow.engine.typed.engine import TypedEngine
     from widerow.engine.typed.form import TableForm
@@ -122,6 +124,8 @@ class Engine:
         self._typed = Once(self._make_typed)
         self._builds = Once(self._make_builds)
         self._tunnels = Once(self._make_tunnels)
+        self._deliveries = Once(self._make_deliveries)
+        self.delivery_refusal: Rule | None = Rule.DELIVERY_OFF
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         queue = IntentQueue(clock, entropy)
@@ -224,6 +228,33 @@ class Engine:
 
         given = self.store, self._clock, self._entropy
         return open_tunnels(self.tables, given, self.partitions, self.rows.note_read, self.streams)
+
+    @property
+    def deliveries(self) -> "Deliveries":
+        """The operations of delivery tasks.
+
+        They are refused by the rule `delivery_refusal`, which whoever writes the files sets to
+        None.
+        """
+        return self._deliveries.get()
+
+    def _make_deliveries(self) -> "Deliveries":
+        from widerow.engine.delivery.service import (  # noqa: PLC0415  # as `typed`
+            Deliveries,
+            delivery_tunnels,
+        )
+        from widerow.engine.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
+
+        given = self.store, self._clock, self._entropy
+        tunnels = open_tunnels(
+            self.tables,
+            given,
+            self.partitions,
+            self.rows.note_read,
+            self.streams,
+            delivery_tunnels,
+        )
+        return Deliveries(self.tables, given, tunnels, lambda: self.delivery_refusal)
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these too hear of every change of rows; before the first write is planned."""

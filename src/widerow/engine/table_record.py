@@ -10,6 +10,15 @@ from typing import Final, TypeVar
 
 from widerow.engine.log_shards import first_shards
 from widerow.errors import StoreDamaged
+from widerow.model.delivery import (
+    DeliveryColumn,
+    DeliveryConfig,
+    DeliveryTask,
+    DeliveryType,
+    EventColumn,
+    EventTimeFormat,
+    ParquetType,
+)
 from widerow.model.schema import (
     DefinedColumn,
     Encryption,
@@ -77,6 +86,8 @@ def encode_table(table: Table) -> bytes:
         record["index_of"] = [table.index_of, table.local_index]
     if table.tunnels:
         record["tunnels"] = [_tunnel_record(tunnel) for tunnel in table.tunnels]
+    if table.deliveries:
+        record["deliveries"] = [_delivery_record(task) for task in table.deliveries]
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -88,6 +99,22 @@ def _tunnel_record(tunnel: Tunnel) -> Json:
     return [
         *(tunnel.id, tunnel.number, tunnel.name, tunnel.kind.value),
         *(start.name, start_ns, end_ns, tunnel.created_us),
+    ]
+
+
+def _delivery_record(task: DeliveryTask) -> Json:
+    config = task.config
+    where: list[Json] = [
+        *(config.bucket, config.prefix, config.dirty_prefix, config.endpoint, config.role)
+    ]
+    event = config.event_column
+    return [
+        task.name,
+        task.type.name,
+        _tunnel_record(task.tunnel),
+        where,
+        None if event is None else [event.name, event.format.name],
+        [[each.name, each.delivered_as, each.type.name, each.encoding] for each in config.columns],
     ]
 
 
@@ -156,6 +183,7 @@ def _table(record: dict[str, Json]) -> Table:
         index_of=_as(int, index_of),
         local_index=_as(bool, local_index),
         tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
+        deliveries=tuple(_delivery(each) for each in _items(pop("deliveries", []))),
     )
 
 
@@ -243,6 +271,40 @@ def _tunnel(value: Json) -> Tunnel:
         kind=TunnelKind(kind),
         config=TunnelConfig(StreamStart[_as(str, start)], _as(int, start_ns), _as(int, end_ns)),
         created_us=_as(int, created_us),
+    )
+
+
+def _delivery(value: Json) -> DeliveryTask:
+    name, kind, tunnel, where, event, columns = _items(value)
+    bucket, prefix, dirty_prefix, endpoint, role = (_as(str, each) for each in _items(where))
+    return DeliveryTask(
+        _as(str, name),
+        DeliveryType[_as(str, kind)],
+        DeliveryConfig(
+            bucket,
+            tuple(_delivery_column(each) for each in _items(columns)),
+            prefix,
+            dirty_prefix,
+            endpoint,
+            role,
+            None if event is None else _event_column(event),
+        ),
+        _tunnel(tunnel),
+    )
+
+
+def _event_column(value: Json) -> EventColumn:
+    name, form = _items(value)
+    return EventColumn(_as(str, name), EventTimeFormat[_as(str, form)])
+
+
+def _delivery_column(value: Json) -> DeliveryColumn:
+    name, delivered_as, kind, encoding = _items(value)
+    return DeliveryColumn(
+        _as(str, name),
+        _as(str, delivered_as),
+        ParquetType[_as(str, kind)],
+        None if encoding is None else _as(int, encoding),
     )
 
 

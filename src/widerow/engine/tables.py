@@ -296,7 +296,7 @@ def updated_table(
     if request.throughput is not None:
         throughput = _throughput(throughput, request.throughput, now_us // 1_000_000)
     stream = _stream(table, request.stream, now_us, number)
-    if stream is None and any(tunnel.kind.has_stream for tunnel in table.tunnels):
+    if stream is None and any(tunnel.kind.has_stream for tunnel in table.all_tunnels):
         raise InvalidRequest(Rule.STREAM_HAS_TUNNELS, table=table.name)
     untrimmed = table.untrimmed or _loses_sooner(table.options, options)
     return replace(

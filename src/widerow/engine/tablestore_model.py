@@ -66,8 +66,8 @@ class TablestoreModel(TableModel[Table]):
             prefix = change_prefix(before.id) + old.number.to_bytes(4, "big")
             key = dropped_key(before.instance, old.number)
             yield Leftover(old.number, key, (prefix,), due_us=due_us)
-        kept = {tunnel.number for tunnel in after.tunnels}
-        for tunnel in before.tunnels:
+        kept = {tunnel.number for tunnel in after.all_tunnels}
+        for tunnel in before.all_tunnels:
             if tunnel.number not in kept:
                 key = dropped_key(before.instance, tunnel.number)
                 prefixes = (tunnel_prefix(before.id, tunnel.number),)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from widerow.model.delivery import DeliveryTask
 from widerow.model.tunnel import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
@@ -140,7 +141,7 @@ class Table:
     still hold more until the sweep has passed. `local_transactions`: whether they may be begun.
     `indexes`: in the order of creation. `index_of`: the number of the table that this one is an
     index of, 0 for every other; `local_index`: it is a local one, whose entries stand beside the
-    rows. `tunnels`: those of the table, by their names.
+    rows. `tunnels` and `deliveries`: those of the table, by their names.
     """
 
     instance: str
@@ -161,12 +162,18 @@ class Table:
     index_of: int = 0
     local_index: bool = False
     tunnels: tuple[Tunnel, ...] = ()
+    deliveries: tuple[DeliveryTask, ...] = ()
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property
     def qualified(self) -> str:
         """The name by which logs and metrics show it."""
         return f"{self.instance}/{self.name}"
+
+    @property
+    def all_tunnels(self) -> tuple[Tunnel, ...]:
+        """The tunnels, with those that delivery tasks consume."""
+        return (*self.tunnels, *[task.tunnel for task in self.deliveries])
 
     @property
     def reserved_units(self) -> tuple[int, int]:

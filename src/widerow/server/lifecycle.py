@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from widerow.clock import Clock, Entropy
 from widerow.commit.committer import Committer
@@ -50,6 +50,9 @@ from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
 from widerow.wire.dialect import Dialect
 from widerow.wire.dialects import DIALECTS
+
+if TYPE_CHECKING:
+    from widerow.server.delivery.thread import DeliveryThread
 
 __all__ = ["Server"]
 
@@ -100,6 +103,7 @@ class Server:
         self._control: Control | None = None
         self._tls: TlsFiles | None = None
         self._balance: Balance | None = None
+        self._delivery: DeliveryThread | None = None
         self._engine: Engine | None = None  # from the moment that it is looked after
         self._sweeping = threading.Lock()  # the sweep is for one caller at a time
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
@@ -135,6 +139,7 @@ class Server:
             engine.indexes.hold_back(self.settings.index_lag)
             engine.indexes.keeps_indexed_tables = self.settings.keep_indexed_tables
             await self._listen(engine, store, identity)
+            self._deliver(engine)
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)
                 self._control = Control(directory, store.checkpoint, self._entropy)
@@ -157,9 +162,7 @@ class Server:
             self._control = None
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.close)
-        if self._balance is not None:
-            await self._balance.finish()
-            self._balance = None
+        await self._end_work()
         if self._committer is not None and self._engine is not None:
             await self._keep_notes(self._engine, self._committer)
             self._engine = None
@@ -172,6 +175,15 @@ class Server:
         if self._store is not None and self._given is None:
             self._store.close()
         self._store = None
+
+    async def _end_work(self) -> None:
+        """End what writes beside requests."""
+        if self._delivery is not None:
+            await asyncio.to_thread(self._delivery.stop)
+            self._delivery = None
+        if self._balance is not None:
+            await self._balance.finish()
+            self._balance = None
 
     def hurry(self) -> None:
         """Let a running `stop` wait no longer for requests in hand."""
@@ -247,6 +259,23 @@ class Server:
         self._tasks.add(loop.create_task(balance.run()))
         if self._credentials is not None:
             self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
+
+    def _deliver(self, engine: Engine) -> None:
+        """Start the thread of delivery tasks, where there is a directory for their files."""
+        if self.settings.delivery_root is None or self._committer is None:
+            return
+        root = Path(self.settings.delivery_root).resolve()
+        if not root.is_dir():
+            raise SettingsInvalid(f"delivery_root: {root} is no directory; make it first")
+        from widerow.server.delivery.thread import (  # noqa: PLC0415  # few servers deliver
+            DeliveryThread,
+            refusal_of_deliveries,
+        )
+
+        engine.delivery_refusal = refusal_of_deliveries()
+        wait = self.settings.delivery_seconds
+        self._delivery = DeliveryThread(engine, self._committer, self._engine_clock, root, wait)
+        self._delivery.start()
 
     async def _bind(self, listener: Listener) -> str:
         settings = self.settings

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from widerow.engine.partitions.rules import Thresholds
 from widerow.errors import WiderowError
-from widerow.limits import TABLES_PER_INSTANCE_MAX
+from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX
 from widerow.server.logging import FORMATS, LEVELS
 from widerow.storage.opener import CACHE_BYTES_DEFAULT
 
@@ -65,6 +65,8 @@ class Settings:
     local_transactions_default: bool = True
     index_lag: int = 0
     keep_indexed_tables: bool = False
+    delivery_root: str | None = None
+    delivery_seconds: int = DELIVERY_SECONDS
 
     @property
     def thresholds(self) -> Thresholds:
@@ -128,6 +130,12 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "index_lag": "Keep entries of global indexes back for so many seconds; 0 if not set.",
     "keep_indexed_tables": (
         "Refuse DeleteTable while a table has secondary indexes; if not set they go with it."
+    ),
+    "delivery_root": (
+        "Directory for the files of delivery tasks, which must be there; no such tasks if not set."
+    ),
+    "delivery_seconds": (
+        "How long rows may wait for the next file of a delivery task; 120 if not set."
     ),
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
@@ -244,6 +252,7 @@ _NUMBERS: Final = {
     "partition_key_mb": range(1, 1024 * 1024),
     "partitions_max": range(1, 1025),
     "index_lag": range(3601),
+    "delivery_seconds": range(1, 3601),
 }
 _BOOLEANS: Final = (
     "accept_damaged_store",

@@ -14,12 +14,14 @@ from typing import Final
 from widerow.engine.streams.iterators import ShardIterator, encode_iterator
 from widerow.engine.streams.log import LogPosition
 from widerow.testing.buffers import cell, key_buffer, row_buffer
+from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = [
     "ANY",
     "BODIES",
+    "DELIVERY_BODIES",
     "KEY",
     "STREAM_BODIES",
     "TUNNEL_BODIES",
@@ -263,3 +265,28 @@ TUNNEL_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     }
 )
 """The body of a request of every tunnel action: the first two about a table, others a tunnel."""
+
+
+def _create_delivery(table: str) -> bytes:
+    column = d.ParquetSchema(columnName="k", ossColumnName="k", type=2)
+    config = d.OSSTaskConfig(ossPrefix="files", ossBucket="bucket", schema=[column])
+    return d.CreateDeliveryTaskRequest(
+        tableName=table, taskName="task", taskConfig=config, taskType=2
+    ).SerializeToString()
+
+
+DELIVERY_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "CreateDeliveryTask": _create_delivery,
+        "DeleteDeliveryTask": lambda table: d.DeleteDeliveryTaskRequest(
+            tableName=table, taskName="task"
+        ).SerializeToString(),
+        "DescribeDeliveryTask": lambda table: d.DescribeDeliveryTaskRequest(
+            tableName=table, taskName="task"
+        ).SerializeToString(),
+        "ListDeliveryTask": lambda table: d.ListDeliveryTaskRequest(
+            tableName=table
+        ).SerializeToString(),
+    }
+)
+"""The body of a request of every action of delivery tasks, about a table."""

@@ -43,6 +43,7 @@ var ofActions = map[string]scenario{
 	"errors":          errors,
 	"transactions":    transactions,
 	"indexes":         indexes,
+	"delivery":        delivery,
 }
 
 // hasty is a client that does not repeat what was refused: others repeat conflicts for seconds.

@@ -347,3 +347,23 @@ def test_a_transaction_is_seen_inside_and_after_its_commit(go: Go) -> None:
 @pytest.mark.parametrize("check", INDEXES, ids=lambda check: check.__name__)
 def test_indexes_are_made_read_and_dropped(go: Go, check: Callable[[Any], None]) -> None:
     check(go("indexes"))
+
+
+# --- delivery tasks (change §D3) ---------------------------------------------------------------
+
+
+def test_a_delivery_task_from_its_creation_to_its_end(go: Go) -> None:
+    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    missing = refused(404, "OTSObjectNotExist", "Requested delivery task does not exist.")
+    assert go("delivery") == {
+        "twice": refused(409, "OTSObjectAlreadyExist", "Requested delivery task already exists."),
+        "type": 2,
+        "phase": 2,
+        "error": 0,
+        "prefix": "year=$yyyy",
+        "event": "at",
+        "columns": 2,
+        "listed": [["delivery", "task", 2]],
+        "deleted twice": missing,
+        "described later": missing,
+    }

@@ -47,6 +47,7 @@ final class Actions {
         SCENARIOS.put("atomic batch", Batches::atomicBatch);
         SCENARIOS.put("transactions", Transactions::transactions);
         SCENARIOS.put("indexes", Indexes::indexes);
+        SCENARIOS.put("delivery", Delivery::delivery);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);

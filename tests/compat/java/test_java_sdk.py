@@ -523,3 +523,21 @@ def test_a_hundred_requests_at_once_are_answered_by_callbacks(asynchronous: Java
         "sum": sum(n * n for n in range(100)),
         "refused": "OTSObjectNotExist",
     }
+
+
+# --- delivery tasks (change §D3) ---------------------------------------------------------------
+
+
+def test_a_delivery_task_from_its_creation_to_its_end(java: Java) -> None:
+    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    missing = refused(404, "OTSObjectNotExist", "Requested delivery task does not exist.")
+    assert java("delivery") == {
+        "twice": refused(409, "OTSObjectAlreadyExist", "Requested delivery task already exists."),
+        "type": "BASE_INC",
+        "phase": "INCR",
+        "prefix": "year=$yyyy",
+        "columns": 2,
+        "listed": [["delivery", "task", "BASE_INC"]],
+        "deleted twice": missing,
+        "described later": missing,
+    }

@@ -34,7 +34,7 @@ class _TunnelWalk:
     def __init__(self, table: Table, gone: set[bytes], snapshot: Snapshot) -> None:
         self._table = table
         self._gone = tuple(each for each in gone if each.startswith(tunnels_prefix(table.id)))
-        self._numbers = frozenset(tunnel.number for tunnel in table.tunnels)
+        self._numbers = frozenset(tunnel.number for tunnel in table.all_tunnels)
         self._snapshot = snapshot
 
     def visit(self, key: bytes, record: bytes) -> None:

@@ -11,7 +11,7 @@ from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
 from widerow.limits import STREAM_HOURS_MAX, TUNNEL_START_MARGIN_SECONDS, TUNNELS_PER_TABLE_MAX
 from widerow.model.requests import StreamChange, UpdateTable
 from widerow.model.schema import Table
-from widerow.model.tunnel import CreateTunnel, StreamStart, Tunnel
+from widerow.model.tunnel import CreateTunnel, StreamStart, Tunnel, TunnelKind
 
 __all__ = [
     "check_create_tunnel",
@@ -20,6 +20,7 @@ __all__ = [
     "start_us",
     "table_id_of",
     "tunnel_named",
+    "with_stream_for",
     "with_tunnel",
     "without_tunnel",
 ]
@@ -73,14 +74,20 @@ def with_tunnel(
         raise InvalidRequest(Rule.TUNNEL_COUNT, limit=TUNNELS_PER_TABLE_MAX)
     if request.kind.has_stream:
         _check_start(table, request.config.start_ns, now_us)
-        if table.stream is None:
-            change = UpdateTable(
-                table.name, stream=StreamChange(enable=True, expiration_hours=STREAM_HOURS_MAX)
-            )
-            table = updated_table(table, change, now_us, number)
+    table = with_stream_for(table, request.kind, number, now_us)
     tunnel = Tunnel(tunnel_id, number(), request.name, request.kind, request.config, now_us)
     tunnels = sorted((*table.tunnels, tunnel), key=lambda each: each.name)
     return replace(table, tunnels=tuple(tunnels))
+
+
+def with_stream_for(
+    table: Table, kind: TunnelKind, number: Callable[[], int], now_us: int
+) -> Table:
+    """The table, with a stream where what is handed out needs one and it has none."""
+    if not kind.has_stream or table.stream is not None:
+        return table
+    stream = StreamChange(enable=True, expiration_hours=STREAM_HOURS_MAX)
+    return updated_table(table, UpdateTable(table.name, stream=stream), now_us, number)
 
 
 def _check_start(table: Table, start_ns: int, now_us: int) -> None:

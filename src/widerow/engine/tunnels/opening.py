@@ -1,6 +1,7 @@
 """The tunnels of an engine, made of its parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
@@ -9,6 +10,7 @@ from widerow.engine.tunnels.changes import ChangeLog
 from widerow.engine.tunnels.reading import TunnelReads, channel_bounds
 from widerow.engine.tunnels.service import Tunnels
 from widerow.model.schema import Table
+from widerow.model.tunnel import Tunnel
 from widerow.storage.interface import Store
 
 __all__ = ["open_tunnels"]
@@ -20,8 +22,12 @@ def open_tunnels(
     partitions: Partitions,
     note_read: Callable[[Table, bytes, int], None],
     log: ChangeLog,
+    held: Callable[[Table], Sequence[Tunnel]] = attrgetter("tunnels"),
 ) -> Tunnels:
-    """The tunnels of these tables. `note_read` hears of read units, `log`: the streams."""
+    """The tunnels of these tables. `note_read` hears of read units, `log`: the streams.
+
+    `held`: the tunnels of a table; those of its clients unless given.
+    """
     store, clock, _ = given
 
     def bounds(table: Table) -> list[bytes]:
@@ -29,4 +35,4 @@ def open_tunnels(
         return channel_bounds(store.snapshot(), table, sizes)
 
     reads = TunnelReads(store, clock, log, note_read)
-    return Tunnels(tables, given, reads, log, bounds)
+    return Tunnels(tables, given, reads, log, bounds, held)

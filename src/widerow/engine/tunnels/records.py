@@ -3,13 +3,14 @@
     05 table tunnel 00           the state is there: clients and channels have begun
     05 table tunnel 01 client    one client
     05 table tunnel 02 channel   one channel
+    05 table tunnel 03           why a delivery task cannot write its files
 
 JSON, so that a person with a dump can read it. Only what a change touches is written again.
 """
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from widerow.engine.tunnels.state import (
     Channel,
@@ -19,26 +20,31 @@ from widerow.engine.tunnels.state import (
     TunnelState,
 )
 from widerow.errors import StoreDamaged
-from widerow.keys.encode import after_prefix
 from widerow.keys.layout import tunnel_prefix
 from widerow.storage.interface import Reader, Transaction
 
 __all__ = [
+    "DeliveryTrouble",
     "channel_in",
     "check_tunnel_record",
     "client_in",
     "decode_channel",
     "decode_client",
+    "decode_trouble",
     "encode_channel",
     "encode_client",
+    "encode_trouble",
     "read_state",
+    "trouble_in",
     "write_state",
+    "write_trouble",
 ]
 
 _FORMAT: Final = 1
 _BEGUN: Final = b"\x00"
 _CLIENT: Final = b"\x01"
 _CHANNEL: Final = b"\x02"
+_TROUBLE: Final = b"\x03"
 _HEAD: Final = b'{"format":1}'
 _NUMBERS_BYTES: Final = len(tunnel_prefix(0, 0))
 
@@ -49,6 +55,27 @@ _UNREADABLE: Final = (
 )
 
 T = TypeVar("T")
+
+
+class DeliveryTrouble(NamedTuple):
+    """Why a delivery task cannot write its files: the protocol's number of the error, and words."""
+
+    code: int
+    detail: str
+
+
+def encode_trouble(trouble: DeliveryTrouble) -> bytes:
+    """The record of a delivery task's trouble."""
+    return _json({"code": trouble.code, "detail": trouble.detail})
+
+
+def decode_trouble(record: bytes) -> DeliveryTrouble:
+    """The trouble of a record. Raises `StoreDamaged`."""
+
+    def read(found: dict[str, Any]) -> DeliveryTrouble:
+        return DeliveryTrouble(int(found.pop("code")), str(found.pop("detail")))
+
+    return _read(record, read)
 
 
 def encode_client(client: TunnelClient) -> bytes:
@@ -144,7 +171,7 @@ def read_state(reader: Reader, prefix: bytes) -> TunnelState | None:
         return None
     clients: dict[str, TunnelClient] = {}
     channels: dict[str, Channel] = {}
-    for key, record in reader.scan(prefix + _CLIENT, after_prefix(prefix)):
+    for key, record in reader.scan(prefix + _CLIENT, prefix + _TROUBLE):
         kind, name = key[len(prefix) : len(prefix) + 1], key[len(prefix) + 1 :].decode()
         if kind == _CLIENT:
             clients[name] = decode_client(name, record)
@@ -176,6 +203,20 @@ def write_state(
     _write(txn, prefix + _CHANNEL, before.channels, after.channels, encode_channel)
 
 
+def trouble_in(reader: Reader, prefix: bytes) -> DeliveryTrouble | None:
+    """What a delivery task suffers from, or None. Raises `StoreDamaged`."""
+    record = reader.get(prefix + _TROUBLE)
+    return None if record is None else decode_trouble(record)
+
+
+def write_trouble(txn: Transaction, prefix: bytes, trouble: DeliveryTrouble | None) -> None:
+    """Put what a delivery task suffers from, or that it is well."""
+    if trouble is None:
+        txn.delete(prefix + _TROUBLE)
+    else:
+        txn.put(prefix + _TROUBLE, encode_trouble(trouble))
+
+
 def _write(
     txn: Transaction,
     prefix: bytes,
@@ -203,5 +244,7 @@ def check_tunnel_record(numbers: frozenset[int], key: bytes, record: bytes) -> N
         decode_client(name.decode(), record)
     elif kind == _CHANNEL:
         decode_channel(name.decode(), record)
+    elif kind + name == _TROUBLE:
+        decode_trouble(record)
     elif kind + name != _BEGUN or record != _HEAD:
         raise StoreDamaged(f"a record of a tunnel that is none of its kinds: {key.hex()}")

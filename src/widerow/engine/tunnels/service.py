@@ -135,14 +135,19 @@ class Tunnels:
         reads: TunnelReads,
         log: ChangeLog,
         bounds: Callable[[Table], Iterable[bytes]],
+        held: Callable[[Table], Sequence[Tunnel]],
     ) -> None:
-        """`log`: the streams; `bounds`: where to cut a table into channels of rows."""
+        """`log`: the streams; `bounds`: where to cut a table into channels of rows.
+
+        `held`: the tunnels of a table that are meant: those of clients, or of delivery tasks.
+        """
         self._tables = tables
         self._catalog = tables.catalog
         self._store, self._clock, self._entropy = given
         self._reads = reads
         self._log = log
         self._bounds = bounds
+        self._held = held
         self._started_ns = self._clock.monotonic_ns()
         self._heard: dict[tuple[int, str], int] = {}
         self._delivered: dict[tuple[int, str], int] = {}  # by channels that were read to their end
@@ -158,12 +163,22 @@ class Tunnels:
         tunnel_id = new_tunnel_id(table.id, self._entropy)
         now_us = self._clock.now_us()
 
+        def make(current: Table, draft: Draft) -> tuple[Table, Tunnel]:
+            after = with_tunnel(current, request, draft.number, tunnel_id, now_us)
+            return after, tunnel_named(after, request.name)
+
+        return self.creating(table, make)
+
+    def creating(
+        self, table: Table, change: Callable[[Table, Draft], tuple[Table, Tunnel]]
+    ) -> Plan[str]:
+        """The plan that gives a table the tunnel that `change` makes, then its channels: its id."""
+
         def make(draft: Draft) -> _Found:
             model = self._tables.model
-            current = draft.current(model, table)
-            after = with_tunnel(current, request, draft.number, tunnel_id, now_us)
-            draft.put(model, after)
-            return _Found(after, tunnel_named(after, request.name))
+            found = _Found(*change(draft.current(model, table), draft))
+            draft.put(model, found.table)
+            return found
 
         made: list[_Found] = []
 
@@ -194,7 +209,9 @@ class Tunnels:
             tables = [each for each in self._tables.all() if each.instance == instance]
         reader = self._store.snapshot()
         return [
-            self._shown(reader, _Found(each, tunnel)) for each in tables for tunnel in each.tunnels
+            self._shown(reader, _Found(each, tunnel))
+            for each in tables
+            for tunnel in self._held(each)
         ]
 
     def describe(self, instance: str, named: TunnelName) -> TunnelShown:
@@ -383,7 +400,7 @@ class Tunnels:
     def _by_id(self, instance: str, tunnel_id: str) -> _Found:
         table = self._tables.by_id(table_id_of(tunnel_id))
         if table is not None and table.instance == instance:
-            for tunnel in table.tunnels:
+            for tunnel in self._held(table):
                 if tunnel.id == tunnel_id:
                     return _Found(table, tunnel)
         raise NotFound(Rule.TUNNEL_NOT_FOUND)
@@ -442,7 +459,7 @@ class Tunnels:
 
         def body(txn: Transaction) -> R:
             table = self._tables.current(found.table, txn, planned)
-            if all(each.number != found.tunnel.number for each in table.tunnels):
+            if all(each.number != found.tunnel.number for each in self._held(table)):
                 raise NotFound(Rule.TUNNEL_NOT_FOUND)
             before = read_state(txn, prefix)
             state = initial if before is None else before

@@ -38,6 +38,7 @@ from widerow.limits import (
     STREAM_HOURS_MAX,
     VALUE_BYTES_MAX,
 )
+from widerow.wire.tablestore.delivery_errors import DELIVERY_ERRORS
 from widerow.wire.tablestore.index_errors import INDEX_ERRORS
 from widerow.wire.tablestore.stream_errors import STREAM_ERRORS
 from widerow.wire.tablestore.transaction_errors import TRANSACTION_ERRORS
@@ -728,7 +729,10 @@ _ROWS: Final[dict[Rule, Foreign]] = {
     ),
 }
 
-for _errors in (INDEX_ERRORS, STREAM_ERRORS, TRANSACTION_ERRORS, TUNNEL_ERRORS):
+for _errors in (
+    *(INDEX_ERRORS, STREAM_ERRORS, TRANSACTION_ERRORS, TUNNEL_ERRORS),
+    DELIVERY_ERRORS,
+):
     _ROWS.update((rule, Foreign(*row)) for rule, row in _errors.items())
 
 FOREIGN: Final[Mapping[Rule, Foreign]] = MappingProxyType(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.wire.tablestore import messages, tunnel_messages
+from widerow.wire.tablestore import delivery_messages, messages, tunnel_messages
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 PAGES = Path(__file__).parents[4] / "docs" / "protocol"
@@ -41,6 +41,8 @@ TUNNEL_REQUESTS = {
 def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> None:
     tunnel = TUNNEL_REQUESTS.get(action)
     module = messages if tunnel is None else tunnel_messages
+    if action.endswith("DeliveryTask"):
+        module = delivery_messages
     request = getattr(module, tunnel or f"{action}Request").DESCRIPTOR
     words = set(WORDS.findall(_section(action)))
     assert {field.name for field in request.fields} <= words
@@ -62,6 +64,9 @@ def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> Non
         ("tunnel/create", tunnel_messages.StreamTunnelConfig),
         ("tunnel/connect", tunnel_messages.ClientConfig),
         ("tunnel/heartbeat", tunnel_messages.Channel),
+        ("CreateDeliveryTask", delivery_messages.OSSTaskConfig),
+        ("CreateDeliveryTask", delivery_messages.EventColumn),
+        ("CreateDeliveryTask", delivery_messages.ParquetSchema),
     ],
 )
 def test_fields_of_inner_messages_are_there_too(action: str, message: type) -> None:

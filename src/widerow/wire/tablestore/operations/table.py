@@ -97,6 +97,43 @@ def _served(
     )
 
 
+def _later(
+    name: str,
+    permission: Permission,
+    actions: Callable[[], Mapping[str, Any]],
+    *,
+    writes: bool = False,
+    lengthy: Callable[[bytes], bool] | None = None,
+) -> WireOperation:
+    """An action whose messages and part of the engine are loaded with the first request."""
+
+    def action() -> Any:  # noqa: ANN401  # one of the modules
+        return actions()[name]
+
+    return WireOperation(
+        name,
+        permission,
+        writes,
+        lambda body: action().decode(body),
+        lambda engine, instance, request: action().call(engine, instance, request),
+        lambda result: action().encode(result),
+        lengthy=lengthy,
+        path=f"/{name}",
+    )
+
+
+def _tunnel_actions() -> Mapping[str, Any]:
+    from widerow.wire.tablestore.operations.tunnels import actions  # noqa: PLC0415  # see above
+
+    return actions.TUNNEL_ACTIONS
+
+
+def _delivery_actions() -> Mapping[str, Any]:
+    from widerow.wire.tablestore.operations.delivery import actions  # noqa: PLC0415  # see above
+
+    return actions.DELIVERY_ACTIONS
+
+
 def _tunnel(
     name: str,
     permission: Permission,
@@ -104,23 +141,7 @@ def _tunnel(
     writes: bool = False,
     lengthy: Callable[[bytes], bool] | None = None,
 ) -> WireOperation:
-    """A tunnel action. Its messages and the engine's part are loaded with the first request."""
-
-    def action() -> Any:  # noqa: ANN401  # one of the modules
-        from widerow.wire.tablestore.operations.tunnels import actions  # noqa: PLC0415  # see above
-
-        return actions.TUNNEL_ACTIONS[f"tunnel/{name}"]
-
-    return WireOperation(
-        f"tunnel/{name}",
-        permission,
-        writes,
-        lambda body: action().decode(body),
-        lambda engine, instance, request: action().call(engine, instance, request),
-        lambda result: action().encode(result),
-        lengthy=lengthy,
-        path=f"/tunnel/{name}",
-    )
+    return _later(f"tunnel/{name}", permission, _tunnel_actions, writes=writes, lengthy=lengthy)
 
 
 def _always(body: bytes) -> bool:
@@ -210,6 +231,12 @@ _ALL: Final = (
     _tunnel("getrpo", _READ),
     _tunnel("getrpobyoffset", _READ),
     _tunnel("schedule", _MANAGE, writes=True),
+    _later(  # a table may be read for the bounds of its channels
+        "CreateDeliveryTask", _MANAGE, _delivery_actions, writes=True, lengthy=_always
+    ),
+    _later("DeleteDeliveryTask", _MANAGE, _delivery_actions, writes=True),
+    _later("DescribeDeliveryTask", _READ, _delivery_actions),
+    _later("ListDeliveryTask", _READ, _delivery_actions),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
@@ -247,10 +274,7 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
                 "CreateTimeseriesLastpointIndex DeleteTimeseriesLastpointIndex "
                 "SplitTimeseriesScanTask ScanTimeseriesData"
             ),
-            "delivery tasks": (
-                "CreateDeliveryTask DeleteDeliveryTask UpdateDeliveryTask DescribeDeliveryTask "
-                "ListDeliveryTask"
-            ),
+            "changes of delivery tasks": "UpdateDeliveryTask",
             "global tables": (
                 "CreateGlobalTable BindGlobalTable UnbindGlobalTable DescribeGlobalTable "
                 "UpdateGlobalTable"

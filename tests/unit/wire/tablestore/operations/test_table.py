@@ -73,6 +73,12 @@ TUNNELS = {
     "tunnel/getrpobyoffset": ("read", False),
     "tunnel/schedule": ("manage", True),
 }
+DELIVERY = {
+    "CreateDeliveryTask": ("manage", True),
+    "DeleteDeliveryTask": ("manage", True),
+    "DescribeDeliveryTask": ("read", False),
+    "ListDeliveryTask": ("read", False),
+}
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 LISTS = ("BulkExport", "ListSearchIndex", "ListTimeseriesTable")
 INDEXES = ("CreateIndex", "DropIndex")
@@ -84,7 +90,7 @@ TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction"
 def test_the_actions_served() -> None:
     assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
-    } | TUNNELS
+    } | TUNNELS | DELIVERY
     assert all(name == entry.name for name, entry in OPERATIONS.items())
 
 

@@ -1,0 +1,11 @@
+"""The messages of delivery tasks, as classes by their names (`delivery_messages.pyi` lists them).
+
+Made of `delivery.proto` as those of `messages.py` are of theirs, and imported when one of the
+actions is first asked for.
+"""
+
+from pathlib import Path
+
+from widerow.wire.tablestore.descriptor_sets import load_messages
+
+globals().update(load_messages(Path(__file__).with_name("delivery_messages.binpb")))
