@@ -30,6 +30,7 @@ _PY_TRANSACTIONS: Final = "python/test_transactions.py"
 _INDEXED: Final = "test_indexes_are_made_read_and_dropped"
 _COMMITTED: Final = "test_a_transaction_is_seen_inside_and_after_its_commit"
 _TOLD: Final = "test_a_stream_tells_what_was_written"
+_DELIVERED: Final = "test_a_delivery_task_from_its_creation_to_its_end"
 _MANAGED: Final = "test_tunnels_are_made_listed_described_and_deleted"
 _CONSUMED: Final = "test_a_channel_is_consumed_call_by_call"
 
@@ -52,6 +53,14 @@ def _transaction(python: Call, node: str, go: str, java: str) -> dict[str, Call]
         "node": Call(node, "node/changes.js", "node/test_changes.py", _COMMITTED),
         "go": Call(go, "go/transactions.go", "go/test_go_sdk.py", _COMMITTED),
         "java": Call(java, "java/Transactions.java", "java/test_java_sdk.py", _COMMITTED),
+    }
+
+
+def _delivery(what: str) -> dict[str, Call]:
+    go, java = f".{what}DeliveryTask(", f".{what.lower()}DeliveryTask("
+    return {
+        "go": Call(go, "go/delivery.go", "go/test_go_sdk.py", _DELIVERED),
+        "java": Call(java, "java/Delivery.java", "java/test_java_sdk.py", _DELIVERED),
     }
 
 
@@ -144,6 +153,10 @@ MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
         "BulkExport": _bulk(
             ".bulkExport(", "test_an_export_is_the_matrix_of_the_columns_asked_for"
         ),
+        "CreateDeliveryTask": _delivery("Create"),
+        "DescribeDeliveryTask": _delivery("Describe"),
+        "ListDeliveryTask": _delivery("List"),
+        "DeleteDeliveryTask": _delivery("Delete"),
         "tunnel/create": _managed(".CreateTunnel(", ".createTunnel("),
         "tunnel/delete": _managed(".DeleteTunnel(", ".deleteTunnel("),
         "tunnel/list": _managed(".ListTunnel(", ".listTunnel("),
