@@ -153,6 +153,7 @@ FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up
 BALANCE_SECONDS: Final = 0.25  # between looks at partitions: units are counted by the second
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
+FIRST_LOOK_SECONDS: Final = 1.0  # for the first table whose rows leave intents behind
 STREAM_TRIM_SECONDS: Final = 60  # between two looks for stream records that are too old
 CLEAR_STEP_NOTES: Final = 32  # dropped tables whose ranges are removed in one step
 SWEEP_STEP_RECORDS: Final = 500  # read in one step of the sweep: about half a millisecond

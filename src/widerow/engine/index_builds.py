@@ -67,6 +67,14 @@ class BuildSource(Protocol[T]):
         """The entries of the next rows from key `start` on (b"": all). Raises `NotFound`."""
         ...
 
+    def mark(self, table: T) -> int:
+        """The moment at which every step of a build was committed, as `is_settled` wants it."""
+        ...
+
+    def is_settled(self, table: T, index: Unready, mark: int) -> bool:
+        """Whether the index has every entry of the steps before a mark."""
+        ...
+
     def finish(self, table: T, name: str) -> Plan[Any]:
         """Let an index answer. Its plan raises `NotFound` if it was dropped."""
         ...
@@ -97,11 +105,15 @@ def next_rows(
 
 @final
 class IndexBuild(Generic[T]):
-    """One build of an index that is in its table's definition. `rows`: how many it has covered."""
+    """One build of an index that is in its table's definition. `rows`: how many it has covered.
+
+    `mark`: from when on every row is covered, once somebody asked the source for it.
+    """
 
     def __init__(self, source: BuildSource[T], table: T, name: str) -> None:
         """From the first row on: entries that are there already are written again."""
         self.rows = 0
+        self.mark: int | None = None
         self._source = source
         self._table = table
         self._name = name
@@ -170,8 +182,15 @@ class IndexBuilds(Generic[T]):
             build = self._builds.get(index.id)
             if build is None:
                 build = self._builds[index.id] = IndexBuild(self._source, table, index.name)
+            if build.is_through and not self._is_settled(table, index, build):
+                continue
             return self._go_on(table, index, build)
         return None
+
+    def _is_settled(self, table: T, index: Unready, build: IndexBuild[T]) -> bool:
+        if build.mark is None:
+            build.mark = self._source.mark(table)
+        return self._source.is_settled(table, index, build.mark)
 
     def rows_of(self, index_id: int) -> int:
         """How many rows the build of an index has covered here since the store was opened."""

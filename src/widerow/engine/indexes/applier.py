@@ -13,16 +13,15 @@ from typing import Any, Final, final
 
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
-from widerow.engine.indexes.intents import EntryIntent, decode_entry_intent
+from widerow.engine.indexes.intents import EntryIntent, entry_intents
 from widerow.engine.indexes.keeper import SecondaryIndexKeeper
-from widerow.engine.intents import IntentKind, intents_between, pass_over, removals, tables_waiting
+from widerow.engine.intents import pass_over, removals, tables_waiting
 from widerow.engine.observed import ObservedRow
 from widerow.engine.plan import Plan
 from widerow.errors import Replan
 from widerow.keys.decode import key_value_end
-from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, intent_prefix, row_prefix, segment_range
-from widerow.limits import HOUSEKEEPING_PAUSE_SECONDS
+from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
 from widerow.model.schema import Table
 from widerow.rows.record import RecordKind
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
@@ -54,13 +53,15 @@ class IntentApplier:
 
     def pause(self, seconds: float) -> float:
         """How long to wait at most for the next look, where there was nothing to do."""
-        if not self._keeper.deferred or not any(each.indexes for each in self._tables.all()):
+        if not self._keeper.deferred:
             return seconds
+        if not any(each.indexes for each in self._tables.all()):
+            return min(seconds, FIRST_LOOK_SECONDS)
         return min(seconds, max(HOUSEKEEPING_PAUSE_SECONDS, self.lag_us / 4_000_000))
 
     def waiting(self, table: Table) -> int:
         """How many intents of a table wait; at most `WAITING_SHOWN` are counted."""
-        found = _intents_of(self._store.snapshot(), table)
+        found = entry_intents(self._store.snapshot(), table)
         return sum(1 for _ in islice(found, WAITING_SHOWN))
 
     def step(self) -> Plan[None] | None:
@@ -73,7 +74,7 @@ class IntentApplier:
         reader = self._store.snapshot()
         due_us = self._clock.now_us() - self.lag_us
         for table in self._waiting_tables(reader):
-            found = (each for each in _intents_of(reader, table) if each.intent.time_us <= due_us)
+            found = (each for each in entry_intents(reader, table) if each.intent.time_us <= due_us)
             due = list(islice(found, STEP_INTENTS))
             if due and not table.indexes:  # they were dropped
                 return Plan(removals(each.intent for each in due), pass_over)
@@ -198,9 +199,3 @@ def _make_agree(txn: Transaction, key: bytes, wanted: dict[bytes, bytes]) -> Non
     for place, record in wanted.items():
         if place == key or start <= place < stop:
             txn.put(place, record)
-
-
-def _intents_of(reader: Reader, table: Table) -> Iterator[EntryIntent]:
-    prefix = intent_prefix(table.id)
-    found = intents_between(reader, prefix, after_prefix(prefix), IntentKind.ENTRIES)
-    return map(decode_entry_intent, found)

@@ -9,6 +9,7 @@ from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.index_builds import BuildStep, Unready, next_rows
 from widerow.engine.indexes.definitions import remove_index
+from widerow.engine.indexes.intents import entry_intents
 from widerow.engine.indexes.keeper import SecondaryIndexKeeper
 from widerow.engine.observed import ObservedRow
 from widerow.engine.plan import Plan, failing
@@ -108,6 +109,22 @@ class TablestoreBuilds:
         record = txn.get(key)
         if record is not None:
             self._keeper.add(txn, current, found, (ObservedRow(txn, key, record), shard))
+
+    def mark(self, table: Table) -> int:
+        """The time of the newest intent in microseconds since 1970; 0 where none waits."""
+        reader = self._store.snapshot()
+        return max((each.intent.time_us for each in entry_intents(reader, table)), default=0)
+
+    def is_settled(self, table: Table, index: Unready, mark: int) -> bool:
+        """Whether no intent waits that was left until then and is of the index.
+
+        Cost: linear in the intents of the table that wait.
+        """
+        return not any(
+            number == index.id and each.intent.time_us <= mark
+            for each in entry_intents(self._store.snapshot(), table)
+            for number, _ in each.entries
+        )
 
     def finish(self, table: Table, name: str) -> Plan[None]:
         """Let an index answer. Its plan raises `NotFound` if it was dropped."""

@@ -6,14 +6,17 @@ twice, late or in another order leads to the same end, and the entry of an older
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from widerow.engine.intents import Intent, IntentKind, IntentQueue
+from widerow.engine.intents import Intent, IntentKind, IntentQueue, intents_between
 from widerow.errors import StoreDamaged
-from widerow.storage.interface import Transaction
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import intent_prefix
+from widerow.model.schema import Table
+from widerow.storage.interface import Reader, Transaction
 
-__all__ = ["EntryIntent", "decode_entry_intent", "leave_entry_intent"]
+__all__ = ["EntryIntent", "decode_entry_intent", "entry_intents", "leave_entry_intent"]
 
 _HEAD: Final = struct.Struct(">IH")  # length of the row's key, entries
 _ENTRY: Final = struct.Struct(">II")  # the index, length of the entry's key
@@ -67,3 +70,13 @@ def decode_entry_intent(intent: Intent) -> EntryIntent:
     if position != len(body):
         raise StoreDamaged(f"an intent has bytes behind it, or too few: {body.hex()}")
     return EntryIntent(intent, row, tuple(entries))
+
+
+def entry_intents(reader: Reader, table: Table) -> Iterator[EntryIntent]:
+    """The intents of this kind that rows of a table left and that wait, in the order of their keys.
+
+    Raises `StoreDamaged`.
+    """
+    prefix = intent_prefix(table.id)
+    found = intents_between(reader, prefix, after_prefix(prefix), IntentKind.ENTRIES)
+    return map(decode_entry_intent, found)

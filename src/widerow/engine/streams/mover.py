@@ -55,7 +55,7 @@ from widerow.engine.streams.recorder import floor_of
 from widerow.errors import Replan
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_INTENTS, intent_prefix
-from widerow.limits import HOUSEKEEPING_PAUSE_SECONDS
+from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
 from widerow.model.schema import LogShard, Stream, Table
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
@@ -90,9 +90,10 @@ class ChangeMover:
 
     def pause(self, seconds: float) -> float:
         """How long to wait at most for the next look, where there was nothing to do."""
-        if self._needed and any(each.stream is not None for each in self._tables.all()):
-            return min(seconds, HOUSEKEEPING_PAUSE_SECONDS)
-        return seconds
+        if not self._needed:
+            return seconds
+        known = any(each.stream is not None for each in self._tables.all())
+        return min(seconds, HOUSEKEEPING_PAUSE_SECONDS if known else FIRST_LOOK_SECONDS)
 
     def step(self) -> Plan[None] | None:
         """The next step; None where nothing waits. Queues take turns."""

@@ -357,6 +357,28 @@ def test_a_lag_keeps_global_indexes_back(engine: Engine, clock: FakeClock, store
     assert rows(engine, "g") == []
 
 
+def test_an_index_answers_when_the_entries_of_its_build_have_come(
+    engine: Engine, clock: FakeClock
+) -> None:
+    """change §A6: writes that go on meanwhile, whose entries are late themselves, delay nothing."""
+    engine.indexes.hold_back(5)
+    make(engine)
+    write(engine, ("a", 1), s="x")
+    add(engine, GLOBAL, base=True)
+    for seconds in range(1, 15):
+        clock.advance(1)
+        keep_house(engine)
+        try:
+            found = rows(engine, "g")
+        except Conflict:
+            write(engine, ("a", 1 + seconds), s="y")
+            continue
+        assert ("x", 1) in {(key["s"], key["n"]) for key, _ in found}
+        assert seconds in (10, 11)  # begun after five of them, and settled after five more
+        return
+    raise AssertionError("the index never answers")
+
+
 def test_intents_are_worked_off_by_a_server_without_the_lag(
     engine: Engine, clock: FakeClock, store: Store
 ) -> None:

@@ -21,7 +21,7 @@ from widerow.engine.streams.reading import ChangeRecord
 from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_CHANGES, SPACE_INTENTS
-from widerow.limits import HOUSEKEEPING_PAUSE_SECONDS
+from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
 from widerow.model.requests import BatchWrite, StreamChange, TableWrite, UpdateTable
 from widerow.model.schema import Table
 from widerow.model.values import KeyType
@@ -406,4 +406,4 @@ def test_housekeeping_moves_changes_soon(pair: tuple[Engine, Engine]) -> None:
             one.run(plan)
     assert _read(one) == [1]
     one.run(one.delete_table("i", "t"))
-    assert one.pause(30) == 30
+    assert one.pause(30) == FIRST_LOOK_SECONDS
