@@ -6,7 +6,7 @@ __all__ = ["FakeClock", "FakeEntropy"]
 
 
 class FakeClock:
-    """Stands still until it is told otherwise. Starts at 2016-07-20 00:00:00 UTC by default."""
+    """Stands still until it is told otherwise. Starts at 2016-07-19 16:00:00 UTC by default."""
 
     def __init__(self, now_ms: int = 1_468_944_000_000) -> None:
         """Start at `now_ms` milliseconds since 1970."""

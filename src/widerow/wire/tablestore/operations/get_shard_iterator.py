@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, Rule
 from widerow.wire.tablestore.messages import GetShardIteratorRequest, GetShardIteratorResponse
 from widerow.wire.tablestore.operations.bodies import parsed, text
 
@@ -20,9 +21,12 @@ class IteratorAsked(NamedTuple):
 def decode(body: bytes) -> IteratorAsked:
     """The position asked for. Raises `InvalidRequest`.
 
-    A token is one of an answer before; no answer has one, because each says all there is.
+    A token would be one of an answer before; no answer has one, because each says all there is. So
+    one that is sent is refused (READ_TOKEN).
     """
     sent = parsed(GetShardIteratorRequest.FromString, body)
+    if sent.token:
+        raise InvalidRequest(Rule.READ_TOKEN)
     from_us = sent.timestamp if sent.HasField("timestamp") else None
     return IteratorAsked(text(sent.stream_id), text(sent.shard_id), from_us)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, NotFound
+from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.requests import StreamChange
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
@@ -66,3 +66,11 @@ def test_an_id_without_a_stream_is_refused(stream_id: str, error: type[Exception
     body = m.DescribeStreamRequest(stream_id=stream_id).SerializeToString()
     with open_store("memory:") as store, pytest.raises(error):
         ask(Engine(store, FakeClock(), FakeEntropy()), "DescribeStream", body)
+
+
+def test_a_token_that_no_answer_gave_is_refused() -> None:
+    """docs/protocol/differences.md: no answer of GetShardIterator has a `next_token`."""
+    sent = m.GetShardIteratorRequest(stream_id="1", shard_id="0", token="next")  # no secret
+    with pytest.raises(InvalidRequest) as refused:
+        OPERATIONS["GetShardIterator"].decode(sent.SerializeToString())
+    assert refused.value.rule is Rule.READ_TOKEN
