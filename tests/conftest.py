@@ -1,7 +1,12 @@
 """What every test may rely on."""
 
 import pytest
+from hypothesis import settings
 from hypothesis import strategies as st
+
+# How long one example takes says more of the machine's other work than of ours; `bench/` measures.
+settings.register_profile("widerow", deadline=None)
+settings.load_profile("widerow")
 
 
 @pytest.fixture(scope="session", autouse=True)
