@@ -15,7 +15,7 @@ from bench.workloads import REQUESTS, ask, measure_together, parts, scattered
 
 from widerow.testing.buffers import key_buffer
 from widerow.testing.http import Wire
-from widerow.testing.requests import ANY, create_table_request
+from widerow.testing.requests import create_table_request
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["PAGE", "PAGES", "PUT", "PUTS", "index_results"]
@@ -46,10 +46,10 @@ def index_results(place: Place, settings: Settings) -> Iterator[Result]:
         ):
             ask(wire, _create(name, kinds, columns))
         for part in parts(range(ROWS), rows.BATCH_WRITE_ROWS):
-            ask(wire, _fill("paged", part))
+            ask(wire, rows.batch_write(part, table="paged"))
     numbers = scattered(REQUESTS, ROWS)
     puts = [
-        Case("indexes", name, [_put(table, each) for each in numbers], CONNECTIONS)
+        Case("indexes", name, [rows.put(each, table=table) for each in numbers], CONNECTIONS)
         for name, table in zip((PUT, *PUTS), ("put_plain", "put_local", "put_global"), strict=True)
     ]
     yield from measure_together(place, puts, None, settings)
@@ -76,21 +76,6 @@ def _create(name: str, kinds: Sequence[int], columns: Columns) -> bytes:
             index_update_mode=kind,
         )
     return rows.SENDER.request("CreateTable", body.SerializeToString())
-
-
-def _put(table: str, number: int) -> bytes:
-    body = m.PutRowRequest(table_name=table, row=rows.row(number, 1), condition=ANY)
-    return rows.SENDER.request("PutRow", body.SerializeToString())
-
-
-def _fill(table: str, numbers: Sequence[int]) -> bytes:
-    changes = [
-        m.RowInBatchWriteRowRequest(type=1, row_change=rows.row(number), condition=ANY)
-        for number in numbers
-    ]
-    written = m.TableInBatchWriteRowRequest(table_name=table, rows=changes)
-    body = m.BatchWriteRowRequest(tables=[written])
-    return rows.SENDER.request("BatchWriteRow", body.SerializeToString())
 
 
 def _page(table: str, number: int) -> bytes:

@@ -65,9 +65,9 @@ def row(number: int, variant: int = 0) -> bytes:
     return row_buffer(key(number), cells((number + variant) % VARIANTS))
 
 
-def put(number: int, variant: int = 1) -> bytes:
+def put(number: int, variant: int = 1, table: str = TABLE) -> bytes:
     """PutRow, signed."""
-    body = m.PutRowRequest(table_name=TABLE, row=row(number, variant), condition=ANY)
+    body = m.PutRowRequest(table_name=table, row=row(number, variant), condition=ANY)
     return SENDER.request("PutRow", body.SerializeToString())
 
 
@@ -106,14 +106,14 @@ def page(number: int, limit: int = PARTITION_ROWS) -> bytes:
     return SENDER.request("GetRange", body.SerializeToString())
 
 
-def batch_write(numbers: Iterable[int], variant: int = 0) -> bytes:
+def batch_write(numbers: Iterable[int], variant: int = 0, table: str = TABLE) -> bytes:
     """BatchWriteRow that puts these rows, signed."""
     rows = [
         m.RowInBatchWriteRowRequest(type=1, row_change=row(number, variant), condition=ANY)
         for number in numbers
     ]
-    table = m.TableInBatchWriteRowRequest(table_name=TABLE, rows=rows)
-    body = m.BatchWriteRowRequest(tables=[table])
+    written = m.TableInBatchWriteRowRequest(table_name=table, rows=rows)
+    body = m.BatchWriteRowRequest(tables=[written])
     return SENDER.request("BatchWriteRow", body.SerializeToString())
 
 

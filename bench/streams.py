@@ -7,7 +7,7 @@ second; it is killed and begun again, and every row must reach it behind the che
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import cycle
@@ -22,7 +22,7 @@ from google.protobuf.message import Message
 
 from widerow.server.system import SystemClock
 from widerow.testing.http import Wire
-from widerow.testing.requests import ANY, create_table_request
+from widerow.testing.requests import create_table_request
 from widerow.transfer.rows import decode_change
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
@@ -53,11 +53,11 @@ def stream_results(place: Place, settings: Settings) -> Iterator[Result]:
         for name in ("unwatched", "watched", "read", "followed"):
             ask(wire, _create(name, stream=name != "unwatched"))
         for part in parts(range(ROWS), rows.BATCH_WRITE_ROWS):
-            ask(wire, _batch("read", part))
+            ask(wire, rows.batch_write(part, table="read"))
         pages = _pages(wire, "read")
     numbers = scattered(REQUESTS, ROWS)
     puts = [
-        Case("streams", name, [_put(table, each) for each in numbers], CONNECTIONS)
+        Case("streams", name, [rows.put(each, table=table) for each in numbers], CONNECTIONS)
         for name, table in ((PUT, "unwatched"), (PUT_WITH, "watched"))
     ]
     yield from measure_together(place, puts, None, settings)
@@ -71,21 +71,6 @@ def _create(name: str, *, stream: bool) -> bytes:
         body.stream_spec.enable_stream = True
         body.stream_spec.expiration_time = _HOURS
     return rows.SENDER.request("CreateTable", body.SerializeToString())
-
-
-def _put(table: str, number: int) -> bytes:
-    body = m.PutRowRequest(table_name=table, row=rows.row(number, 1), condition=ANY)
-    return rows.SENDER.request("PutRow", body.SerializeToString())
-
-
-def _batch(table: str, numbers: Sequence[int]) -> bytes:
-    changes = [
-        m.RowInBatchWriteRowRequest(type=1, row_change=rows.row(number), condition=ANY)
-        for number in numbers
-    ]
-    written = m.TableInBatchWriteRowRequest(table_name=table, rows=changes)
-    body = m.BatchWriteRowRequest(tables=[written])
-    return rows.SENDER.request("BatchWriteRow", body.SerializeToString())
 
 
 def _pages(wire: Wire, table: str) -> list[bytes]:
@@ -192,7 +177,10 @@ class _Writer:
     def __init__(self, endpoint: str) -> None:
         """Not begun yet."""
         size = rows.BATCH_WRITE_ROWS
-        batches = [_batch("followed", range(at * size, at * size + size)) for at in range(BATCHES)]
+        batches = [
+            rows.batch_write(range(at * size, at * size + size), table="followed")
+            for at in range(BATCHES)
+        ]
         self.written = 0
         self._next = cycle(batches)
         self._lock = threading.Lock()
