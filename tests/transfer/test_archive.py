@@ -10,9 +10,10 @@ from typer.testing import Result
 
 from widerow.keydesign.sample import FileSource
 from widerow.model.values import KeyType
+from widerow.rows.reading import VersionedValue
 from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.export import known_table
-from widerow.transfer.rows import VersionedValue, encode_put
+from widerow.transfer.rows import encode_put
 from widerow.transfer.sending import PUT, UPDATE, Change, send
 from widerow.transfer.table import TransferKeyColumn, make_target_table, scan_table
 

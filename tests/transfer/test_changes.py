@@ -11,6 +11,7 @@ from tablestore import CapacityUnit, ReservedThroughput, Row, TableMeta, TableOp
 from typer import BadParameter
 
 from widerow.cli.tail import pause_seconds, start_time
+from widerow.rows.reading import CellDeletion, VersionedValue
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.transfer.changes import (
@@ -22,7 +23,7 @@ from widerow.transfer.changes import (
     find_stream,
 )
 from widerow.transfer.client import Client, TransferFailed
-from widerow.transfer.rows import CellDeletion, VersionedValue, decode_change
+from widerow.transfer.rows import decode_change
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

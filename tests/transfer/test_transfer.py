@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
 from widerow.model.values import KeyType
+from widerow.rows.reading import Row, VersionedValue
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
 from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed, Unreachable
@@ -19,7 +20,7 @@ from widerow.transfer.export import known_table
 from widerow.transfer.importing import Import, import_file
 from widerow.transfer.journal import Journal
 from widerow.transfer.load import Loader
-from widerow.transfer.rows import Row, VersionedValue, pieces
+from widerow.transfer.rows import pieces
 from widerow.transfer.sending import PUT, UPDATE, Change, send
 from widerow.transfer.table import TransferKeyColumn, make_target_table, read_rows, scan_table
 

@@ -19,9 +19,9 @@ from widerow.cli.flags import Flag, server_flags, with_flags
 
 if TYPE_CHECKING:
     from widerow.model.values import Value
+    from widerow.rows.reading import CellDeletion, VersionedValue
     from widerow.transfer.changes import FollowedChange, Follower, StreamFacts
     from widerow.transfer.client import Client
-    from widerow.transfer.rows import CellDeletion, VersionedValue
 
 __all__ = ["TAIL_EXAMPLES", "change_document", "pause_seconds", "start_time", "tail"]
 
@@ -195,7 +195,7 @@ def change_document(change: "FollowedChange") -> Json:
 
 
 def _column(cell: "VersionedValue | CellDeletion") -> Json:
-    from widerow.transfer.rows import CellDeletion  # noqa: PLC0415  # only this command
+    from widerow.rows.reading import CellDeletion  # noqa: PLC0415  # only this command
 
     if isinstance(cell, CellDeletion):
         deleted = "all" if cell.version is None else "one"
@@ -259,7 +259,7 @@ def _rows(stream: "StreamFacts") -> _Print:
 
 
 def _words(cell: "VersionedValue | CellDeletion") -> str:
-    from widerow.transfer.rows import CellDeletion  # noqa: PLC0415  # only this command
+    from widerow.rows.reading import CellDeletion  # noqa: PLC0415  # only this command
 
     if not isinstance(cell, CellDeletion):
         return f"{cell.column}={_shown(cell.value)} ({_type(cell.value)}) @{cell.version}"

@@ -26,7 +26,6 @@ from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
 from widerow.engine.streams.check import stream_parts
 from widerow.engine.streams.intents import decode_change_intent
-from widerow.engine.streams.plain import check_checksums
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
@@ -54,6 +53,7 @@ from widerow.keys.layout import (
     statistics_prefix,
     sweep_key,
 )
+from widerow.rows.reading import decode_plain_record
 from widerow.storage.interface import Snapshot, Store
 
 __all__ = ["PROGRESS_RECORDS", "Finding", "check_store"]
@@ -165,9 +165,9 @@ def _check_intent(key: bytes, record: bytes) -> None:
         decode_entry_intent(intent)
         return
     left = decode_change_intent(intent).record
-    check_checksums(left.record)
+    decode_plain_record(left.record)
     if left.origin:
-        check_checksums(left.origin)
+        decode_plain_record(left.origin)
 
 
 def _statistics_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part

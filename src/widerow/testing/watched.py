@@ -15,10 +15,11 @@ from widerow.model.requests import IndexDefinition, StreamChange
 from widerow.model.row import CellOperation, RowChange
 from widerow.model.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, KeyValue, Value
+from widerow.rows.reading import CellDeletion, VersionedValue
 from widerow.testing.answers import decode_answer_rows
 from widerow.testing.changes import create, scan_all
 from widerow.testing.model import ModelTable
-from widerow.transfer.rows import CellDeletion, VersionedValue, decode_change
+from widerow.transfer.rows import decode_change
 
 __all__ = [
     "INDEXES",

@@ -20,11 +20,12 @@ from typing import Any, Final
 from widerow.keydesign.sample import FileSource, seconds
 from widerow.limits import BATCH_GET_ROWS_MAX, FILTER_NODES_MAX
 from widerow.rows.cells import encode_variant
+from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.export import Digest, Exported, Seen, write_rows
 from widerow.transfer.files import parquet_facts
 from widerow.transfer.layout import Reading, row_of_record
-from widerow.transfer.rows import Row, VersionedValue, encode_delete, encode_put
+from widerow.transfer.rows import encode_delete, encode_put
 from widerow.transfer.sending import DELETE, Change, send
 from widerow.transfer.table import TableFacts, read_rows, scan_table
 from widerow.wire.tablestore import messages as m

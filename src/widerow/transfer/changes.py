@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 
 from widerow.limits import DATE_SKEW_SECONDS_MAX
 from widerow.model.values import KeyValue
+from widerow.rows.reading import CellDeletion, VersionedValue
 from widerow.transfer.client import Client, Refused, TransferFailed
-from widerow.transfer.rows import CellDeletion, VersionedValue, decode_change, decode_rows
+from widerow.transfer.rows import decode_change, decode_rows
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

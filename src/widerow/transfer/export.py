@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.rows.reading import Row
 from widerow.transfer.client import (
     FIRST_PATIENCE_SECONDS,
     Client,
@@ -17,7 +18,7 @@ from widerow.transfer.client import (
     TransferFailed,
 )
 from widerow.transfer.files import new_file
-from widerow.transfer.rows import Row, encode_put
+from widerow.transfer.rows import encode_put
 from widerow.transfer.table import TableFacts, scan_table, table_facts
 
 __all__ = ["Digest", "Exported", "Seen", "export_table", "find_table", "known_table", "write_rows"]

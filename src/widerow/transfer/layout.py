@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import KeyType, KeyValue, Value
-from widerow.transfer.rows import Row, VersionedValue
+from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.table import TransferKeyColumn
 
 __all__ = [

@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 
 from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.values import KeyMarker, KeyType, KeyValue
+from widerow.rows.reading import Row
 from widerow.transfer.client import Client, Refused
-from widerow.transfer.rows import Row, decode_rows, encode_plain_key
+from widerow.transfer.rows import decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

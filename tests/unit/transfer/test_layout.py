@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from widerow.model.values import KeyType
+from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.layout import Reading, row_of_record
-from widerow.transfer.rows import Row, VersionedValue
 from widerow.transfer.table import TransferKeyColumn
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "formats" / "export.md"

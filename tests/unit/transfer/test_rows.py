@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from widerow.model.row import Modification
 from widerow.model.values import KeyType
 from widerow.rows.cells import body_value
+from widerow.rows.reading import Row, VersionedValue
 from widerow.testing.buffers import decoded_row
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import (
@@ -18,7 +19,7 @@ from widerow.transfer.layout import (
     row_of_record,
 )
 from widerow.transfer.load import spread
-from widerow.transfer.rows import Row, VersionedValue, decode_rows, encode_put, pieces
+from widerow.transfer.rows import decode_rows, encode_put, pieces
 from widerow.transfer.table import TransferKeyColumn
 from widerow.wire.tablestore.plainbuffer import HEADER
 

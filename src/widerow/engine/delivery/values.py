@@ -8,32 +8,17 @@ values are left out. A value of another type than its column's makes its row one
 import base64
 import json
 import math
-import struct
 from typing import Final, NamedTuple
 
 from widerow.engine.delivery.names import is_representable
 from widerow.engine.delivery.times import event_time_us
-from widerow.errors import StoreDamaged
 from widerow.model.delivery import DeliveryConfig, ParquetType
 from widerow.model.row import Modification
 from widerow.model.values import Value
-from widerow.rows.cells import (
-    TAG_CELL,
-    TAG_CELL_TIMESTAMP,
-    TAG_CELL_TYPE,
-    TAG_CELL_VALUE,
-    TAG_ROW_DATA,
-    TAG_ROW_KEY,
-    decode_variant,
-)
+from widerow.rows.reading import VersionedValue, decode_plain_record
 
 __all__ = ["DeliveredRecord", "DeliveredRow", "delivered_row", "read_delivered"]
 
-_HEADER_BYTES: Final = 4
-_UINT32: Final = struct.Struct("<I")
-_INT64: Final = struct.Struct("<q")
-_EXTENSION: Final = struct.Struct("<BIBIBiBqBi")  # (change §C1.4)
-_EXTENSION_TAG: Final = 0x0B
 _VALUE_BYTES: Final = 64  # what a value takes in memory beside its text
 _TYPES: Final[dict[ParquetType, type]] = {
     ParquetType.BOOL: bool,
@@ -70,52 +55,17 @@ class DeliveredRow(NamedTuple):
 
 def read_delivered(data: bytes) -> DeliveredRecord:
     """A record in the bytes that clients of tunnels get. Raises `StoreDamaged`. Linear."""
-    try:
-        return _read(data)
-    except (IndexError, struct.error, UnicodeDecodeError) as error:
-        raise StoreDamaged("a record to be delivered is cut off") from error
-
-
-def _read(data: bytes) -> DeliveredRecord:
-    key: dict[str, Value] = {}
-    cells: dict[str, Value] = {}
-    versions: dict[str, int] = {}
-    position = _HEADER_BYTES
-    if data[position] != TAG_ROW_KEY:
-        raise StoreDamaged("a record to be delivered does not begin with its key")
-    position += 1
-    while data[position] == TAG_CELL:
-        name, value, _, position = _cell(data, position)
-        if value is not None:
-            key[name] = value
-    if data[position] == TAG_ROW_DATA:
-        position += 1
-        while data[position] == TAG_CELL:
-            name, value, version, position = _cell(data, position)
-            if value is not None and (name not in versions or version > versions[name]):
-                cells[name], versions[name] = value, version
-    time_us = None
-    if data[position] == _EXTENSION_TAG:
-        time_us = int(_EXTENSION.unpack_from(data, position)[7])
-    return DeliveredRecord(key, cells, time_us, max(versions.values(), default=None))
-
-
-def _cell(data: bytes, start: int) -> tuple[str, Value | None, int, int]:
-    """Name, value (None of a deletion), version and end of the cell at `start`."""
-    end = start + 6 + int(_UINT32.unpack_from(data, start + 2)[0])
-    name = data[start + 6 : end].decode()
-    value: Value | None = None
-    version = 0
-    if data[end] == TAG_CELL_VALUE:
-        begin = end + 5
-        end = begin + int(_UINT32.unpack_from(data, end + 1)[0])
-        value = decode_variant(data, begin, end)
-    if data[end] == TAG_CELL_TYPE:
-        end += 2
-    if data[end] == TAG_CELL_TIMESTAMP:
-        version = int(_INT64.unpack_from(data, end + 1)[0])
-        end += 9
-    return name, value, version, end + 2
+    record = decode_plain_record(data)
+    put = [each for each in record.cells if isinstance(each, VersionedValue)]
+    newest: dict[str, VersionedValue] = {}
+    for cell in put:
+        known = newest.get(cell.column)
+        if known is None or cell.version > known.version:
+            newest[cell.column] = cell
+    cells = {name: cell.value for name, cell in newest.items()}
+    last = max((cell.version for cell in put), default=None)
+    time_us = None if record.stands is None else record.stands[0]
+    return DeliveredRecord(dict(record.key), cells, time_us, last)
 
 
 def delivered_row(

@@ -18,12 +18,13 @@ from widerow.engine.streams.log import (
     position_of,
     shard_prefix,
 )
-from widerow.engine.streams.plain import check_checksums, recorded_position
+from widerow.engine.streams.plain import placed
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import change_prefix
 from widerow.model.schema import Table
+from widerow.rows.reading import decode_plain_change, decode_plain_record
 from widerow.storage.interface import Snapshot
 
 __all__ = ["stream_parts"]
@@ -75,10 +76,10 @@ class _LogWalk:
     def _check(self, key: bytes, record: bytes) -> None:
         position = position_of(key)
         found = decode_record(record)
-        check_checksums(found.record)
+        decode_plain_change(found.record)
         if found.origin:
-            check_checksums(found.origin)
-        if recorded_position(found.record) != position:
+            decode_plain_record(found.origin)
+        if placed(found.record, position) != found.record:
             raise StoreDamaged("a change record says another position than its key")
         if not self._last < position <= self._head.last:
             raise StoreDamaged(f"a change record at {position}, the head says {self._head.last}")

@@ -19,7 +19,6 @@ from widerow.engine.select import live_cells
 from widerow.engine.stored import KeySection
 from widerow.engine.streams.log import LogPosition, LogRecord
 from widerow.engine.writes import RowWrite, key_section_for
-from widerow.errors import StoreDamaged
 from widerow.model.row import CellChange, CellOperation, Modification
 from widerow.model.schema import Table
 from widerow.rows.cells import (
@@ -28,21 +27,18 @@ from widerow.rows.cells import (
     TAG_CELL_NAME,
     TAG_CELL_TIMESTAMP,
     TAG_CELL_TYPE,
-    TAG_CELL_VALUE,
     TAG_ROW_CHECKSUM,
     TAG_ROW_DATA,
-    TAG_ROW_KEY,
     Cell,
     seal,
     version_bytes,
 )
 from widerow.rows.checksum import crc8, crc8_byte
+from widerow.rows.reading import CHANGE_EXTENSION, PLAIN_HEADER
 from widerow.rows.record import header_of, join_row
 
-__all__ = ["change_record", "check_checksums", "placed", "recorded_position"]
+__all__ = ["change_record", "placed"]
 
-_HEADER: Final = b"\x75\x00\x00\x00"
-_EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
 _EXTENSION_TAG: Final = 0x0B
 _END_BYTES: Final = 2  # behind it: the row checksum with its tag
 _ACTIONS: Final = {Modification.PUT: 1, Modification.UPDATE: 2, Modification.DELETE: 3}
@@ -68,12 +64,12 @@ def change_record(
 
 def placed(data: bytes, position: LogPosition) -> bytes:
     """A record at another position. Its checksum stays: it does not cover the position."""
-    start = len(data) - _END_BYTES - _EXTENSION.size
+    start = len(data) - _END_BYTES - CHANGE_EXTENSION.size
     return b"".join((data[:start], _extension(position), data[-_END_BYTES:]))
 
 
 def _extension(position: LogPosition) -> bytes:
-    return _EXTENSION.pack(
+    return CHANGE_EXTENSION.pack(
         *(0x0B, 24, 0x0C, 19, 0x0D, 0, 0x0E, position.timestamp_us, 0x0F, position.row_index)
     )
 
@@ -83,7 +79,7 @@ def _plain(section: KeySection, cells: Sequence[bytes], position: LogPosition) -
     crc = crc8_byte(0, crc8(bytes([cell[-1] for cell in cells]), section.crc))
     data = bytes((TAG_ROW_DATA,)) + b"".join(cells) if cells else b""
     end = bytes((TAG_ROW_CHECKSUM, crc))
-    return b"".join((_HEADER, section.encoded, data, extension, end))
+    return b"".join((PLAIN_HEADER, section.encoded, data, extension, end))
 
 
 # --- the cells of a change -----------------------------------------------------------------------
@@ -172,57 +168,4 @@ def _origin(
     if not exists:
         return b""  # everything in it has expired
     shown = live_cells(kept, 1, alive)
-    return _HEADER + join_row(section.encoded, section.crc, [cell.wire for cell in shown])
-
-
-def recorded_position(data: bytes) -> LogPosition:
-    """The position that a record's extension says. Raises `StoreDamaged` for other bytes."""
-    start = len(data) - _EXTENSION.size - _END_BYTES
-    if start < len(_HEADER) or not data.startswith(_HEADER) or data[-2] != TAG_ROW_CHECKSUM:
-        raise StoreDamaged("a change record does not end as one")
-    fields = _EXTENSION.unpack_from(data, start)
-    if fields[:7] != (0x0B, 24, 0x0C, 19, 0x0D, 0, 0x0E) or fields[8] != 0x0F:
-        raise StoreDamaged("a change record has no extension")
-    return LogPosition(fields[7], fields[9])
-
-
-def check_checksums(data: bytes) -> None:
-    """Compare every checksum of a record or former row with its bytes. Raises `StoreDamaged`."""
-    sums = bytearray()
-    position = len(_HEADER)
-    try:
-        for section in (TAG_ROW_KEY, TAG_ROW_DATA):
-            if data[position] != section:
-                continue
-            position += 1
-            while data[position] == TAG_CELL:
-                position = _checked_cell(data, position)
-                sums.append(data[position - 1])
-        if data[position] == _EXTENSION_TAG:
-            position += _EXTENSION.size
-        right = data[position] == TAG_ROW_CHECKSUM and len(data) == position + 2
-        if not (right and sums and data[position + 1] == crc8_byte(0, crc8(bytes(sums), 0))):
-            raise StoreDamaged("the row checksum of a change record is wrong")
-    except (IndexError, struct.error) as error:
-        raise StoreDamaged("a change record is cut off") from error
-
-
-def _checked_cell(data: bytes, start: int) -> int:
-    """Where the cell at `start` ends. Name, value, timestamp and operation count, in this order."""
-    end = start + 6 + int(_UINT32.unpack_from(data, start + 2)[0])
-    crc = crc8(data[start + 6 : end], 0)
-    operation: int | None = None
-    if data[end] == TAG_CELL_VALUE:
-        begin, end = end + 5, end + 5 + int(_UINT32.unpack_from(data, end + 1)[0])
-        crc = crc8(data[begin:end], crc)
-    if data[end] == TAG_CELL_TYPE:
-        operation = data[end + 1]
-        end += 2
-    if data[end] == TAG_CELL_TIMESTAMP:
-        crc = crc8(data[end + 1 : end + 9], crc)
-        end += 9
-    if operation is not None:
-        crc = crc8_byte(operation, crc)
-    if data[end] != TAG_CELL_CHECKSUM or data[end + 1] != crc:
-        raise StoreDamaged("the checksum of a change record's cell is wrong")
-    return end + 2
+    return PLAIN_HEADER + join_row(section.encoded, section.crc, [cell.wire for cell in shown])

@@ -28,14 +28,12 @@ from widerow.model.row import Modification
 from widerow.model.schema import Table
 from widerow.model.selection import Resume
 from widerow.model.values import KeyValue
+from widerow.rows.reading import PLAIN_HEADER
 from widerow.rows.record import RecordKind, header_of, record_bytes
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 
-__all__ = ["ROW_HEADER", "TunnelPage", "TunnelRecord", "base_channels", "check_base", "read_base"]
-
-ROW_HEADER: Final = b"\x75\x00\x00\x00"
-"""What a row begins with on the wire (wire §2.1)."""
+__all__ = ["TunnelPage", "TunnelRecord", "base_channels", "check_base", "read_base"]
 
 _RESUME_MARK: Final = b"\x00\x02"  # no key column begins so, and no key ends so
 _SEEN_BYTES: Final = 4
@@ -141,7 +139,7 @@ class _BasePage:
         self._size += read.size
         if read.row:
             kind = Modification.PUT if resume is None else Modification.UPDATE
-            self._records.append(TunnelRecord(kind.value, ROW_HEADER + read.row))
+            self._records.append(TunnelRecord(kind.value, PLAIN_HEADER + read.row))
             self._bytes += len(read.row)
         return read.resume
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.engine.delivery.values import delivered_row, read_delivered
-from widerow.engine.tunnels.base import ROW_HEADER
 from widerow.errors import StoreDamaged
 from widerow.model.delivery import (
     DeliveryColumn,
@@ -20,6 +19,7 @@ from widerow.model.delivery import (
 from widerow.model.values import KeyValue, Value
 from widerow.rows.cells import cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8, crc8_byte
+from widerow.rows.reading import PLAIN_HEADER
 
 PUT, UPDATE, DELETE = 1, 2, 3
 FALLBACK_US = 1_600_000_000_000_000
@@ -48,7 +48,7 @@ def record(key: dict[str, KeyValue], cells: list[tuple[str, Value, int]]) -> byt
         crc = crc8(bytes(wire[-1] for wire in wires), crc)
         section += b"\x02"
     end = bytes((9, crc8_byte(0, crc)))
-    return b"".join((ROW_HEADER, section, *wires, end))
+    return b"".join((PLAIN_HEADER, section, *wires, end))
 
 
 def config(

@@ -18,7 +18,7 @@ from tests.unit.engine.tunnels.log import Consumer, FakeLog
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan, single
 from widerow.engine.streams.reading import ShardInfo
-from widerow.engine.tunnels.base import ROW_HEADER, TunnelRecord
+from widerow.engine.tunnels.base import TunnelRecord
 from widerow.engine.tunnels.opening import open_tunnels
 from widerow.engine.tunnels.records import read_state
 from widerow.engine.tunnels.service import TunnelCall, Tunnels, TunnelShown
@@ -30,13 +30,14 @@ from widerow.limits import TUNNEL_TIMEOUT_SECONDS_MIN
 from widerow.model.schema import Table
 from widerow.model.tunnel import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyMarker, KeyType
+from widerow.rows.reading import PLAIN_HEADER, VersionedValue
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
 from widerow.testing.answers import decode_answer_rows, decode_row, plain
 from widerow.testing.changes import create, delete, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.strict import StrictSpace, StrictStore
-from widerow.transfer.rows import VersionedValue, decode_change
+from widerow.transfer.rows import decode_change
 
 pytestmark = pytest.mark.timeout(180)
 keys = st.sampled_from("abcdefgh")
@@ -113,8 +114,8 @@ class Consuming(RuleBasedStateMachine):
 
     def take(self, channel: str, record: TunnelRecord) -> None:
         if channel.startswith("BaseData_"):
-            assert record.record.startswith(ROW_HEADER)
-            row = decode_row(record.record[len(ROW_HEADER) :])
+            assert record.record.startswith(PLAIN_HEADER)
+            row = decode_row(record.record[len(PLAIN_HEADER) :])
             assert row is not None
             self.taken[str(row[0]["k"])] = plain(row)
             return

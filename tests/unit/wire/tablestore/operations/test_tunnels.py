@@ -11,7 +11,6 @@ from google.protobuf.message import Message
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.tunnels.base import ROW_HEADER
 from widerow.engine.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull, WiderowError
 from widerow.keys.layout import tunnels_prefix
@@ -23,6 +22,7 @@ from widerow.limits import (
 )
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
+from widerow.rows.reading import PLAIN_HEADER
 from widerow.storage.memory import MemoryStore
 from widerow.testing.answers import decode_row
 from widerow.testing.changes import create, put, put_cells, update
@@ -185,7 +185,7 @@ def test_other_tokens_are_refused(token: str) -> None:
 
 
 def test_rows_begin_as_plain_buffers_do() -> None:
-    assert ROW_HEADER == HEADER
+    assert PLAIN_HEADER == HEADER
 
 
 # --- definitions (change §C2.1, §C2.2) -----------------------------------------------------------
