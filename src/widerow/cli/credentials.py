@@ -27,6 +27,7 @@ from widerow.cli.flags import listed
 from widerow.errors import NotPermitted
 from widerow.limits import CREDENTIALS_BYTES_MAX
 from widerow.server.system import SystemClock, SystemEntropy
+from widerow.storage.directory import sync_directory
 
 __all__ = ["list_keys", "make_api_key", "make_temporary_key", "revoke_keys"]
 
@@ -291,7 +292,7 @@ def _replace(file: Path, change: Callable[[str], str]) -> None:
             writing.flush()
             os.fsync(descriptor)
         beside.replace(place)
-        _sync_directory(place.parent)
+        sync_directory(place.parent)
     except OSError as error:
         raise CredentialsInvalid(f"cannot write {file}: {error.strerror}") from error
     finally:
@@ -307,11 +308,3 @@ def _take_after(place: Path, descriptor: int) -> None:
     new = os.fstat(descriptor)
     if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
         os.fchown(descriptor, old.st_uid, old.st_gid)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

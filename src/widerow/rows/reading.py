@@ -5,7 +5,8 @@ reads and writes join and split bytes (`record.py`, `plain.py`).
 """
 
 import struct
-from typing import Final, NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple, TypeVar
 
 from widerow.errors import StoreDamaged
 from widerow.model.values import KeyValue, Value
@@ -42,6 +43,8 @@ PLAIN_HEADER: Final = b"\x75\x00\x00\x00"
 
 CHANGE_EXTENSION: Final = struct.Struct("<BIBIBiBqBi")
 """Ten fields before the checksum of a record's row, which does not cover them (change §C1.4)."""
+
+C = TypeVar("C")
 
 _UINT32: Final = struct.Struct("<I")
 _INT64: Final = struct.Struct("<q")
@@ -126,13 +129,7 @@ def decode_plain_record(data: bytes) -> PlainRecord:
         if data[:position] != PLAIN_HEADER:
             raise _damaged(0)
         key, sums, position = _read_key(data, position)
-        cells: list[VersionedValue | CellDeletion] = []
-        if data[position] == TAG_ROW_DATA:
-            position += 1
-            while data[position] == TAG_CELL:
-                cell, position = _read_changed_cell(data, position)
-                cells.append(cell)
-                sums.append(data[position - 1])
+        cells, position = _read_cells(data, position, sums, _read_changed_cell)
         if data[position] != TAG_ROW_CHECKSUM:
             fields = CHANGE_EXTENSION.unpack_from(data, position)
             if (*fields[:5], fields[6], fields[8]) != (0x0B, 24, 0x0C, 19, 0x0D, 0x0E, 0x0F):
@@ -157,13 +154,7 @@ def decode_plain_change(data: bytes) -> ChangedRow:
 
 def _read_row(data: bytes, position: int) -> tuple[Row, int]:
     key, sums, position = _read_key(data, position)
-    cells: list[VersionedValue] = []
-    if data[position] == TAG_ROW_DATA:
-        position += 1
-        while data[position] == TAG_CELL:
-            cell, position = _read_cell(data, position)
-            cells.append(cell)
-            sums.append(data[position - 1])
+    cells, position = _read_cells(data, position, sums, _read_cell)
     return Row(key, tuple(cells)), _read_row_checksum(data, position, sums)
 
 
@@ -189,6 +180,20 @@ def _read_key(
     if not key:
         raise _damaged(position)
     return tuple(key), sums, position
+
+
+def _read_cells(
+    data: bytes, position: int, sums: bytearray, read: Callable[[bytes, int], tuple[C, int]]
+) -> tuple[list[C], int]:
+    """The cells behind a key, and where they end; their checksums are added to `sums`."""
+    cells: list[C] = []
+    if data[position] == TAG_ROW_DATA:
+        position += 1
+        while data[position] == TAG_CELL:
+            cell, position = read(data, position)
+            cells.append(cell)
+            sums.append(data[position - 1])
+    return cells, position
 
 
 def _read_row_checksum(data: bytes, position: int, sums: bytearray) -> int:

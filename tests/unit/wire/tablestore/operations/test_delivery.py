@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import pytest
 from google.protobuf.message import Message
+from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.plan import Plan
 from widerow.engine.table_record import decode_table, encode_table
 from widerow.engine.tunnels.records import DeliveryTrouble
 from widerow.engine.tunnels.service import TunnelCall
@@ -22,8 +22,6 @@ from widerow.storage.memory import MemoryStore
 from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import delivery_messages as d
-from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
-from widerow.wire.tablestore.operations.table import OPERATIONS
 
 BASE, INC, BASE_INC = 0, 1, 2
 INVALID, UNSUPPORTED = (400, "OTSParameterInvalid"), (400, "OTSUnsupportOperation")
@@ -41,18 +39,10 @@ class World:
         self.engine.run(self.engine.create_table("i", create("t", {"k": KeyType.STRING})))
 
     def ask(self, action: str, sent: Message, answer: Callable[[bytes], M]) -> M:
-        operation = OPERATIONS[f"{action}DeliveryTask"]
-        result: Any = operation.call(self.engine, "i", operation.decode(sent.SerializeToString()))
-        if operation.writes:
-            assert isinstance(result, Plan)
-            result = self.engine.run(result)
-        return answer(operation.encode(result))
+        return answer_of(self.engine, f"{action}DeliveryTask", sent, answer)
 
     def refused(self, action: str, sent: Message) -> tuple[int, str]:
-        with pytest.raises(WiderowError) as caught:
-            self.ask(action, sent, d.ListDeliveryTaskResponse.FromString)
-        refusal = TABLESTORE_DIALECT.refuse(caught.value, f"{action}DeliveryTask")
-        return refusal.status, refusal.code
+        return refusal_of(self.engine, f"{action}DeliveryTask", sent)
 
     def create(self, name: str = "task", kind: int = BASE_INC) -> None:
         sent = request(taskName=name, taskType=kind)

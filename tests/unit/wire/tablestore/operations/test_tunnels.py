@@ -3,16 +3,16 @@
 import base64
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 from google.protobuf.message import Message
+from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.plan import Plan
 from widerow.engine.tunnels.state import ChannelPosition
-from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull, WiderowError
+from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import (
     TUNNEL_PAGE_RECORDS_MAX,
@@ -29,7 +29,6 @@ from widerow.testing.changes import create, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
-from widerow.wire.tablestore.operations.table import OPERATIONS
 from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
 from widerow.wire.tablestore.plainbuffer import HEADER
 
@@ -55,19 +54,11 @@ class World:
 
     def ask(self, action: str, sent: Message, answer: Callable[[bytes], M]) -> M:
         """The answer of an action; raises what the engine raises."""
-        operation = OPERATIONS[f"tunnel/{action}"]
-        result: Any = operation.call(self.engine, "i", operation.decode(sent.SerializeToString()))
-        if operation.writes:
-            assert isinstance(result, Plan)
-            result = self.engine.run(result)
-        return answer(operation.encode(result))
+        return answer_of(self.engine, f"tunnel/{action}", sent, answer)
 
     def refused(self, action: str, sent: Message) -> tuple[int, str]:
         """Status and code of the refusal."""
-        with pytest.raises(WiderowError) as caught:
-            self.ask(action, sent, bytes)  # type: ignore[type-var]  # there is no answer
-        refusal = TABLESTORE_DIALECT.refuse(caught.value, f"tunnel/{action}")
-        return refusal.status, refusal.code
+        return refusal_of(self.engine, f"tunnel/{action}", sent)
 
     # --- in short ----------------------------------------------------------------------------
 
