@@ -21,7 +21,11 @@ from widerow.keys.encode import encode_key_value
 from widerow.model.delivery import DeliveryType
 from widerow.server.delivery import task as task_module
 from widerow.server.delivery.files import Disk
+from widerow.storage.interface import Store
+from widerow.storage.memory import MemoryStore
 from widerow.testing.changes import delete, put, put_cells, update
+from widerow.testing.clock import FakeEntropy
+from widerow.testing.strict import StrictSpace, StrictStore
 
 pytestmark = pytest.mark.timeout(180)
 KEYS: Final = "abcdef"
@@ -82,13 +86,13 @@ class CrashingDisk(Disk):
 class CrashingWorld(World):
     """A world whose worker ends at random, and comes back."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, store: Store) -> None:
         self.fuse = Fuse()
         self.splits: set[str] = set()
         self.values = 0
         self.written: list[tuple[str, int]] = []  # since the task began
         self.table: dict[str, int] = {}
-        super().__init__(root, CrashingDisk(self.fuse))
+        super().__init__(root, CrashingDisk(self.fuse), store)
 
     def start(self) -> None:
         super().start()
@@ -155,10 +159,20 @@ class CrashingWorld(World):
         ]
 
 
-def check(kind: DeliveryType, before: list[str], history: History, bound: int) -> None:
+def _strict() -> Store:
+    """A store of which no transaction reaches two shards, and some meet others."""
+    return StrictStore(StrictSpace(), FakeEntropy(3), conflicts=0.2)
+
+
+STORES: Final = (MemoryStore, _strict)
+
+
+def check(
+    kind: DeliveryType, store: Store, before: list[str], history: History, bound: int
+) -> None:
     with tempfile.TemporaryDirectory() as root, pytest.MonkeyPatch.context() as patch:
         patch.setattr(task_module, "DELIVERY_BUFFER_ROWS_MAX", bound)
-        world = CrashingWorld(Path(root))
+        world = CrashingWorld(Path(root), store)
         for key in before:
             world.apply("put", key)
         if kind is DeliveryType.INC:
@@ -177,17 +191,22 @@ def check(kind: DeliveryType, before: list[str], history: History, bound: int) -
         assert {key: last[key] for key in world.table} == world.table
 
 
+@pytest.mark.parametrize("make_store", STORES)
 @pytest.mark.parametrize("kind", [DeliveryType.BASE_INC, DeliveryType.INC])
 @settings(max_examples=25, deadline=None)
 @given(before=st.lists(keys, max_size=4), history=steps, bound=st.sampled_from([1, 3, 1000]))
 def test_the_files_say_what_was_written(
-    kind: DeliveryType, before: list[str], history: History, bound: int
+    kind: DeliveryType,
+    make_store: Callable[[], Store],
+    before: list[str],
+    history: History,
+    bound: int,
 ) -> None:
-    check(kind, before, history, bound)
+    check(kind, make_store(), before, history, bound)
 
 
 @pytest.mark.parametrize("kind", [DeliveryType.BASE_INC, DeliveryType.INC])
 @pytest.mark.parametrize("moment", range(24))
 def test_a_crash_at_each_moment_of_a_delivery(kind: DeliveryType, moment: int) -> None:
     history: History = [("put", "b"), ("crash", moment), ("work", 4), ("put", "b"), ("work", 4)]
-    check(kind, ["a"], history, 1)
+    check(kind, MemoryStore(), ["a"], history, 1)

@@ -75,10 +75,19 @@ class World:
 
     def work(self) -> None:
         """Until there is nothing to do at once."""
+        self.move()
         for _ in range(1000):
             if not self.worker.step():
                 return
         raise AssertionError("a worker that never rests")
+
+    def move(self) -> None:
+        """What housekeeping does on a store of several servers: the lease, changes into the log."""
+        taking = self.engine.lease.plan()
+        if taking is not None:
+            self.engine.run(taking)
+        while (plan := self.engine._mover.step()) is not None:
+            self.engine.run(plan)
 
     def deliver(self) -> None:
         """What there is, and until what is there has its files."""
