@@ -330,6 +330,17 @@ def _read(engine: Engine) -> list[int]:
     return [number for _, number in follower.changes()]
 
 
+def test_an_append_that_two_have_planned_is_made_once(pair: tuple[Engine, Engine]) -> None:
+    one, other = pair
+    _put(one, 1, 7)
+    late = one._mover.step()
+    assert late is not None
+    _drain(other)
+    one.run(late)
+    _drain(one)
+    assert _read(one) == [7]
+
+
 def test_an_append_planned_before_a_split_is_not_made_behind_it(
     pair: tuple[Engine, Engine],
 ) -> None:
