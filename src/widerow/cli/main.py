@@ -25,6 +25,7 @@ from widerow.cli.transfer import (
     export,
     import_,
 )
+from widerow.cli.tunnels import TUNNELS_EXAMPLES, tunnels
 from widerow.errors import WiderowError
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 
@@ -275,6 +276,7 @@ app.command(epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
 app.command(epilog=INDEXES_EXAMPLES)(indexes)
 app.command(epilog=TAIL_EXAMPLES)(tail)
+app.command(epilog=TUNNELS_EXAMPLES)(tunnels)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
