@@ -164,7 +164,7 @@ def _recorded(engine: Engine) -> Iterator[tuple[Told, dict[str, Any]]]:
     iterator: str | None = engine.streams.iterator(table, "0", None)
     while iterator is not None:
         page = engine.streams.read(table, iterator, None)
-        for each in page.records:
+        for each in page.records():
             plain = each.record[4 : -EXTENSION_BYTES - 2] + each.record[-2:]
             ((key, columns),) = decode_answer_rows(plain)
             place = str(key["p"]), int(str(key["n"]))

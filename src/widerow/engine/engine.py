@@ -136,7 +136,7 @@ class Engine:
         self.sweep.add(TablestoreSweep(self._context))
         self.rows = RowOperations(store, self._context, self.indexes, names, self.throttle)
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
-        self.streams = Streams(store, self.tables)
+        self.streams = Streams(store, self.tables, self.rows.note_read)
         self._mover = ChangeMover(store, self.tables)
         trim = StreamTrim(store, self.tables, clock)
         clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)

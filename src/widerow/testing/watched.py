@@ -159,7 +159,7 @@ def records_found(engine: Engine, instance: str) -> list[tuple[tuple[int, int], 
     while more:
         assert iterator is not None  # the shard of a table that never splits stays open
         page = engine.streams.read(table, iterator, None)
-        for each in page.records:
+        for each in page.records():
             row = decode_change(each.record)
             cells: ChangedCells = {cell.column: _told_cell(cell) for cell in row.cells}
             key = tuple(value for _, value in row.key)

@@ -62,7 +62,7 @@ def actions(engine: Engine) -> list[int]:
     """What the stream has recorded."""
     table = engine.describe_table("i", "t")
     page = engine.streams.read(table, engine.streams.iterator(table, "0", None), None)
-    return [record.action for record in page.records]
+    return [record.action for record in page.records()]
 
 
 def row(number: int, value: str) -> RowChange:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import change_prefix
+from widerow.rows.fields import field, read_varint
 from widerow.storage.interface import Reader
 
 __all__ = [
@@ -44,7 +45,10 @@ _POSITION: Final = struct.Struct(">QI")
 _HEAD: Final = struct.Struct(">QIQI")
 _SEALED: Final = struct.Struct(">B")
 _MOVED: Final = struct.Struct(">H")  # length of a key
-_RECORD: Final = struct.Struct(">BI")
+_ACTIONS: Final = {1: b"\x08\x01\x12", 2: b"\x08\x02\x12", 3: b"\x08\x03\x12"}
+"""How a record begins: the field of its action, and the key of the field behind it."""
+_ORIGIN: Final = b"\x1a"
+_RECORD_BYTES_MIN: Final = 4
 
 
 class LogPosition(NamedTuple):
@@ -162,16 +166,22 @@ def read_head(reader: Reader, prefix: bytes) -> LogHead | None:
 
 
 def encode_record(record: LogRecord) -> bytes:
-    """The value of a record."""
-    return _RECORD.pack(record.action, len(record.record)) + record.record + record.origin
+    """The value of a record: the fields of the wire's `StreamRecord`, so pages only join them."""
+    origin = field(_ORIGIN, record.origin) if record.origin else b""
+    return b"".join((field(_ACTIONS[record.action], record.record), origin))
 
 
 def decode_record(data: bytes) -> LogRecord:
     """The record of a value. Raises `StoreDamaged`."""
-    if len(data) < _RECORD.size:
-        raise StoreDamaged("a change record is too short")
-    action, size = _RECORD.unpack_from(data)
-    end = _RECORD.size + size
-    if len(data) < end or action not in (1, 2, 3):
-        raise StoreDamaged("a change record is cut off, or of an unknown action")
-    return LogRecord(action, data[_RECORD.size : end], data[end:])
+    if len(data) < _RECORD_BYTES_MIN or data[:3] != _ACTIONS.get(data[1]):
+        raise StoreDamaged("a change record is too short, or of an unknown action")
+    size, start = read_varint(data, 3)
+    end = start + size
+    if len(data) <= end:
+        if len(data) < end:
+            raise StoreDamaged("a change record is cut off")
+        return LogRecord(data[1], data[start:], b"")
+    size, first = read_varint(data, end + 1)
+    if data[end : end + 1] != _ORIGIN or not size or first + size != len(data):
+        raise StoreDamaged("the former row of a change record is not readable")
+    return LogRecord(data[1], data[start:end], data[first:])

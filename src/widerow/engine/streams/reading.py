@@ -6,10 +6,11 @@ change that is answered is therefore in a page, or announced by every page until
 shard has ended only when it is sealed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from widerow.engine.budget import Budget
+from widerow.engine.capacity import units
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.streams.iterators import ShardIterator, decode_iterator, encode_iterator
 from widerow.engine.streams.log import (
@@ -62,13 +63,22 @@ class ChangeRecord(NamedTuple):
 class ChangePage(NamedTuple):
     """Records in their order. `following`: the next iterator, None behind a shard's end.
 
-    `more`: a limit ended the page, or changes wait to come into the shard; False only where there
-    was nothing more at the moment.
+    `stored`: their keys and values, as in the log. `more`: a limit ended the page, or changes wait
+    to come into the shard; False only where there was nothing more at the moment.
     """
 
-    records: list[ChangeRecord]
+    stored: list[tuple[bytes, bytes]]
     following: str | None
     more: bool
+
+    @property
+    def read_units(self) -> int:
+        """Capacity units of the page: by the bytes of its records, one at least (change §C1.5)."""
+        return max(1, units(sum([len(value) for _, value in self.stored])))
+
+    def records(self) -> list[ChangeRecord]:
+        """What the log says. Linear. Raises `StoreDamaged`."""
+        return [_record(key, value) for key, value in self.stored]
 
 
 def stream_of(table: Table) -> Stream:
@@ -81,10 +91,13 @@ def stream_of(table: Table) -> Stream:
 class Streams:
     """The streams of one engine. Any thread may ask."""
 
-    def __init__(self, store: Store, tables: Tables[Table]) -> None:
-        """Those of these tables."""
+    def __init__(
+        self, store: Store, tables: Tables[Table], note: Callable[[Table, bytes, int], None]
+    ) -> None:
+        """Those of these tables. `note` hears of read units and their partition."""
         self._store = store
         self._tables = tables
+        self._note = note
         self._moved = not store.capabilities.atomic_across_shards  # changes come behind their rows
 
     def list(self, instance: str, name: str | None) -> Sequence[Table]:
@@ -178,14 +191,14 @@ class Streams:
         head = read_head(snapshot, prefix)
         _check_kept(head, asked.following)
         count = min(limit or PAGE_RECORDS_MAX, PAGE_RECORDS_MAX)
-        records, more = _page(snapshot, prefix, asked.following, count, budget)
-        following = asked.following
-        if records:
-            last = records[-1]
-            following = LogPosition(last.timestamp_us, last.row_index).behind
+        stored, more = _page(snapshot, prefix, asked.following, count, budget)
+        following = position_of(stored[-1][0]).behind if stored else asked.following
         if not more and self._has_ended(shard, head):
-            return ChangePage(records, None, more=False)
-        return ChangePage(records, _text(stream, shard, following), more or waits)
+            page = ChangePage(stored, None, more=False)
+        else:
+            page = ChangePage(stored, _text(stream, shard, following), more or waits)
+        self._note(table, shard.start, page.read_units)
+        return page
 
     def _waits(self, table: Table, shard: LogShard) -> bool:
         """Whether changes may still come into a shard that were answered before this moment."""
@@ -218,21 +231,25 @@ def _check_kept(head: LogHead | None, following: LogPosition) -> None:
         raise NotFound(Rule.STREAM_TRIMMED)
 
 
+def _record(key: bytes, value: bytes) -> ChangeRecord:
+    found = decode_record(value)
+    return ChangeRecord(found.action, found.record, found.origin or None, *position_of(key))
+
+
 def _page(
     reader: Reader, prefix: bytes, start: LogPosition, count: int, budget: Budget | None
-) -> tuple[list[ChangeRecord], bool]:
-    """Records from a position on, and whether a limit ended the page."""
-    records: list[ChangeRecord] = []
+) -> tuple[list[tuple[bytes, bytes]], bool]:
+    """Keys and values of records from a position on, and whether a limit ended the page."""
+    stored: list[tuple[bytes, bytes]] = []
     size = 0
-    for key, value in reader.scan(record_key(prefix, start), after_prefix(prefix)):
+    for pair in reader.scan(record_key(prefix, start), after_prefix(prefix)):
+        length = len(pair[1])
         if budget is not None:
-            budget.take(len(value), 1)
-        if len(records) % _LET_THROUGH == 0:
+            budget.take(length, 1)
+        if len(stored) % _LET_THROUGH == 0:
             safepoint()
-        found = decode_record(value)
-        origin = found.origin or None
-        records.append(ChangeRecord(found.action, found.record, origin, *position_of(key)))
-        size += len(value)
-        if len(records) == count or size >= PAGE_BYTES_MAX:
-            return records, True
-    return records, False
+        stored.append(pair)
+        size += length
+        if len(stored) == count or size >= PAGE_BYTES_MAX:
+            return stored, True
+    return stored, False

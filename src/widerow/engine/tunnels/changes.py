@@ -97,13 +97,14 @@ def read_changes(
     if page is None:
         return TunnelPage([], ChannelPosition(count=position.count, finished=True), more=False)
     end_ns = tunnel.config.end_ns
-    within = [each for each in page.records if not end_ns or each.timestamp_us * 1000 < end_ns]
+    found = page.records()
+    within = [each for each in found if not end_ns or each.timestamp_us * 1000 < end_ns]
     records = [TunnelRecord(each.action, each.record, each.origin) for each in within]
     count = position.count + len(records)
     if (
         page.following is None
-        or len(within) < len(page.records)
-        or (not page.records and not page.more and _is_over(end_ns, now_us))
+        or len(within) < len(found)
+        or (not found and not page.more and _is_over(end_ns, now_us))
     ):
         return TunnelPage(records, ChannelPosition(count=count, finished=True), more=False)
     time_ms = within[-1].timestamp_us // 1000 if within else position.time_ms
@@ -146,4 +147,4 @@ def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_
         raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
     except NotFound:
         return position.time_ms * 1000
-    return position.time_ms * 1000 if page.records or page.more else now_us
+    return position.time_ms * 1000 if page.stored or page.more else now_us

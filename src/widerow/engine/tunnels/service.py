@@ -45,6 +45,7 @@ from widerow.engine.tunnels.state import (
     scheduled,
     with_channels,
     without_clients,
+    without_ended,
 )
 from widerow.errors import Exhausted, InvalidRequest, NotFound, Replan, Rule
 from widerow.keys.layout import tunnel_prefix
@@ -462,7 +463,7 @@ class Tunnels:
             if all(each.number != found.tunnel.number for each in self._held(table)):
                 raise NotFound(Rule.TUNNEL_NOT_FOUND)
             before = read_state(txn, prefix)
-            state = initial if before is None else before
+            state = initial if before is None else self._without_ended(table, found, before)
             if state is None:
                 raise Replan
             after, answer = step(state)
@@ -471,6 +472,12 @@ class Tunnels:
             return answer
 
         return Plan((Write((prefix,), body, reads=self._catalog.reads),), single, again=again)
+
+    def _without_ended(self, table: Table, found: _Found, state: TunnelState) -> TunnelState:
+        """The state without channels whose shards are trimmed. `table`: as the body reads it."""
+        if not found.tunnel.kind.has_stream or table.stream is None:
+            return state
+        return without_ended(state, {shard.id for shard in self._log.shards(table)})
 
     def _initial(self, found: _Found) -> TunnelState:
         """The channels that a tunnel begins with."""

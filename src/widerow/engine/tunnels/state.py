@@ -38,6 +38,7 @@ __all__ = [
     "scheduled",
     "with_channels",
     "without_clients",
+    "without_ended",
 ]
 
 VERSION_MAX: Final = 2**62  # of a report; a greater one could leave no room for those that follow
@@ -175,6 +176,19 @@ def with_channels(state: TunnelState, channels: Iterable[Channel]) -> TunnelStat
     """These channels, new or changed."""
     changed = {channel.id: channel for channel in channels}
     return replace(state, channels={**state.channels, **changed}) if changed else state
+
+
+def without_ended(state: TunnelState, listed: Collection[str]) -> TunnelState:
+    """Channels at their end are gone once the stream does not list their shards any more.
+
+    Those of rows stay: that they are consumed is what changes wait for.
+    """
+    kept = {
+        name: each
+        for name, each in state.channels.items()
+        if not each.shard or each.shard in listed or each.status is not ChannelStatus.TERMINATED
+    }
+    return state if len(kept) == len(state.channels) else replace(state, channels=kept)
 
 
 def _freed(channel: Channel, version: int) -> Channel:

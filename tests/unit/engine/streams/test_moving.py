@@ -59,8 +59,8 @@ class Follower:
             if asked is None:
                 continue
             page = engine.streams.read(table, asked, self.limit)
-            assert page.records or page.following in (asked, None), "the tail is one place"
-            self.records.setdefault(shard.id, []).extend(page.records)
+            assert page.records() or page.following in (asked, None), "the tail is one place"
+            self.records.setdefault(shard.id, []).extend(page.records())
             self.iterators[shard.id] = page.following
             at_tail = at_tail and not page.more and page.following is not None
         return at_tail
@@ -384,7 +384,7 @@ def test_what_one_transaction_changed_is_moved_by_one_step(
     one.run(first)
     table = one.describe_table("i", "t")
     iterator = one.streams.iterator(table, "0", None)
-    records = one.streams.read(table, iterator, None).records
+    records = one.streams.read(table, iterator, None).records()
     assert [each.row_index for each in records] == [0, 1, 2]
     assert len({each.timestamp_us for each in records}) == 1
 

@@ -107,10 +107,10 @@ def _read(engine: Engine, table: Table, shard: str, sizes: list[int]) -> list[Ch
     for size in cycle(sizes):
         assert iterator is not None
         page = engine.streams.read(table, iterator, size)
-        assert len(page.records) <= size
-        found += page.records
+        assert len(page.records()) <= size
+        found += page.records()
         if not page.more:
-            assert page.following is None or page.records or page.following == iterator
+            assert page.following is None or page.records() or page.following == iterator
             return found
         iterator = page.following
     return found

@@ -59,7 +59,7 @@ def page(engine: Engine, shard: str = "0", limit: int | None = None) -> ChangePa
 
 
 def records(engine: Engine, shard: str = "0") -> list[ChangeRecord]:
-    return page(engine, shard).records
+    return page(engine, shard).records()
 
 
 def switch(engine: Engine, stream: StreamChange) -> Table:
@@ -211,10 +211,10 @@ def test_pages_say_whether_a_limit_ended_them(engine: Engine) -> None:
     for _ in range(11):
         assert iterator is not None
         found = engine.streams.read(table, iterator, 1)
-        more.append((len(found.records), found.more))
+        more.append((len(found.stored), found.more))
         iterator = found.following
     assert more == [(1, True)] * 10 + [(0, False)]
-    assert len(page(engine).records) == 10
+    assert len(page(engine).stored) == 10
     assert not page(engine).more
     assert page(engine, limit=10).more
 
@@ -245,7 +245,7 @@ def test_iterators_outlive_the_server(engine: Engine, store: Store, clock: FakeC
     write(engine, put("t", {"pk": 2}, {}))
     again = Engine(store, clock, FakeEntropy())
     found = again.streams.read(again.describe_table("i", "t"), following, None)
-    assert [each.row_index for each in found.records] == [1]
+    assert [each.row_index for each in found.records()] == [1]
     write(again, put("t", {"pk": 3}, {}))
     assert [each.row_index for each in records(again)] == [0, 1, 2]
 
@@ -347,14 +347,14 @@ def test_old_records_go_and_iterators_to_them_say_so(engine: Engine, clock: Fake
     write(engine, put("t", {"pk": 3}, {}))
     tidy(engine, HOUR / 2 + 61)
     for iterator in (start, kept):
-        assert len(engine.streams.read(table, iterator, None).records) == 1
+        assert len(engine.streams.read(table, iterator, None).records()) == 1
     assert engine.streams.iterator(table, "0", 1) == kept
     with pytest.raises(NotFound) as error:
         engine.streams.read(table, old, None)
     assert error.value.rule is Rule.STREAM_TRIMMED
     tidy(engine, HOUR)
     tail = engine.streams.read(table, start, None)
-    assert tail.records == []
+    assert tail.records() == []
     assert engine.streams.end_us(table, "0") > 0
 
 

@@ -1,11 +1,20 @@
 """A stream in memory for the tests of tunnels, and a consumer that behaves as the vendor's do."""
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from widerow.engine.plan import Plan
-from widerow.engine.streams.reading import ChangePage, ChangeRecord, ShardInfo
+from widerow.engine.streams.log import (
+    LogPosition,
+    LogRecord,
+    encode_record,
+    position_of,
+    record_key,
+    shard_prefix,
+)
+from widerow.engine.streams.reading import ChangePage, ShardInfo
 from widerow.engine.tunnels.base import TunnelRecord
 from widerow.engine.tunnels.service import ChannelCall, TunnelCall, Tunnels
 from widerow.engine.tunnels.state import (
@@ -26,13 +35,21 @@ Take = Callable[[str, TunnelRecord], None]
 __all__ = ["Consumer", "FakeLog"]
 
 
+_PREFIX = shard_prefix(1, 1, 0)
+
+
 @dataclass
 class _Shard:
     parents: tuple[str, ...]
     first: str  # the smallest key that it takes
-    records: list[ChangeRecord] = field(default_factory=list)
+    stored: list[tuple[bytes, bytes]] = field(default_factory=list)
     is_open: bool = True
     trimmed: int = 0
+
+    @property
+    def end_us(self) -> int:
+        """The time of the last record."""
+        return position_of(self.stored[-1][0]).timestamp_us if self.stored else 0
 
 
 class FakeLog:
@@ -48,8 +65,8 @@ class FakeLog:
     def append(self, key: str, record: bytes, now_us: int, action: int = 1) -> None:
         """A change of a row, in the open shard of its key."""
         shard = self._shards[self.shard_of(key)]
-        last = shard.records[-1].timestamp_us if shard.records else 0
-        shard.records.append(ChangeRecord(action, record, None, max(now_us, last + 1), 0))
+        place = record_key(_PREFIX, LogPosition(max(now_us, shard.end_us + 1), 0))
+        shard.stored.append((place, encode_record(LogRecord(action, record, b""))))
 
     def shard_of(self, key: str) -> str:
         """The open shard of a key."""
@@ -81,9 +98,9 @@ class FakeLog:
         shard = self._shards[shard_id]
         place = shard.trimmed
         if from_us is not None:
-            later = (i for i, r in enumerate(shard.records) if r.timestamp_us >= from_us)
-            place = max(place, next(later, len(shard.records)))
-            if place == len(shard.records) and not shard.is_open:
+            times = [position_of(key).timestamp_us for key, _ in shard.stored]
+            place = max(place, bisect_left(times, from_us))
+            if place == len(times) and not shard.is_open:
                 return ""
         return f"{shard_id}:{place}"
 
@@ -96,17 +113,16 @@ class FakeLog:
         shard, place = self._shards[shard_id], int(text)
         if place < shard.trimmed:
             raise NotFound(Rule.TABLE_NOT_FOUND)
-        end = min(place + min(limit or self.page, self.page), len(shard.records))
-        records, more = shard.records[place:end], end < len(shard.records)
+        end = min(place + min(limit or self.page, self.page), len(shard.stored))
+        stored, more = shard.stored[place:end], end < len(shard.stored)
         if not more and not shard.is_open:
-            return ChangePage(records, None, more=False)
-        return ChangePage(records, f"{shard_id}:{end}", more)
+            return ChangePage(stored, None, more=False)
+        return ChangePage(stored, f"{shard_id}:{end}", more)
 
     def end_us(self, table: Table, shard_id: str) -> int:
         """The time of the last record."""
         del table
-        records = self._shards[shard_id].records
-        return records[-1].timestamp_us if records else 0
+        return self._shards[shard_id].end_us
 
 
 @dataclass

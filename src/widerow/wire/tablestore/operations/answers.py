@@ -3,48 +3,22 @@
 Each is a constant prefix, a length and bytes that are already those of the wire. Building a message
 object and serializing it takes two to three times as long and copies the row once more; the tests
 hold every answer against the protobuf runtime's reading of it.
-
-    field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
 """
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Final
 
 from widerow.model.answers import RowWritten
+from widerow.rows.fields import field, varint
 from widerow.wire.tablestore.plainbuffer import HEADER
 
 __all__ = [
     "consumed_field",
     "data_size_field",
-    "field",
-    "varint",
     "with_pieces",
     "with_rows",
     "written",
 ]
-
-_SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
-_GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
-
-
-def varint(number: int) -> bytes:
-    """A number of zero or more in protobuf's variable length."""
-    if number < 0x80:
-        return _SMALL[number]
-    if number < 0x4000:
-        return _GOES_ON[number & 0x7F] + _SMALL[number >> 7]
-    parts = bytearray()
-    while number >= 0x80:
-        parts.append(number & 0x7F | 0x80)
-        number >>= 7
-    parts.append(number)
-    return bytes(parts)
-
-
-def field(key: bytes, *parts: bytes) -> bytes:
-    """A field of bytes or of a message: its key, the length of the parts, the parts."""
-    return b"".join((key, varint(sum(map(len, parts))), *parts))
 
 
 @lru_cache(maxsize=1024)  # most answers consumed a unit or two

@@ -9,8 +9,9 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.model.answers import RangePage
 from widerow.model.requests import GetRange
 from widerow.model.selection import RangeDirection, RowRange
+from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import BulkExportRequest, GetRangeRequest
-from widerow.wire.tablestore.operations.answers import data_size_field, field, with_pieces
+from widerow.wire.tablestore.operations.answers import data_size_field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text, texts
 from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, encode_primary_key

@@ -12,10 +12,11 @@ from widerow.model.answers import RowOutcome
 from widerow.model.condition import UNCONDITIONAL
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.row import Modification, RowChange
+from widerow.rows.fields import field
 from widerow.safepoint import safepoint
 from widerow.wire.tablestore.errors import encode_error, foreign
 from widerow.wire.tablestore.messages import BulkImportRequest, RowInBulkImportRequest
-from widerow.wire.tablestore.operations.answers import data_size_field, field
+from widerow.wire.tablestore.operations.answers import data_size_field
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.writing import key_data_size
 from widerow.wire.tablestore.plainbuffer import decode_row_change

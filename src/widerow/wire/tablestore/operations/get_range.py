@@ -12,8 +12,9 @@ from widerow.limits import LENGTHY_RANGE_ROWS
 from widerow.model.answers import RangePage
 from widerow.model.requests import GetRange, InTransaction
 from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRangeRequest
-from widerow.wire.tablestore.operations.answers import consumed_field, field, with_pieces
+from widerow.wire.tablestore.operations.answers import consumed_field, with_pieces
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.reading import selection
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token

@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from widerow.engine.budget import Budget
-from widerow.engine.capacity import units
 from widerow.engine.engine import Engine
 from widerow.engine.streams.reading import ChangePage
+from widerow.rows.fields import field, varint
 from widerow.wire.tablestore.messages import GetStreamRecordRequest
-from widerow.wire.tablestore.operations.answers import consumed_field, field, varint
+from widerow.wire.tablestore.operations.answers import consumed_field
 from widerow.wire.tablestore.operations.bodies import parsed, text
 
 __all__ = ["RecordsAsked", "call", "call_within", "consumed", "decode", "encode"]
@@ -40,18 +40,18 @@ def call_within(engine: Engine, instance: str, request: RecordsAsked, budget: Bu
 
 
 def consumed(result: ChangePage) -> tuple[int, int]:
-    """Read and write units of a page: by the bytes of its records, one at least (change §C1.5)."""
-    size = sum([len(each.record) + len(each.origin or b"") for each in result.records])
-    return max(1, units(size)), 0
+    """Read and write units of a page (change §C1.5)."""
+    return result.read_units, 0
 
 
 def encode(result: ChangePage) -> bytes:
-    """GetStreamRecordResponse; `may_more_record` always stands in it (change §0 rule 3)."""
+    """GetStreamRecordResponse; `may_more_record` always stands in it (change §0 rule 3).
+
+    The log holds what a `StreamRecord` of the answer consists of.
+    """
     parts: list[bytes] = []
-    for each in result.records:
-        record = b"\x08%b\x12%b" % (varint(each.action), varint(len(each.record)))
-        origin = b"" if each.origin is None else field(b"\x1a", each.origin)
-        parts.append(field(b"\x0a", record, each.record, origin))
+    for _, value in result.stored:
+        parts += (b"\x0a", varint(len(value)), value)
     if result.following is not None:
         parts.append(field(b"\x12", result.following.encode()))
     parts.append(consumed_field(b"\x1a", *consumed(result)))

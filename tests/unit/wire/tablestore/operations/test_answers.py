@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.errors import Conflict, InvalidRequest, Rule, StorePoisoned
+from widerow.errors import Conflict, InvalidRequest, Rule, StoreDamaged, StorePoisoned
 from widerow.limits import INT64_MAX
 from widerow.model.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.model.selection import Resume
 from widerow.rows.cells import encode_key_section
+from widerow.rows.fields import field, read_varint, varint
 from widerow.rows.record import join_row
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import (
@@ -22,7 +23,6 @@ from widerow.wire.tablestore.operations import (
     put_row,
     update_row,
 )
-from widerow.wire.tablestore.operations.answers import field, varint
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.tokens import encode_token
 from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key
@@ -50,6 +50,13 @@ def read_units(consumed: messages.ConsumedCapacity) -> tuple[int, int]:
 def test_varints_are_those_of_protobuf(number: int) -> None:
     sent = messages.ReservedThroughputDetails(last_increase_time=number)
     assert b"\x10" + varint(number) == sent.SerializePartialToString()
+    assert read_varint(b"\x00" + varint(number), 1) == (number, 1 + len(varint(number)))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x80", b"\x80\x00", b"\x81\x00", b"\xff" * 9 + b"\x01"])
+def test_a_stored_length_is_written_in_one_way(data: bytes) -> None:
+    with pytest.raises(StoreDamaged):
+        read_varint(data, 0)
 
 
 @given(st.lists(st.binary(max_size=200), max_size=4))

@@ -37,6 +37,22 @@ def split(world: World, key: bytes) -> None:
     world.store.transact_group([divided])
 
 
+def trim(world: World) -> None:
+    """All that the stream holds is too old, and is removed."""
+    world.clock.advance(170 * 3600)
+    for _ in range(50):
+        step = world.engine.housekeeping()
+        if step is None:
+            break
+        world.engine.run(step)
+
+
+def units_read(world: World) -> int:
+    """What the table counts by now."""
+    world.engine.partitions.absorb()
+    return world.engine.partitions.load_of(world.engine.describe_table("i", "t")).consumed.read
+
+
 def consumed(world: World, tunnel: str, client: str, until: int = 20) -> list[tuple[int, str]]:
     """What a client gets that takes all it is given: action and key each."""
     taken: list[tuple[int, str]] = []
@@ -153,6 +169,32 @@ def test_children_wait_until_their_parent_is_consumed() -> None:
     assert len(world.heartbeat(tunnel, client)) == 2
 
 
+def test_a_consumed_channel_goes_with_its_shard() -> None:
+    """What ended is kept no longer than the stream lists it, and the children are not held up."""
+    world = World(rows=0)
+    tunnel = world.create(kind=STREAM)
+    write(world, "a", 1)
+    split(world, b"m\x00\x01")
+    client = world.connect(tunnel)
+    assert consumed(world, tunnel, client, 6) == [(1, "a")]
+    assert {each.channel_id for each in world.describe(tunnel).channels} == {"0", "1", "2"}
+    trim(world)  # the records; the shard is seen to be closed
+    trim(world)  # and then the shard
+    client = world.connect(tunnel)
+    assert len(world.heartbeat(tunnel, client)) == 2
+    assert {each.channel_id for each in world.describe(tunnel).channels} == {"1", "2"}
+
+
+def test_what_a_tunnel_reads_is_counted() -> None:
+    """change §C2.3: changes as GetStreamRecord counts them, one read unit at least."""
+    world = World(rows=0)
+    tunnel = world.create(kind=STREAM)
+    write(world, "a", 1)
+    before = units_read(world)
+    assert consumed(world, tunnel, world.connect(tunnel), 1) == [(1, "a")]
+    assert units_read(world) > before
+
+
 def test_at_the_tail_the_token_stays_and_nothing_more_is_promised() -> None:
     # change §C2.8 rule 9
     world = World(rows=0)
@@ -227,12 +269,7 @@ def test_a_stream_that_is_consumed_too_slowly_goes_on_with_what_is_left() -> Non
     world = World(rows=0)
     tunnel = world.create(kind=STREAM)
     write(world, "old", 1)
-    world.clock.advance(170 * 3600)
-    for _ in range(50):
-        step = world.engine.housekeeping()
-        if step is None:
-            break
-        world.engine.run(step)
+    trim(world)
     write(world, "new", 1)
     world.restart()
     assert consumed(world, tunnel, world.connect(tunnel), 3) == [(1, "new")]

@@ -1,0 +1,55 @@
+"""Fields of protobuf messages, made by hand where a message object would copy what is there.
+
+    field = key length bytes, key = number << 3 | 2; numbers in varints of seven bits a byte
+
+Changes in the log of a stream are stored as fields (docs/formats/streams.md), and the answers of
+the row actions are put together from them.
+"""
+
+from typing import Final
+
+from widerow.errors import StoreDamaged
+
+__all__ = ["field", "read_varint", "varint"]
+
+_SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
+_GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
+_BITS_MAX: Final = 63  # of a number that is read
+
+
+def varint(number: int) -> bytes:
+    """A number of zero or more in protobuf's variable length."""
+    if number < 0x80:
+        return _SMALL[number]
+    if number < 0x4000:
+        return _GOES_ON[number & 0x7F] + _SMALL[number >> 7]
+    parts = bytearray()
+    while number >= 0x80:
+        parts.append(number & 0x7F | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)
+
+
+def field(key: bytes, *parts: bytes) -> bytes:
+    """A field of bytes or of a message: its key, the length of the parts, the parts."""
+    return b"".join((key, varint(sum(map(len, parts))), *parts))
+
+
+def read_varint(data: bytes, position: int) -> tuple[int, int]:
+    """The number that begins at a position, and the position behind it.
+
+    Raises `StoreDamaged` where it is cut off, beyond 63 bits, or longer than it need be.
+    """
+    number = 0
+    for shift in range(0, _BITS_MAX, 7):
+        if position >= len(data):
+            break
+        byte = data[position]
+        position += 1
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if byte == 0 and shift:
+                break
+            return number, position
+    raise StoreDamaged("a length in a stored field is not readable")
