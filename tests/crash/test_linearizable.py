@@ -1,5 +1,7 @@
 """What clients of a real server see of a row has an order, also while it is killed and paused.
 
+Rows are read from the table and from indexes, and changed at once and in transactions.
+
 The short form of `python tools/linearize.py`.
 """
 
@@ -19,7 +21,9 @@ def test_four_clients_see_one_order(capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = capsys.readouterr().out.splitlines()
     told = json.loads(line)
     assert (told["violations"], told["indeterminate"]) == (0, 0)
-    assert told["operations"] == 4000
+    # What met the lock of a transaction did nothing and is not in the history.
+    assert told["operations"] > 3000
+    assert all(told[f"by {way}"] > 100 for way in ("local index", "global index", "transaction"))
 
 
 def test_a_server_that_is_killed_and_paused_keeps_the_order() -> None:

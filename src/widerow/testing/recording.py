@@ -9,39 +9,45 @@ import os
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from tempfile import TemporaryDirectory
 from typing import Final, Self
 
-from widerow.model.filter import Comparator
-from widerow.model.row import CellOperation, ReturnType
-from widerow.rows.cells import encode_variant
-from widerow.testing.answers import decode_row, plain
-from widerow.testing.buffers import cell, key_buffer, row_buffer
+from google.protobuf.message import Message
+
+from widerow.testing.calls import (
+    Place,
+    Request,
+    Way,
+    create_request,
+    draw_way,
+    request_of,
+    start,
+)
 from widerow.testing.histories import CallKind, ClientCall, State, draw
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = ["Recorder", "Recording"]
 
-_TABLE: Final = "history"
-_COLUMN: Final = "v"
 _WAIT_SECONDS: Final = 0.5  # a client's patience; pauses are longer
 _PAUSE_SECONDS: Final = 0.7
 _RETRY_SECONDS: Final = 0.02  # until the next attempt to reach a server that is starting
 _BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
-_ROW_HEADER_BYTES: Final = 4
 _CLIENTS_MAX: Final = 8  # above, the search may not end
 
 _FALSE: Final = "OTSConditionCheckFail"
-_NOTHING_DONE: Final = frozenset(("OTSServerBusy", "OTSObjectNotExist"))
+_NOTHING_DONE: Final = frozenset(
+    ("OTSServerBusy", "OTSObjectNotExist", "OTSRowOperationConflict", "OTSSessionNotExist")
+)
+_DONE: Final = 200
 
 
 @dataclass
@@ -49,6 +55,7 @@ class Recording:
     """The operations on each row, and what was done to the server meanwhile."""
 
     rows: dict[int, list[ClientCall]] = field(default_factory=dict)
+    ways: Counter[Way] = field(default_factory=Counter)
     kills: int = 0
     pauses: int = 0
 
@@ -58,6 +65,7 @@ class Recording:
         return {
             "operations": len(operations),
             "indeterminate": sum(not each.known for each in operations),
+            **{f"by {way.value}": self.ways[way] for way in Way},
             "kills": self.kills,
             "pauses": self.pauses,
         }
@@ -80,14 +88,8 @@ class Recorder:
         """Start the server and make the table."""
         self._process.start()
         self._endpoint = self._process.endpoint
-        keys = [m.PrimaryKeySchema(name="k", type=2), m.PrimaryKeySchema(name="n", type=1)]
-        request = m.CreateTableRequest(
-            table_meta=m.TableMeta(table_name=_TABLE, primary_key=keys),
-            reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
-            table_options=m.TableOptions(time_to_live=-1, max_versions=1),
-        )
         with Wire(self._endpoint) as wire:
-            answer = wire.ask(Sender().request("CreateTable", request.SerializeToString()))
+            answer = wire.ask(Sender().request("CreateTable", create_request()))
         assert answer.status == 200, answer
         return self
 
@@ -114,6 +116,7 @@ class Recorder:
             if trouble is not None:
                 trouble.result()
         for each in writers:
+            recording.ways += each.ways
             for row, operation in each.written:
                 recording.rows.setdefault(row, []).append(operation)
         return recording
@@ -142,14 +145,16 @@ class _Client:
 
     def __init__(self, where: Callable[[], str], seed: int, number: int, rows: int) -> None:
         self.written: list[tuple[int, ClientCall]] = []
+        self.ways: Counter[Way] = Counter()
         self._where = where
         self._random = Random(f"{seed} {number}")  # noqa: S311  # no secret
-        self._partition = f"{seed}"
+        self._history = f"{seed}"
         self._number = number
         self._rows = rows
         self._seen: dict[int, State] = {}
         self._wire: Wire | None = None
         self._sender = Sender()
+        self._left: list[str] = []  # transactions that were given up and hold their lock
 
     def work(self, operations: int) -> None:
         """Ask so many times."""
@@ -157,106 +162,87 @@ class _Client:
             row = self._random.randrange(self._rows)
             # Values differ between clients: each has numbers of its own.
             number = 1 + self._number + turn * _CLIENTS_MAX
-            self._ask(row, draw(self._random, number, self._seen.get(row)))
+            asked = draw(self._random, number, self._seen.get(row))
+            self._ask(row, asked, draw_way(self._random, asked.kind))
         self._hang_up()
 
-    def _ask(self, row: int, asked: ClientCall) -> None:
-        action, body = _request((("k", self._partition), ("n", row)), asked)
-        request = self._sender.request(action, body)
-        wire = self._connected()
+    def _ask(self, row: int, asked: ClientCall, way: Way) -> None:
+        place = Place(self._history, row)
+        self._connect()
         called = time.monotonic_ns()
+        asked = asked._replace(called=called)
+        call = self._in_transaction if way is Way.TRANSACTION else self._at_once
         try:
-            answer = wire.ask(request)
+            operation = call(place, asked, way)
         except OSError:  # which a time-out is too
             self._hang_up()
-            self._write(row, asked._replace(called=called))
+            operation = asked
+        if operation is None:  # it is known that nothing happened
             return
-        operation = asked._replace(called=called, returned=time.monotonic_ns())
-        if answer.status == 200:
-            operation = operation._replace(answer=_read_answer(asked.kind, answer))
-            if isinstance(operation.answer, int) and asked.kind is not CallKind.SWAP:
-                self._seen[row] = operation.answer
-        elif answer.error[1] == _FALSE:
-            operation = operation._replace(answer=False)
-        elif answer.error[1] in _NOTHING_DONE:
-            return
-        else:
-            operation = operation._replace(returned=None)
-        self._write(row, operation)
-
-    def _write(self, row: int, operation: ClientCall) -> None:
         # A read whose answer never came says nothing.
         if operation.known or operation.kind is not CallKind.GET:
             self.written.append((row, operation))
+            self.ways[way] += 1
+        if operation.kind is not CallKind.SWAP and isinstance(operation.answer, int):
+            self._seen[row] = operation.answer
 
-    def _connected(self) -> Wire:
-        """A connection; waits for a server that is starting."""
-        while self._wire is None:
-            with suppress(OSError):
-                self._wire = Wire(self._where(), _WAIT_SECONDS)
-                return self._wire
-            time.sleep(_RETRY_SECONDS)
-        return self._wire
+    def _at_once(self, place: Place, asked: ClientCall, way: Way) -> ClientCall | None:
+        """One request. None where it did nothing."""
+        return self._answered(asked, request_of(place, asked, way, None))
+
+    def _in_transaction(self, place: Place, asked: ClientCall, way: Way) -> ClientCall | None:
+        """A transaction of one change. None where it was not committed."""
+        begun = self._send("StartLocalTransaction", start(place))
+        if begun.status != _DONE:
+            return None
+        name = text(m.StartLocalTransactionResponse.FromString(begun.body).transaction_id)
+        self._left.append(name)
+        try:
+            inside = self._answered(asked, request_of(place, asked, way, name))
+        except OSError:
+            self._hang_up()
+            return None
+        if inside is None or not inside.known:
+            return None
+        if inside.answer is False:
+            return inside  # it has seen the row; there is nothing to commit
+        self._left.remove(name)  # from here on it may be committed at any time
+        ended = self._send("CommitTransaction", m.CommitTransactionRequest(transaction_id=name))
+        if ended.status == _DONE:
+            return inside._replace(returned=time.monotonic_ns())
+        return None if ended.error[1] in _NOTHING_DONE else inside._replace(returned=None)
+
+    def _answered(self, asked: ClientCall, request: Request) -> ClientCall | None:
+        """The call with its answer; None where the server says that nothing was done."""
+        answer = self._send(request.action, request.message)
+        operation = asked._replace(returned=time.monotonic_ns())
+        if answer.status == _DONE:
+            return operation._replace(answer=request.read(answer.body))
+        if answer.error[1] == _FALSE:
+            return operation._replace(answer=False)
+        return None if answer.error[1] in _NOTHING_DONE else operation._replace(returned=None)
+
+    def _send(self, action: str, message: Message) -> Answer:
+        assert self._wire is not None  # who asks has connected
+        return self._wire.ask(self._sender.request(action, message.SerializeToString()))
+
+    def _connect(self) -> None:
+        """Have a connection, and no lock of a transaction that was given up.
+
+        Waits for a server that is starting.
+        """
+        while self._wire is None or self._left:
+            try:
+                if self._wire is None:
+                    self._wire = Wire(self._where(), _WAIT_SECONDS)
+                for name in self._left:
+                    self._send("AbortTransaction", m.AbortTransactionRequest(transaction_id=name))
+                self._left.clear()
+            except OSError:
+                self._hang_up()
+                time.sleep(_RETRY_SECONDS)
 
     def _hang_up(self) -> None:
         if self._wire is not None:
             self._wire.__exit__()
             self._wire = None
-
-
-def _request(key: tuple[tuple[str, str], tuple[str, int]], asked: ClientCall) -> tuple[str, bytes]:
-    """The action that does what is asked for, and its body."""
-    match asked.kind:
-        case CallKind.GET:
-            get = m.GetRowRequest(table_name=_TABLE, primary_key=key_buffer(key), max_versions=1)
-            return "GetRow", get.SerializeToString()
-        case CallKind.PUT | CallKind.SWAP:
-            row = row_buffer(key, [cell(_COLUMN, asked.value)])
-            condition = ANY if asked.kind is CallKind.PUT else _expecting(asked.expected)
-            put = m.PutRowRequest(table_name=_TABLE, row=row, condition=condition)
-            return "PutRow", put.SerializeToString()
-        case CallKind.DELETE:
-            gone = row_buffer(key, marker=True)
-            delete = m.DeleteRowRequest(table_name=_TABLE, primary_key=gone, condition=ANY)
-            return "DeleteRow", delete.SerializeToString()
-        case CallKind.INCREMENT:
-            counted = cell(_COLUMN, asked.value, operation=CellOperation.INCREMENT.value)
-            returned = m.ReturnContent(
-                return_type=ReturnType.AFTER_MODIFY.value, return_column_names=[_COLUMN]
-            )
-            update = m.UpdateRowRequest(
-                table_name=_TABLE,
-                row_change=row_buffer(key, [counted]),
-                condition=ANY,
-                return_content=returned,
-            )
-            return "UpdateRow", update.SerializeToString()
-
-
-def _expecting(value: int) -> m.Condition:
-    """That the column holds `value`."""
-    single = m.SingleColumnValueFilter(
-        comparator=Comparator.EQUAL.value,
-        column_name=_COLUMN,
-        column_value=encode_variant(value),
-        filter_if_missing=True,
-        latest_version_only=True,
-    )
-    tree = m.Filter(type=1, filter=single.SerializeToString())
-    return m.Condition(row_existence=0, column_condition=tree.SerializeToString())
-
-
-def _read_answer(kind: CallKind, answer: Answer) -> int | bool | None:
-    """What a success says of the row."""
-    if kind is CallKind.SWAP:
-        return True
-    if kind is CallKind.GET:
-        row = m.GetRowResponse.FromString(answer.body).row
-    elif kind is CallKind.INCREMENT:
-        row = m.UpdateRowResponse.FromString(answer.body).row
-    else:
-        return None
-    columns = plain(decode_row(row[_ROW_HEADER_BYTES:]))
-    value = None if columns is None else columns.get(_COLUMN)
-    assert value is None or isinstance(value, int)
-    return value

@@ -1,0 +1,212 @@
+"""The requests of recorded clients: what asks for one call of a history, and what its answer says.
+
+The same call goes by several ways, and the histories must not show which: a row is read from its
+table or from one of its indexes, and changed at once or in a local transaction. Each row has a
+partition key of its own, because a transaction locks all rows of one.
+"""
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from random import Random  # noqa: TID251  # seeded: what is asked must repeat
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from widerow.model.filter import Comparator
+from widerow.model.row import CellOperation, ReturnType
+from widerow.model.values import KeyInput, KeyMarker
+from widerow.rows.cells import encode_variant
+from widerow.testing.answers import decode_answer_rows, decode_row, plain
+from widerow.testing.buffers import cell, key_buffer, row_buffer
+from widerow.testing.histories import CallKind, ClientCall
+from widerow.testing.requests import ANY
+from widerow.wire.tablestore import messages as m
+
+__all__ = ["TABLE", "Place", "Request", "Way", "create_request", "draw_way", "request_of", "start"]
+
+TABLE: Final = "history"
+_LOCAL: Final = "history_local"
+_GLOBAL: Final = "history_global"
+_COLUMN: Final = "v"
+_ROW_HEADER_BYTES: Final = 4
+_STRING, _INTEGER = 2, 1
+_DEFINED_INTEGER: Final = 1
+
+
+class Way(Enum):
+    """How a call is made."""
+
+    TABLE = "table"
+    LOCAL = "local index"
+    GLOBAL = "global index"
+    TRANSACTION = "transaction"
+
+
+_WAYS: Final[Mapping[bool, tuple[tuple[Way, ...], tuple[int, ...]]]] = MappingProxyType(
+    {
+        True: ((Way.TABLE, Way.LOCAL, Way.GLOBAL, Way.TRANSACTION), (50, 20, 20, 10)),
+        False: ((Way.TABLE, Way.TRANSACTION), (85, 15)),
+    }
+)
+"""The ways of reads and of changes, and how often each is taken."""
+
+
+class Place(NamedTuple):
+    """The row of a history: each has a partition key of its own."""
+
+    history: str
+    row: int
+
+    @property
+    def key(self) -> tuple[tuple[str, KeyInput], ...]:
+        """Its primary key."""
+        return ("k", f"{self.history}-{self.row}"), ("n", self.row)
+
+
+class Request(NamedTuple):
+    """An action and its message; `read` finds in the body of an answer what a call is answered."""
+
+    action: str
+    message: Any
+    read: Callable[[bytes], int | bool | None]
+
+
+def draw_way(random: Random, kind: CallKind) -> Way:
+    """A way for a call."""
+    ways, weights = _WAYS[kind is CallKind.GET]
+    return random.choices(ways, weights)[0]
+
+
+def create_request() -> bytes:
+    """CreateTable, of a table with a local and a global index and with transactions."""
+    keys = [m.PrimaryKeySchema(name="k", type=_STRING), m.PrimaryKeySchema(name="n", type=_INTEGER)]
+    defined = [m.DefinedColumnSchema(name=_COLUMN, type=_DEFINED_INTEGER)]
+    request = m.CreateTableRequest(
+        table_meta=m.TableMeta(table_name=TABLE, primary_key=keys, defined_column=defined),
+        reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
+        table_options=m.TableOptions(time_to_live=-1, max_versions=1),
+        index_metas=[
+            m.IndexMeta(name=_LOCAL, primary_key=["k", _COLUMN], index_update_mode=1, index_type=1),
+            m.IndexMeta(
+                name=_GLOBAL, primary_key=["n", _COLUMN], index_update_mode=0, index_type=0
+            ),
+        ],
+        enable_local_txn=True,
+    )
+    return request.SerializeToString()
+
+
+def start(place: Place) -> m.StartLocalTransactionRequest:
+    """A transaction on the partition key of a row."""
+    return m.StartLocalTransactionRequest(table_name=TABLE, key=key_buffer(place.key[:1]))
+
+
+def request_of(place: Place, asked: ClientCall, way: Way, transaction: str | None) -> Request:
+    """The request for a call; in a transaction, if it names one."""
+    if way in _INDEXES:
+        return _index_read(place, *_INDEXES[way])
+    request = _MADE[asked.kind](place, asked)
+    if transaction is not None:
+        request.message.transaction_id = transaction
+    return request
+
+
+_INDEXES: Final[Mapping[Way, tuple[str, tuple[str, ...]]]] = MappingProxyType(
+    {Way.LOCAL: (_LOCAL, ("k", _COLUMN, "n")), Way.GLOBAL: (_GLOBAL, ("n", _COLUMN, "k"))}
+)
+
+
+def _index_read(place: Place, index: str, columns: tuple[str, ...]) -> Request:
+    """All entries whose first column is the row's; the row's own says its value."""
+    key = dict(place.key)
+
+    def bound(marker: KeyMarker) -> bytes:
+        return key_buffer(
+            [(columns[0], key[columns[0]]), *((name, marker) for name in columns[1:])]
+        )
+
+    def read(body: bytes) -> int | None:
+        rows = m.GetRangeResponse.FromString(body).rows
+        for entry, _ in decode_answer_rows(rows[_ROW_HEADER_BYTES:]):
+            if entry["k"] == key["k"]:
+                value = entry[_COLUMN]
+                assert isinstance(value, int)
+                return value
+        return None
+
+    message = m.GetRangeRequest(
+        table_name=index,
+        direction=0,
+        max_versions=1,
+        inclusive_start_primary_key=bound(KeyMarker.INF_MIN),
+        exclusive_end_primary_key=bound(KeyMarker.INF_MAX),
+    )
+    return Request("GetRange", message, read)
+
+
+def _get(place: Place, _: ClientCall) -> Request:
+    message = m.GetRowRequest(table_name=TABLE, primary_key=key_buffer(place.key), max_versions=1)
+    return Request("GetRow", message, lambda body: _value(m.GetRowResponse.FromString(body).row))
+
+
+def _put(place: Place, asked: ClientCall) -> Request:
+    row = row_buffer(place.key, [cell(_COLUMN, asked.value)])
+    message = m.PutRowRequest(table_name=TABLE, row=row, condition=ANY)
+    return Request("PutRow", message, lambda _: None)
+
+
+def _swap(place: Place, asked: ClientCall) -> Request:
+    row = row_buffer(place.key, [cell(_COLUMN, asked.value)])
+    message = m.PutRowRequest(table_name=TABLE, row=row, condition=_expecting(asked.expected))
+    return Request("PutRow", message, lambda _: True)
+
+
+def _delete(place: Place, _: ClientCall) -> Request:
+    gone = row_buffer(place.key, marker=True)
+    message = m.DeleteRowRequest(table_name=TABLE, primary_key=gone, condition=ANY)
+    return Request("DeleteRow", message, lambda _: None)
+
+
+def _increment(place: Place, asked: ClientCall) -> Request:
+    counted = cell(_COLUMN, asked.value, operation=CellOperation.INCREMENT.value)
+    message = m.UpdateRowRequest(
+        table_name=TABLE,
+        row_change=row_buffer(place.key, [counted]),
+        condition=ANY,
+        return_content=m.ReturnContent(
+            return_type=ReturnType.AFTER_MODIFY.value, return_column_names=[_COLUMN]
+        ),
+    )
+    return Request(
+        "UpdateRow", message, lambda body: _value(m.UpdateRowResponse.FromString(body).row)
+    )
+
+
+_MADE: Final[Mapping[CallKind, Callable[[Place, ClientCall], Request]]] = MappingProxyType(
+    {
+        CallKind.GET: _get,
+        CallKind.PUT: _put,
+        CallKind.SWAP: _swap,
+        CallKind.DELETE: _delete,
+        CallKind.INCREMENT: _increment,
+    }
+)
+
+
+def _expecting(value: int) -> m.Condition:
+    """That the column holds `value`."""
+    single = m.SingleColumnValueFilter(
+        comparator=Comparator.EQUAL.value,
+        column_name=_COLUMN,
+        column_value=encode_variant(value),
+        filter_if_missing=True,
+        latest_version_only=True,
+    )
+    tree = m.Filter(type=1, filter=single.SerializeToString())
+    return m.Condition(row_existence=0, column_condition=tree.SerializeToString())
+
+
+def _value(row: bytes) -> int | None:
+    columns = plain(decode_row(row[_ROW_HEADER_BYTES:]))
+    value = None if columns is None else columns.get(_COLUMN)
+    assert value is None or isinstance(value, int)
+    return value
