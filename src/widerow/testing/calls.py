@@ -21,7 +21,16 @@ from widerow.testing.histories import CallKind, ClientCall
 from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 
-__all__ = ["TABLE", "Place", "Request", "Way", "create_request", "draw_way", "request_of", "start"]
+__all__ = [
+    "TABLE",
+    "CallRequest",
+    "HistoryRow",
+    "Way",
+    "create_request",
+    "draw_way",
+    "request_of",
+    "start",
+]
 
 TABLE: Final = "history"
 _LOCAL: Final = "history_local"
@@ -50,7 +59,7 @@ _WAYS: Final[Mapping[bool, tuple[tuple[Way, ...], tuple[int, ...]]]] = MappingPr
 """The ways of reads and of changes, and how often each is taken."""
 
 
-class Place(NamedTuple):
+class HistoryRow(NamedTuple):
     """The row of a history: each has a partition key of its own."""
 
     history: str
@@ -62,7 +71,7 @@ class Place(NamedTuple):
         return ("k", f"{self.history}-{self.row}"), ("n", self.row)
 
 
-class Request(NamedTuple):
+class CallRequest(NamedTuple):
     """An action and its message; `read` finds in the body of an answer what a call is answered."""
 
     action: str
@@ -95,12 +104,14 @@ def create_request() -> bytes:
     return request.SerializeToString()
 
 
-def start(place: Place) -> m.StartLocalTransactionRequest:
+def start(place: HistoryRow) -> m.StartLocalTransactionRequest:
     """A transaction on the partition key of a row."""
     return m.StartLocalTransactionRequest(table_name=TABLE, key=key_buffer(place.key[:1]))
 
 
-def request_of(place: Place, asked: ClientCall, way: Way, transaction: str | None) -> Request:
+def request_of(
+    place: HistoryRow, asked: ClientCall, way: Way, transaction: str | None
+) -> CallRequest:
     """The request for a call; in a transaction, if it names one."""
     if way in _INDEXES:
         return _index_read(place, *_INDEXES[way])
@@ -115,7 +126,7 @@ _INDEXES: Final[Mapping[Way, tuple[str, tuple[str, ...]]]] = MappingProxyType(
 )
 
 
-def _index_read(place: Place, index: str, columns: tuple[str, ...]) -> Request:
+def _index_read(place: HistoryRow, index: str, columns: tuple[str, ...]) -> CallRequest:
     """All entries whose first column is the row's; the row's own says its value."""
     key = dict(place.key)
 
@@ -140,33 +151,35 @@ def _index_read(place: Place, index: str, columns: tuple[str, ...]) -> Request:
         inclusive_start_primary_key=bound(KeyMarker.INF_MIN),
         exclusive_end_primary_key=bound(KeyMarker.INF_MAX),
     )
-    return Request("GetRange", message, read)
+    return CallRequest("GetRange", message, read)
 
 
-def _get(place: Place, _: ClientCall) -> Request:
+def _get(place: HistoryRow, _: ClientCall) -> CallRequest:
     message = m.GetRowRequest(table_name=TABLE, primary_key=key_buffer(place.key), max_versions=1)
-    return Request("GetRow", message, lambda body: _value(m.GetRowResponse.FromString(body).row))
+    return CallRequest(
+        "GetRow", message, lambda body: _value(m.GetRowResponse.FromString(body).row)
+    )
 
 
-def _put(place: Place, asked: ClientCall) -> Request:
+def _put(place: HistoryRow, asked: ClientCall) -> CallRequest:
     row = row_buffer(place.key, [cell(_COLUMN, asked.value)])
     message = m.PutRowRequest(table_name=TABLE, row=row, condition=ANY)
-    return Request("PutRow", message, lambda _: None)
+    return CallRequest("PutRow", message, lambda _: None)
 
 
-def _swap(place: Place, asked: ClientCall) -> Request:
+def _swap(place: HistoryRow, asked: ClientCall) -> CallRequest:
     row = row_buffer(place.key, [cell(_COLUMN, asked.value)])
     message = m.PutRowRequest(table_name=TABLE, row=row, condition=_expecting(asked.expected))
-    return Request("PutRow", message, lambda _: True)
+    return CallRequest("PutRow", message, lambda _: True)
 
 
-def _delete(place: Place, _: ClientCall) -> Request:
+def _delete(place: HistoryRow, _: ClientCall) -> CallRequest:
     gone = row_buffer(place.key, marker=True)
     message = m.DeleteRowRequest(table_name=TABLE, primary_key=gone, condition=ANY)
-    return Request("DeleteRow", message, lambda _: None)
+    return CallRequest("DeleteRow", message, lambda _: None)
 
 
-def _increment(place: Place, asked: ClientCall) -> Request:
+def _increment(place: HistoryRow, asked: ClientCall) -> CallRequest:
     counted = cell(_COLUMN, asked.value, operation=CellOperation.INCREMENT.value)
     message = m.UpdateRowRequest(
         table_name=TABLE,
@@ -176,12 +189,12 @@ def _increment(place: Place, asked: ClientCall) -> Request:
             return_type=ReturnType.AFTER_MODIFY.value, return_column_names=[_COLUMN]
         ),
     )
-    return Request(
+    return CallRequest(
         "UpdateRow", message, lambda body: _value(m.UpdateRowResponse.FromString(body).row)
     )
 
 
-_MADE: Final[Mapping[CallKind, Callable[[Place, ClientCall], Request]]] = MappingProxyType(
+_MADE: Final[Mapping[CallKind, Callable[[HistoryRow, ClientCall], CallRequest]]] = MappingProxyType(
     {
         CallKind.GET: _get,
         CallKind.PUT: _put,

@@ -21,8 +21,8 @@ from typing import Final, Self
 from google.protobuf.message import Message
 
 from widerow.testing.calls import (
-    Place,
-    Request,
+    CallRequest,
+    HistoryRow,
     Way,
     create_request,
     draw_way,
@@ -167,7 +167,7 @@ class _Client:
         self._hang_up()
 
     def _ask(self, row: int, asked: ClientCall, way: Way) -> None:
-        place = Place(self._history, row)
+        place = HistoryRow(self._history, row)
         self._connect()
         called = time.monotonic_ns()
         asked = asked._replace(called=called)
@@ -186,11 +186,11 @@ class _Client:
         if operation.kind is not CallKind.SWAP and isinstance(operation.answer, int):
             self._seen[row] = operation.answer
 
-    def _at_once(self, place: Place, asked: ClientCall, way: Way) -> ClientCall | None:
+    def _at_once(self, place: HistoryRow, asked: ClientCall, way: Way) -> ClientCall | None:
         """One request. None where it did nothing."""
         return self._answered(asked, request_of(place, asked, way, None))
 
-    def _in_transaction(self, place: Place, asked: ClientCall, way: Way) -> ClientCall | None:
+    def _in_transaction(self, place: HistoryRow, asked: ClientCall, way: Way) -> ClientCall | None:
         """A transaction of one change. None where it was not committed."""
         begun = self._send("StartLocalTransaction", start(place))
         if begun.status != _DONE:
@@ -212,7 +212,7 @@ class _Client:
             return inside._replace(returned=time.monotonic_ns())
         return None if ended.error[1] in _NOTHING_DONE else inside._replace(returned=None)
 
-    def _answered(self, asked: ClientCall, request: Request) -> ClientCall | None:
+    def _answered(self, asked: ClientCall, request: CallRequest) -> ClientCall | None:
         """The call with its answer; None where the server says that nothing was done."""
         answer = self._send(request.action, request.message)
         operation = asked._replace(returned=time.monotonic_ns())
