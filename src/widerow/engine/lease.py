@@ -10,11 +10,11 @@ A store of one process has no lease: that process looks after it.
 """
 
 import json
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.plan import Plan, failing
-from widerow.errors import StoreDamaged
+from widerow.engine.stored_json import decode_json
 from widerow.keys.layout import LEASE_KEY
 from widerow.limits import LEASE_SECONDS
 from widerow.storage.interface import Store, Transaction, Write
@@ -41,13 +41,11 @@ def encode_lease(lease: LeaseRecord) -> bytes:
 
 def decode_lease(record: bytes) -> LeaseRecord:
     """The lease of a record. Raises `StoreDamaged`."""
-    try:
-        found = json.loads(record)
-        if found.pop("format") != _FORMAT:
-            raise StoreDamaged(f"a lease of an unknown format: {record!r}")
+
+    def read(found: dict[str, Any]) -> LeaseRecord:
         return LeaseRecord(str(found["owner"]), int(found["until_us"]))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamaged(f"the record of the lease is not readable: {record!r}") from error
+
+    return decode_json(record, "the record of the lease", read, form=_FORMAT)
 
 
 class Lease:

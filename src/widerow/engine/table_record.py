@@ -9,7 +9,7 @@ from dataclasses import astuple, replace
 from typing import Final, TypeVar
 
 from widerow.engine.log_shards import first_shards
-from widerow.errors import StoreDamaged
+from widerow.engine.stored_json import decode_json
 from widerow.model.delivery import (
     DeliveryColumn,
     DeliveryConfig,
@@ -133,16 +133,7 @@ def _unhex(text: str | None) -> bytes | None:
 
 def decode_table(data: bytes) -> Table:
     """The table of a record. Raises `StoreDamaged` for anything `encode_table` does not write."""
-    try:
-        record = json.loads(data)
-        if record.pop("format") != _FORMAT:
-            raise StoreDamaged(f"catalogue record of an unknown format: {data[:200]!r}")
-        table = _table(record)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise StoreDamaged(f"catalogue record is not readable: {data[:200]!r}") from error
-    if record:
-        raise StoreDamaged(f"catalogue record has unknown fields: {sorted(record)}")
-    return table
+    return decode_json(data, "catalogue record", _table, form=_FORMAT, whole=True)
 
 
 def _table(record: dict[str, Json]) -> Table:

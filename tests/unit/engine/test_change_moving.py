@@ -89,7 +89,7 @@ class Together(Moving):
     def drain(self) -> None:
         super().drain()
         engine = self.engines[0]
-        self.clock.advance(10)  # it may have been set back, and no intent of the future is due
+        self.clock.advance(1000)  # it may have been set back, and no intent of the future is due
         for _ in range(STEPS_MAX):
             plan = engine.indexes.step()
             if plan is None:

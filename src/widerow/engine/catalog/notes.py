@@ -1,10 +1,10 @@
 """Drop notes as records: what is still to be removed (docs/formats/catalog.md, "Drop notes")."""
 
 import json
-from typing import Final
+from typing import Any, Final
 
 from widerow.engine.catalog.state import Leftover
-from widerow.errors import StoreDamaged
+from widerow.engine.stored_json import decode_json
 
 __all__ = ["decode_note", "encode_note"]
 
@@ -22,11 +22,9 @@ def encode_note(leftover: Leftover) -> bytes:
 
 def decode_note(number: int, key: bytes, record: bytes) -> Leftover:
     """The drop note of a record. Raises `StoreDamaged`."""
-    try:
-        note = json.loads(record)
-        if note.pop("format") != _FORMAT:
-            raise StoreDamaged(f"a note of a dropped table of an unknown format: {record!r}")
+
+    def read(note: dict[str, Any]) -> Leftover:
         prefixes = tuple(bytes.fromhex(prefix) for prefix in note["prefixes"])
         return Leftover(number, key, prefixes, int(note["top"]), int(note.get("due_us", 0)))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamaged(f"a note of a dropped table is not readable: {record!r}") from error
+
+    return decode_json(record, "a note of a dropped table", read, form=_FORMAT)

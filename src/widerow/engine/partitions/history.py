@@ -1,9 +1,9 @@
 """How a table's load lay over its keys, interval by interval: what heat maps and replays read."""
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from widerow.errors import StoreDamaged
+from widerow.engine.stored_json import decode_json
 
 __all__ = ["Interval", "decode_interval", "encode_interval"]
 
@@ -33,13 +33,13 @@ def encode_interval(interval: Interval) -> bytes:
 
 def decode_interval(start_s: int, record: bytes) -> Interval:
     """The interval of a record. Raises `StoreDamaged`."""
-    try:
-        found = json.loads(record)
+
+    def read(found: dict[str, Any]) -> Interval:
         return Interval(
             start_s,
             int(found["seconds"]),
             tuple((bytes.fromhex(key), int(r), int(w)) for key, r, w in found["partitions"]),
             tuple((bytes.fromhex(key), float(units)) for key, units in found["bins"]),
         )
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"a record of past load is not readable: {record[:200]!r}") from error
+
+    return decode_json(record, "a record of past load", read, form=None)

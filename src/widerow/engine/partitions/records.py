@@ -1,10 +1,11 @@
 """What is counted of a table, as a record (docs/formats/statistics.md)."""
 
 import json
-from typing import Final
+from typing import Any, Final
 
 from widerow.engine.partitions.sizes import Piece, SizeMap
 from widerow.engine.partitions.table_load import Consumed
+from widerow.engine.stored_json import decode_json
 from widerow.errors import StoreDamaged
 
 __all__ = ["decode_counts", "encode_counts"]
@@ -34,10 +35,8 @@ def encode_counts(sizes: SizeMap, consumed: Consumed) -> bytes:
 
 def decode_counts(record: bytes) -> tuple[SizeMap, Consumed]:
     """The mirror of `encode_counts`. Raises `StoreDamaged`."""
-    try:
-        found = json.loads(record)
-        if found["format"] != _FORMAT:
-            raise StoreDamaged(f"a statistics record of an unknown format: {record[:200]!r}")
+
+    def read(found: dict[str, Any]) -> tuple[SizeMap, Consumed]:
         pieces = [
             Piece(
                 bytes.fromhex(key),
@@ -48,11 +47,11 @@ def decode_counts(record: bytes) -> tuple[SizeMap, Consumed]:
             )
             for key, size, rows, walked, only in found["pieces"]
         ]
-        read, write = map(int, found["consumed"])
+        read_units, write_units = map(int, found["consumed"])
         more_read, more_write = map(float, found["additional"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreDamaged(f"a statistics record is not readable: {record[:200]!r}") from error
-    keys = [piece.key for piece in pieces]
-    if keys[:1] != [b""] or keys != sorted(set(keys)):
-        raise StoreDamaged("a statistics record whose pieces are not in order from INF_MIN on")
-    return SizeMap(pieces), Consumed(read, write, more_read, more_write)
+        keys = [piece.key for piece in pieces]
+        if keys[:1] != [b""] or keys != sorted(set(keys)):
+            raise StoreDamaged("a statistics record whose pieces are not in order from INF_MIN on")
+        return SizeMap(pieces), Consumed(read_units, write_units, more_read, more_write)
+
+    return decode_json(record, "a statistics record", read, form=_FORMAT)

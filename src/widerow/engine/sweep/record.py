@@ -1,9 +1,9 @@
 """The durable record of the last pass over a table (docs/formats/statistics.md, "Passes")."""
 
 import json
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
-from widerow.errors import StoreDamaged
+from widerow.engine.stored_json import decode_json
 
 __all__ = ["SweepRecord", "decode_sweep", "encode_sweep", "first_of"]
 
@@ -31,18 +31,16 @@ def encode_sweep(record: SweepRecord) -> bytes:
 
 def decode_sweep(stored: bytes) -> SweepRecord:
     """The mirror of `encode_sweep`. Raises `StoreDamaged`."""
-    try:
-        fields = json.loads(stored)
-        if fields.pop("format") != _FORMAT:
-            raise StoreDamaged(f"the record of a pass has an unknown format: {stored[:200]!r}")
+
+    def read(fields: dict[str, Any]) -> SweepRecord:
         first = fields.pop("first")
         return SweepRecord(
             int(fields["started_us"]),
             int(fields["ended_us"]),
             None if first is None else int(first),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamaged(f"the record of a pass is not readable: {stored[:200]!r}") from error
+
+    return decode_json(stored, "the record of a pass", read, form=_FORMAT)
 
 
 def first_of(left: int | None, right: int | None) -> int | None:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
+from widerow.engine.stored_json import decode_json
 from widerow.engine.tunnels.state import (
     Channel,
     ChannelPosition,
@@ -47,12 +48,6 @@ _CHANNEL: Final = b"\x02"
 _TROUBLE: Final = b"\x03"
 _HEAD: Final = b'{"format":1}'
 _NUMBERS_BYTES: Final = len(tunnel_prefix(0, 0))
-
-# The last two: a number that is infinite, and brackets that are thousands deep.
-_UNREADABLE: Final = (
-    *(ValueError, KeyError, TypeError, AttributeError),
-    *(OverflowError, RecursionError),
-)
 
 T = TypeVar("T")
 
@@ -147,16 +142,7 @@ def _json(record: dict[str, Any]) -> bytes:
 
 
 def _read(record: bytes, read: Callable[[dict[str, Any]], T]) -> T:
-    try:
-        found = json.loads(record)
-        if found.pop("format") != _FORMAT:
-            raise StoreDamaged(f"state of a tunnel of an unknown format: {record[:200]!r}")
-        value = read(found)
-    except _UNREADABLE as error:
-        raise StoreDamaged(f"state of a tunnel is not readable: {record[:200]!r}") from error
-    if found:
-        raise StoreDamaged(f"state of a tunnel has unknown fields: {sorted(found)}")
-    return value
+    return decode_json(record, "state of a tunnel", read, form=_FORMAT, whole=True)
 
 
 # --- where they stand ------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 import json
 from typing import Any, Final
 
+from widerow.engine.stored_json import decode_json
 from widerow.engine.typed.record import decode_typed_table, encode_typed_table
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
@@ -79,22 +80,20 @@ def encode_plan(plan: TablePlan) -> bytes:
 
 def decode_plan(data: bytes) -> TablePlan:
     """The plan of a record. Raises `StoreDamaged` for anything `encode_plan` never writes."""
-    try:
-        record = json.loads(data)
-        if record.pop("format") != _FORMAT:
-            raise StoreDamaged(f"plan record of an unknown format: {data[:200]!r}")
+
+    def read(record: dict[str, Any]) -> TablePlan:
         definition, index = record.pop("definition", None), record.pop("index", None)
-        plan = TablePlan(
+        return TablePlan(
             **{name: record.pop(name) for name in _PLAIN},
             kind=PlanKind[record.pop("kind")],
             state=PlanState[record.pop("state")],
             definition=None if definition is None else decode_typed_table(definition.encode()),
             index=None if index is None else _read_index(index),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamaged(f"plan record is not readable: {data[:200]!r}") from error
-    if record or not all(isinstance(getattr(plan, name), kind) for name, kind in _PLAIN.items()):
-        raise StoreDamaged(f"plan record has unknown or strange fields: {data[:200]!r}")
+
+    plan = decode_json(data, "plan record", read, form=_FORMAT, whole=True)
+    if not all(isinstance(getattr(plan, name), kind) for name, kind in _PLAIN.items()):
+        raise StoreDamaged(f"plan record has strange fields: {data[:200]!r}")
     return plan
 
 

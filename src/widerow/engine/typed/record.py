@@ -7,7 +7,7 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Any, Final
 
-from widerow.errors import StoreDamaged
+from widerow.engine.stored_json import decode_json
 from widerow.model.typed.table import Index, IndexField, TimeToLive, TtlUnit, TypedTable
 from widerow.model.typed.types import Field, FieldType, Identity, IdentityMode, Kind
 from widerow.model.typed.values import Timestamp, TypedValue
@@ -42,16 +42,7 @@ def decode_typed_table(data: bytes) -> TypedTable:
 
     A field that is not known is refused: it may change what the rows mean.
     """
-    try:
-        record = json.loads(data)
-        if record.pop("format") != _FORMAT:
-            raise StoreDamaged(f"typed catalogue record of an unknown format: {data[:200]!r}")
-        table = _table(record)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise StoreDamaged(f"typed catalogue record is not readable: {data[:200]!r}") from error
-    if record:
-        raise StoreDamaged(f"typed catalogue record has unknown fields: {sorted(record)}")
-    return table
+    return decode_json(data, "typed catalogue record", _table, form=_FORMAT, whole=True)
 
 
 def _table(record: dict[str, Any]) -> TypedTable:

@@ -1,0 +1,46 @@
+"""Records in JSON, read again: whatever is not as it was written is damage, and is told as such.
+
+JSON, so that a person with a dump can read the records that are few: definitions, notes, states.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from widerow.errors import StoreDamaged
+
+__all__ = ["decode_json"]
+
+T = TypeVar("T")
+
+_UNREADABLE: Final = (
+    *(ValueError, LookupError, TypeError, AttributeError),
+    *(OverflowError, RecursionError),  # an infinite number, and brackets that are thousands deep
+)
+_SHOWN: Final = 200  # bytes of a record in a message
+
+
+def decode_json(
+    data: bytes,
+    what: str,
+    read: Callable[[dict[str, Any]], T],
+    *,
+    form: int | None,
+    whole: bool = False,
+) -> T:
+    """What `read` makes of a record's fields. `what` names the record in messages, in the singular.
+
+    `form`: the number of the format that the record must have; None for records without one.
+    `whole`: `read` pops every field; one that is left is not known, and may change what the others
+    mean. Raises `StoreDamaged`. Linear in the record.
+    """
+    try:
+        fields = json.loads(data)
+        if form is not None and fields.pop("format") != form:
+            raise StoreDamaged(f"{what} of an unknown format: {data[:_SHOWN]!r}")
+        value = read(fields)
+    except _UNREADABLE as error:
+        raise StoreDamaged(f"{what} is not readable: {data[:_SHOWN]!r}") from error
+    if whole and fields:
+        raise StoreDamaged(f"{what} has unknown fields: {sorted(fields)}")
+    return value

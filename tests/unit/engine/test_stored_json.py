@@ -1,0 +1,54 @@
+"""Records in JSON that are not as they were written: damage, whichever of them it is."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from widerow.engine.catalog.notes import decode_note
+from widerow.engine.lease import decode_lease
+from widerow.engine.partitions.history import decode_interval
+from widerow.engine.partitions.records import decode_counts
+from widerow.engine.sweep.record import decode_sweep
+from widerow.engine.table_record import decode_table
+from widerow.engine.tunnels.records import decode_channel, decode_client, decode_trouble
+from widerow.engine.typed.plans import decode_plan
+from widerow.engine.typed.record import decode_typed_table
+from widerow.errors import StoreDamaged
+
+READERS: list[Callable[[bytes], Any]] = [
+    lambda data: decode_note(1, b"key", data),
+    decode_lease,
+    lambda data: decode_interval(1, data),
+    decode_counts,
+    decode_sweep,
+    decode_table,
+    lambda data: decode_channel("c", data),
+    lambda data: decode_client("c", data),
+    decode_trouble,
+    decode_plan,
+    decode_typed_table,
+]
+NAMES = ["prefixes", "top", "owner", "until_us", "seconds", "pieces", "consumed", "started_us"]
+
+
+@pytest.mark.parametrize("read", READERS)
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b"1",
+        b"{}",
+        b'{"format":1}',
+        b'{"format":999}',
+        b"[" * 100_000,
+        b'{"format":' + b"[" * 100_000,
+        b'{"format":1,' + b",".join(b'"%b":Infinity' % name.encode() for name in NAMES) + b"}",
+        b'{"format":1,' + b",".join(b'"%b":[]' % name.encode() for name in NAMES) + b"}",
+    ],
+)
+def test_what_is_not_as_it_was_written_is_damage(read: Callable[[bytes], Any], data: bytes) -> None:
+    with pytest.raises(StoreDamaged):
+        read(data)
