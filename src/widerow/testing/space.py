@@ -14,7 +14,7 @@ from sortedcontainers import SortedDict
 from widerow.keys.encode import after_prefix
 from widerow.storage.pending import WriteSet
 
-__all__ = ["Handle", "MovingView", "Space", "View"]
+__all__ = ["Handle", "MovingView", "Space", "SpaceView"]
 
 _PAGE_KEYS: Final = 16  # read at once by a scan; keys behind them may still change
 _LAST: Final = b"\xff" * 64  # above every key of a test
@@ -24,7 +24,10 @@ _MOVES: Final = 0.5  # the chance that a view takes up a change that it may show
 class Handle(Protocol):
     """One process's access to a space, as its views use it."""
 
-    space: "Space"
+    @property
+    def space(self) -> "Space":
+        """What the process works on."""
+        ...
 
     def chance(self, rate: float) -> bool:
         """True in `rate` of all cases."""
@@ -57,12 +60,16 @@ class Space:
                 found = value
         return found
 
+    def keys(self, start: bytes, stop: bytes) -> list[bytes]:
+        """Every key of a range that ever had a value."""
+        return list(self.chains.irange(start, stop, inclusive=(True, False)))
+
     def add(self, shards: tuple[bytes, ...], changes: WriteSet) -> int:
         """Commit what a body wrote; how many bytes it added."""
         number = len(self.commits)
         written: dict[bytes, bytes | None] = {}
         for start, stop in zip(changes.starts, changes.stops, strict=True):
-            written |= dict.fromkeys(self.chains.irange(start, stop, inclusive=(True, False)))
+            written |= dict.fromkeys(self.keys(start, stop))
         written |= changes.entries
         self.commits.append(shards)
         for key, value in written.items():
@@ -70,7 +77,7 @@ class Space:
         return sum(len(key) + len(value) for key, value in written.items() if value is not None)
 
 
-class View:
+class SpaceView:
     """Reads of a space as far as `_sees` lets them; `_reading` hears of each before it happens."""
 
     def __init__(self, handle: Handle, since: int) -> None:
@@ -129,7 +136,7 @@ class View:
             return [(key, value) for key, value in values if value is not None], reached
 
 
-class MovingView(View):
+class MovingView(SpaceView):
     """Each shard at a moment of its own.
 
     Later commits are looked through in their order. One is taken up, by chance, unless its shard

@@ -9,6 +9,9 @@ on these properties would work on the embedded drivers only. This store does not
   may see some of them. A write whose prefixes are those of two shards is refused.
 * Transactions are optimistic: the body runs on the state in which it began. If another handle has
   changed its shard meanwhile, the body runs again; by chance it does so without a reason as well.
+* A write names whole partition keys, and nothing behind them: where one names a prefix that begins
+  the prefix of another shard of rows, it is refused, except for whole tables
+  (`keys/layout.py`, `revision_key`).
 * What `Write.reads` names is read as it is at that moment, and does not make a transaction repeat.
 * A snapshot shows each shard at a moment of its own, at or after the one at which it was taken.
   A shard stays as it is once the snapshot has read something in it.
@@ -25,24 +28,50 @@ this is for tests of bounded length.
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StorePoisoned
+from widerow.keys.layout import (
+    ROW_PREFIX_BYTES,
+    SPACE_INTENTS,
+    SPACE_LOCAL_INDEXES,
+    SPACE_ROWS,
+    SPACE_SEQUENCES,
+)
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
-from widerow.testing.space import MovingView, Space, View
+from widerow.testing.space import MovingView, Space, SpaceView
 
 __all__ = ["StrictSpace", "StrictStore"]
 
 T = TypeVar("T")
 
-StrictSpace = Space
-"""What several handles share."""
+_ROWS: Final = (SPACE_ROWS, SPACE_SEQUENCES, SPACE_LOCAL_INDEXES, SPACE_INTENTS)
 
 
-class _Base(View):
+class StrictSpace(Space):
+    """The data that all handles share, and what was named as shards of rows."""
+
+    def __init__(self) -> None:
+        """An empty space."""
+        super().__init__()
+        self._named: set[bytes] = set()
+
+    def name(self, shards: tuple[bytes, ...]) -> None:
+        """Raise `ValueError` where a shard of rows contains another one that was named before."""
+        for shard in shards:
+            named = shard[1:]
+            if shard[:1] not in _ROWS or len(shard) <= ROW_PREFIX_BYTES or named in self._named:
+                continue
+            for other in self._named:
+                if named.startswith(other) or other.startswith(named):
+                    raise ValueError(f"no whole partition key: {shard.hex()}, beside {other.hex()}")
+            self._named.add(named)
+
+
+class _Base(SpaceView):
     """What a body reads: its shard as it was when the body began, other keys as they are now."""
 
     def __init__(self, store: "StrictStore", since: int, shards: tuple[bytes, ...]) -> None:
@@ -119,6 +148,10 @@ class StrictStore(Store):
                 None,
                 ValueError(f"this store commits one shard at a time; the write names {told}"),
             )
+        try:
+            self.space.name(write.shards)
+        except ValueError as error:
+            return Outcome(None, error)
         while True:
             since = self.space.newest
             changes = WriteSet()
