@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from tests.postgres import fresh_url
+
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
@@ -26,6 +28,7 @@ OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "remote, in bad weather": lambda _: remote_store(
         MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER)
     ),
+    "postgres": lambda _: open_store(fresh_url()),
 }
 SHARD: Final = b"\x10shard"
 

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from tests.postgres import fresh_url
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
@@ -43,6 +44,10 @@ from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import LONG, STRING, Identity
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
+from widerow.storage.postgres.driver import PostgresDriver
+from widerow.storage.postgres.opening import make_table
+from widerow.storage.remote.driver import ShardChange
+from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.answers import decode_row
 from widerow.testing.changes import create, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -70,7 +75,7 @@ class World(NamedTuple):
     before_commit: Callable[[int, Callable[[], object]], None]
 
 
-def once(owner: StrictStore | MemoryDriver, action: Callable[[], object]) -> None:
+def once(owner: "StrictStore | MemoryDriver | Hooked", action: Callable[[], object]) -> None:
     def run() -> None:
         owner.before_commit = None
         action()
@@ -97,20 +102,53 @@ def over_drivers(seed: int, conflicts: float, unknown: float) -> World:
 
 
 def engines_of(
-    stores: Sequence[Store], owners: Sequence[StrictStore] | Sequence[MemoryDriver]
+    stores: Sequence[Store], owners: "Sequence[StrictStore | MemoryDriver | Hooked]"
 ) -> World:
     clock = FakeClock()
     engines = [Engine(store, clock, FakeEntropy(n)) for n, store in enumerate(stores)]
     return World(list(stores), clock, engines, lambda number, action: once(owners[number], action))
 
 
-WORLDS = {"strict": strict, "remote": over_drivers}
+class Hooked:
+    """A driver of a database, some of whose commits are left without an answer."""
+
+    def __init__(self, driver: PostgresDriver, entropy: FakeEntropy, unknown: float) -> None:
+        self.capabilities = driver.capabilities
+        self.before_commit: Callable[[], None] | None = None
+        self.view, self.statistics, self.close = driver.view, driver.statistics, driver.close
+        self._driver = driver
+        self._entropy = entropy
+        self._unknown = round(unknown * 256)
+
+    def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        if self.before_commit is not None:
+            self.before_commit()
+        chance = self._entropy.token_bytes(1)[0]
+        if chance < self._unknown // 2:
+            raise OutcomeUnknown("lost before it was made")
+        refused = self._driver.commit(changes)
+        if chance < self._unknown:
+            raise OutcomeUnknown("lost after it was made")
+        return refused
+
+
+def over_postgres(seed: int, conflicts: float, unknown: float) -> World:  # noqa: ARG001  # real ones
+    url = fresh_url()
+    make_table(url)
+    drivers = [Hooked(PostgresDriver(url), FakeEntropy(seed + n), unknown) for n in range(2)]
+    return engines_of([OptimisticStore(driver) for driver in drivers], drivers)
+
+
+WORLDS = {"strict": strict, "remote": over_drivers, "postgres": over_postgres}
 
 
 @pytest.fixture(params=WORLDS)
-def calm(request: pytest.FixtureRequest) -> World:
+def calm(request: pytest.FixtureRequest) -> Iterator[World]:
     """A world in which nothing goes wrong by chance."""
-    return WORLDS[request.param](0, 0.0, 0.0)
+    made = WORLDS[request.param](0, 0.0, 0.0)
+    yield made
+    for store in made.stores:
+        store.close()
 
 
 @pytest.fixture
@@ -471,6 +509,11 @@ class TwoEngines(RuleBasedStateMachine):
     def wait(self, seconds: int) -> None:
         self.world.clock.advance(seconds)
 
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            for store in self.world.stores:
+                store.close()
+
     @invariant()
     def both_see_the_same(self) -> None:
         if not hasattr(self, "world"):
@@ -486,6 +529,16 @@ class TwoEngines(RuleBasedStateMachine):
     @rule()
     def nothing_is_wrong(self) -> None:
         assert check_store(self.world.stores[0]) == []
+
+
+class TwoEnginesOverPostgres(TwoEngines):
+    """The same over PostgreSQL."""
+
+    kind = "postgres"
+
+
+TestTwoEnginesOverPostgres = TwoEnginesOverPostgres.TestCase
+TestTwoEnginesOverPostgres.settings = settings(max_examples=8, stateful_step_count=20)
 
 
 class TwoEnginesOverDrivers(TwoEngines):

@@ -146,9 +146,9 @@ class OptimisticStore(Store):
         self.durable_ns = waited_ns
         self._counts["groups"] += 1
         self._counts["writes"] += succeeded(ends)
-        if ends and all(isinstance(each.error, StoreBusy | OutcomeUnknown) for each in ends):
-            unknown = [each.error for each in ends if isinstance(each.error, OutcomeUnknown)]
-            raise unknown[0] if unknown else ends[0].error  # type: ignore[misc]  # all have one
+        failures = [each.error for each in ends if isinstance(each.error, StorageFailure)]
+        if failures and len(failures) == len(ends):
+            raise next((each for each in failures if isinstance(each, OutcomeUnknown)), failures[0])
         return ends
 
     def _run_units(self, units: list[Unit]) -> int:
@@ -168,6 +168,10 @@ class OptimisticStore(Store):
                 waiting = changing
             except StoreBusy as error:
                 last = error  # nothing of these units was written
+            except StorageFailure as error:
+                for unit in waiting:
+                    unit.fail(error)
+                break
             if waiting and pause.passed(CONFLICT_SECONDS_MAX):
                 for unit in waiting:
                     unit.fail(last)
@@ -265,6 +269,11 @@ class OptimisticStore(Store):
                 self._leave_open(units, changes, fate, error)
                 return frozenset()
             refused = frozenset()
+        except StorageFailure as error:
+            if len(units) > 1:  # it may be about one of them
+                return frozenset().union(*[self._commit_once([unit]) for unit in units])
+            units[0].fail(error)
+            return frozenset()
         self._counts["conflicts"] += len(refused)
         if not refused:
             self._counts["syncs"] += int(self.capabilities.persistent)

@@ -10,7 +10,7 @@ from widerow.storage.remote.driver import Driver, DriverView, Page
 
 __all__ = ["Missing", "RemoteSnapshot", "UnitReader", "pages"]
 
-_PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page doubles
+_PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
 _PAGE_ROWS_MAX: Final = 512  # a round trip costs as much as reading some hundred rows
 
 _BEHIND_REVISIONS: Final = after_prefix(SPACE_REVISIONS)
@@ -40,7 +40,7 @@ def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool) -> _Pai
             stop = page.following
         else:
             start = page.following
-        rows_max = min(2 * rows_max, _PAGE_ROWS_MAX)
+        rows_max = min(4 * rows_max, _PAGE_ROWS_MAX)
 
 
 @final
