@@ -3,9 +3,9 @@
 Drivers are imported when their scheme is asked for: a server in memory does not load RocksDB.
 """
 
+import re
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
@@ -16,6 +16,7 @@ CACHE_BYTES_DEFAULT: Final = 128 * 1024 * 1024  # fills as blocks are read; a sm
 
 _DATABASES: Final = ("postgresql", "postgres")
 _SCHEMES: Final = ("memory", "rocksdb", *_DATABASES)
+_USER_INFO: Final = re.compile("(?<=://)([^/]*)@")
 _KNOWN: Final = "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, or the path of a directory"
 
 
@@ -66,11 +67,10 @@ def shown_url(url: str) -> str:
     """The URL without the password that may be in it, for ready lines and reports."""
     if _split(url)[0] not in _DATABASES:
         return url
-    place = urlsplit(url)
-    kept = [pair for pair in place.query.split("&") if not pair.startswith("password=")]
-    user, at, hosts = place.netloc.rpartition("@")
-    netloc = user.partition(":")[0] + at + hosts
-    return urlunsplit(place._replace(netloc=netloc, query="&".join(kept)))
+    place, mark, query = url.partition("?")
+    shown = _USER_INFO.sub(lambda found: found[1].partition(":")[0] + "@", place)
+    kept = [pair for pair in query.split("&") if not pair.startswith("password=")]
+    return shown + mark + "&".join(kept)
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -1,10 +1,10 @@
 """The layer over drivers of databases across a network (storage/remote/optimistic.py)."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pytest
+from tests.counting import SHARDS, differences, run_writers
 
 from widerow.engine.in_order import Behind, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy
@@ -311,51 +311,11 @@ def test_an_unreachable_database_makes_writes_wait_and_then_refuses_them(
 # --- several processes ----------------------------------------------------------------------------
 
 
-Count = list[int]
-
-
-def both(shard: bytes) -> Write[None]:
-    """Count up two keys of a shard that are always equal."""
-
-    def body(txn: Transaction) -> None:
-        values = txn.get_many([shard + b"x", shard + b"y"])
-        assert values[0] == values[1], "a torn shard"
-        count = b"%d" % (int(values[0] or b"0") + 1)
-        txn.put(shard + b"x", count)
-        txn.put(shard + b"y", count)
-
-    return Write((shard,), body)
-
-
-def count_up(
-    process: Process, number: int, shards: list[bytes], counts: tuple[Count, Count]
-) -> None:
-    """Groups of writes of which some are of one shard; `counts`: those made, and not known."""
-    for turn in range(30):
-        chosen = [(turn + number) % 4, (turn * number) % 4, turn % 4]
-        try:
-            outcomes = process.store.transact_group([both(shards[each]) for each in chosen])
-        except OutcomeUnknown as error:
-            outcomes = [Outcome(None, error)] * len(chosen)
-        for each, outcome in zip(chosen, outcomes, strict=True):
-            assert outcome.error is None or isinstance(outcome.error, OutcomeUnknown)
-            counts[outcome.error is not None][each] += 1
-
-
 @pytest.mark.parametrize("weather", [CALM, Weather(0.1, 0.1, 0.2, 0.2)], ids=["calm", "bad"])
 def test_nothing_is_lost_or_doubled(weather: Weather) -> None:
-    """What a process knows to be made is there, once."""
-    every = processes(3, weather)
-    shards = [TABLE + b"%d" % number for number in range(4)]
-    counts = [([0] * 4, [0] * 4) for _ in every]
-    with ThreadPoolExecutor(len(every)) as threads:
-        running = [
-            threads.submit(count_up, process, number, shards, counts[number])
-            for number, process in enumerate(every)
-        ]
-        for each in running:
-            each.result()
-    for at, shard in enumerate(shards):
-        made, unknown = (sum(each[kind][at] for each in counts) for kind in (0, 1))
-        count = int(every[0].store.snapshot().get(shard + b"x") or b"0")
-        assert made <= count <= made + unknown
+    stores = [process.store for process in processes(3, weather)]
+    tallies = run_writers(stores, turns=30)
+    assert differences(stores[0], tallies) == []
+    assert all(tally.made.total() > 0 for tally in tallies)
+    tallies[0].made[SHARDS[0]] += 1 + sum(tally.unknown[SHARDS[0]] for tally in tallies)
+    assert len(differences(stores[0], tallies)) == 1  # a control: a lost write is noticed
