@@ -6,13 +6,18 @@ from typing import NamedTuple
 import pytest
 from tests.counting import SHARDS, differences, run_writers
 
+from widerow.engine.engine import Engine
 from widerow.engine.in_order import Behind, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy
 from widerow.keys.layout import revision_key
+from widerow.model.requests import BatchGet, TableGet
+from widerow.model.selection import Selection
+from widerow.model.values import KeyType
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
-from widerow.testing.clock import FakeEntropy
+from widerow.testing.changes import create, get, primary_key, put
+from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
 A, B, C = (b"\x10\x00\x00\x00\x07" + name for name in (b"a", b"b", b"c"))
@@ -319,3 +324,22 @@ def test_nothing_is_lost_or_doubled(weather: Weather) -> None:
     assert all(tally.made.total() > 0 for tally in tallies)
     tallies[0].made[SHARDS[0]] += 1 + sum(tally.unknown[SHARDS[0]] for tally in tallies)
     assert len(differences(stores[0], tallies)) == 1  # a control: a lost write is noticed
+
+
+# --- what the engine asks for ---------------------------------------------------------------------
+
+
+def test_rows_of_a_batch_are_read_together() -> None:
+    """BatchGetRow: one round trip for the catalogue's epoch, one for all rows."""
+    (process,) = processes(1)
+    engine = Engine(process.store, FakeClock(), FakeEntropy(1))
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+    keys = [f"{number:03}" for number in range(100)]
+    for key in keys:
+        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"x": 1})))
+    asked = BatchGet((TableGet("t", tuple(primary_key({"k": key}) for key in keys), Selection()),))
+    assert trips(process, lambda: engine.rows.batch_get_row("i", asked)) == 2
+    (answered,) = engine.rows.batch_get_row("i", asked)
+    assert all(outcome.read is not None and outcome.read.row for outcome in answered)
+    request = get("t", {"k": "001"})
+    assert trips(process, lambda: engine.rows.get_row("i", request)) == 2
