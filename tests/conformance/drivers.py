@@ -4,13 +4,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from tests.postgres import fresh_url
+
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.lossy import LossyDisk, LossyStore
+from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 from widerow.testing.strict import StrictSpace, StrictStore
 
-__all__ = ["OPENERS", "SHARD", "key"]
+__all__ = ["BAD_WEATHER", "OPENERS", "SHARD", "key"]
+
+BAD_WEATHER: Final = Weather(refused=0.2, busy=0.1, unknown=0.2, cut=0.3)
+
 
 OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "memory": lambda _: open_store("memory:"),
@@ -18,6 +24,11 @@ OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "lossy": lambda _: LossyStore(LossyDisk()),
     "strict": lambda _: StrictStore(StrictSpace(), FakeEntropy()),
     "strict, with conflicts": lambda _: StrictStore(StrictSpace(), FakeEntropy(), conflicts=0.3),
+    "remote": lambda _: remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))),
+    "remote, in bad weather": lambda _: remote_store(
+        MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER)
+    ),
+    "postgres": lambda _: open_store(fresh_url()),
 }
 SHARD: Final = b"\x10shard"
 

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests.conformance.drivers import BAD_WEATHER
+from tests.postgres import fresh_url
 
 from widerow.storage.interface import Reader, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
@@ -17,6 +19,7 @@ from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.lossy import Keep, LossyDisk, LossyStore
+from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 from widerow.testing.strict import StrictSpace, StrictStore
 
 Model = dict[bytes, bytes]
@@ -216,11 +219,33 @@ class ConflictHistory(StrictHistory):
     conflicts = 0.3
 
 
+class RemoteHistory(History):
+    """The same over a driver of a database across a network, where much goes wrong."""
+
+    def open(self) -> Store:
+        return remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER))
+
+
+class PostgresHistory(History):
+    """The same in a database."""
+
+    def __init__(self) -> None:
+        self.database = fresh_url()
+        super().__init__()
+
+    def open(self) -> Store:
+        return open_store(self.database)
+
+
 History.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
 RocksDBHistory.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
 LossyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
 StrictHistory.TestCase.settings = settings(max_examples=40, stateful_step_count=12, deadline=None)
 ConflictHistory.TestCase.settings = StrictHistory.TestCase.settings
+RemoteHistory.TestCase.settings = StrictHistory.TestCase.settings
+TestRemoteHistory = RemoteHistory.TestCase
+PostgresHistory.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
+TestPostgresHistory = PostgresHistory.TestCase
 TestConflictHistory = ConflictHistory.TestCase
 TestStrictHistory = StrictHistory.TestCase
 TestLossyHistory = LossyHistory.TestCase

@@ -8,8 +8,9 @@ planned again, and what was dropped leaves nothing behind.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
@@ -24,6 +25,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from tests.postgres import fresh_url
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
@@ -42,9 +44,14 @@ from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import LONG, STRING, Identity
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
+from widerow.storage.postgres.driver import PostgresDriver
+from widerow.storage.postgres.opening import make_table
+from widerow.storage.remote.driver import ShardChange
+from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.answers import decode_row
 from widerow.testing.changes import create, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 from widerow.testing.strict import StrictSpace, StrictStore
 
 T = TypeVar("T")
@@ -57,31 +64,98 @@ ENGINES = st.integers(0, 1)
 
 
 class World(NamedTuple):
-    """One shared store, a clock, and engines as two processes have them."""
+    """One shared store, a clock, and engines as two processes have them.
 
-    stores: list[StrictStore]
+    `before_commit(n, action)`: the n-th process does `action` between a body and its commit, once.
+    """
+
+    stores: list[Store]
     clock: FakeClock
     engines: list[Engine]
+    before_commit: Callable[[int, Callable[[], object]], None]
 
 
-def world(seed: int = 0, conflicts: float = 0.0, unknown: float = 0.0) -> World:
-    """Two engines over a new space."""
-    clock = FakeClock()
+def once(owner: "StrictStore | MemoryDriver | Hooked", action: Callable[[], object]) -> None:
+    def run() -> None:
+        owner.before_commit = None
+        action()
+
+    owner.before_commit = run
+
+
+def strict(seed: int, conflicts: float, unknown: float) -> World:
     space = StrictSpace()
     stores = [
         StrictStore(space, FakeEntropy(2 * seed + n), conflicts=conflicts, unknown=unknown)
         for n in range(2)
     ]
+    return engines_of(stores, stores)
+
+
+def over_drivers(seed: int, conflicts: float, unknown: float) -> World:
+    weather = Weather(refused=conflicts, busy=conflicts / 2, unknown=unknown, cut=conflicts)
+    space = RemoteSpace()
+    drivers = [MemoryDriver(space, FakeEntropy(2 * seed + n), weather) for n in range(2)]
+    return engines_of(
+        [remote_store(driver, 2 * seed + n) for n, driver in enumerate(drivers)], drivers
+    )
+
+
+def engines_of(
+    stores: Sequence[Store], owners: "Sequence[StrictStore | MemoryDriver | Hooked]"
+) -> World:
+    clock = FakeClock()
     engines = [Engine(store, clock, FakeEntropy(n)) for n, store in enumerate(stores)]
-    return World(stores, clock, engines)
+    return World(list(stores), clock, engines, lambda number, action: once(owners[number], action))
+
+
+class Hooked:
+    """A driver of a database, some of whose commits are left without an answer."""
+
+    def __init__(self, driver: PostgresDriver, entropy: FakeEntropy, unknown: float) -> None:
+        self.capabilities = driver.capabilities
+        self.before_commit: Callable[[], None] | None = None
+        self.view, self.statistics, self.close = driver.view, driver.statistics, driver.close
+        self._driver = driver
+        self._entropy = entropy
+        self._unknown = round(unknown * 256)
+
+    def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        if self.before_commit is not None:
+            self.before_commit()
+        chance = self._entropy.token_bytes(1)[0]
+        if chance < self._unknown // 2:
+            raise OutcomeUnknown("lost before it was made")
+        refused = self._driver.commit(changes)
+        if chance < self._unknown:
+            raise OutcomeUnknown("lost after it was made")
+        return refused
+
+
+def over_postgres(seed: int, conflicts: float, unknown: float) -> World:  # noqa: ARG001  # real ones
+    url = fresh_url()
+    make_table(url)
+    drivers = [Hooked(PostgresDriver(url), FakeEntropy(seed + n), unknown) for n in range(2)]
+    return engines_of([OptimisticStore(driver) for driver in drivers], drivers)
+
+
+WORLDS = {"strict": strict, "remote": over_drivers, "postgres": over_postgres}
+
+
+@pytest.fixture(params=WORLDS)
+def calm(request: pytest.FixtureRequest) -> Iterator[World]:
+    """A world in which nothing goes wrong by chance."""
+    made = WORLDS[request.param](0, 0.0, 0.0)
+    yield made
+    for store in made.stores:
+        store.close()
 
 
 @pytest.fixture
-def two() -> Iterator[tuple[Engine, Engine, FakeClock]]:
+def two(calm: World) -> Iterator[tuple[Engine, Engine, FakeClock]]:
     """Two engines, and at the end a store in which the checker finds nothing."""
-    made = world()
-    yield made.engines[0], made.engines[1], made.clock
-    assert check_store(made.stores[0]) == []
+    yield calm.engines[0], calm.engines[1], calm.clock
+    assert check_store(calm.stores[0]) == []
 
 
 def clean(engines: list[Engine], clock: FakeClock) -> None:
@@ -213,17 +287,12 @@ def test_rows_of_a_dropped_table_stay_until_nothing_can_follow_them(
     assert row_bytes(one.store) == []
 
 
-def test_a_row_that_lands_behind_a_drop_goes_with_the_table() -> None:
+def test_a_row_that_lands_behind_a_drop_goes_with_the_table(calm: World) -> None:
     """Between a body and its commit another process drops the table: nobody can refuse the row."""
-    made = world()
+    made = calm
     one, other = made.engines
     one.run(one.create_table("i", create("t", KEY)))
-
-    def drop() -> None:
-        made.stores[0].before_commit = None
-        other.run(other.delete_table("i", "t"))
-
-    made.stores[0].before_commit = drop
+    made.before_commit(0, lambda: other.run(other.delete_table("i", "t")))
     one.run(one.rows.write_row("i", put("t", {"k": "a"}, {"x": 1})))
     assert len(row_bytes(made.stores[1])) == 1
     assert check_store(made.stores[1]) == []
@@ -235,16 +304,24 @@ def test_two_processes_make_one_new_store_theirs() -> None:
     """Whoever is second finds the format of the first, whenever it looks."""
     space = StrictSpace()
     stores = [StrictStore(space, FakeEntropy(n), unknown=0.5) for n in range(2)]
-
-    def open_other() -> None:
-        stores[0].before_commit = None
-        other = Engine(stores[1], FakeClock(), FakeEntropy(2))
-        while not other.list_tables("i"):
-            with contextlib.suppress(OutcomeUnknown):
-                other.run(other.create_table("i", create("t", KEY)))
-
-    stores[0].before_commit = open_other
+    once(stores[0], partial(open_other, stores[1]))
     assert Engine(stores[0], FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
+
+
+def test_two_processes_make_one_new_database_theirs() -> None:
+    """The same over drivers, whose layer looks up what became of a commit."""
+    space = RemoteSpace()
+    drivers = [MemoryDriver(space, FakeEntropy(n), Weather(unknown=0.5)) for n in range(2)]
+    once(drivers[0], partial(open_other, remote_store(drivers[1])))
+    store = remote_store(drivers[0])
+    assert Engine(store, FakeClock(), FakeEntropy(1)).list_tables("i") == ("t",)
+
+
+def open_other(store: Store) -> None:
+    other = Engine(store, FakeClock(), FakeEntropy(2))
+    while not other.list_tables("i"):
+        with contextlib.suppress(OutcomeUnknown):
+            other.run(other.create_table("i", create("t", KEY)))
 
 
 def test_a_split_is_seen(two: tuple[Engine, Engine, FakeClock]) -> None:
@@ -339,10 +416,11 @@ class TwoEngines(RuleBasedStateMachine):
     """
 
     pending = Bundle("pending")
+    kind = "strict"
 
     @initialize(seed=st.integers(0, 1000))
     def begin(self, seed: int) -> None:
-        self.world = world(seed, conflicts=0.3, unknown=0.1)
+        self.world = WORLDS[self.kind](seed, 0.3, 0.1)
         self.tables: dict[str, dict[str, object]] = {}
         self.value = 0
 
@@ -431,6 +509,11 @@ class TwoEngines(RuleBasedStateMachine):
     def wait(self, seconds: int) -> None:
         self.world.clock.advance(seconds)
 
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            for store in self.world.stores:
+                store.close()
+
     @invariant()
     def both_see_the_same(self) -> None:
         if not hasattr(self, "world"):
@@ -448,5 +531,25 @@ class TwoEngines(RuleBasedStateMachine):
         assert check_store(self.world.stores[0]) == []
 
 
+class TwoEnginesOverPostgres(TwoEngines):
+    """The same over PostgreSQL."""
+
+    kind = "postgres"
+
+
+TestTwoEnginesOverPostgres = TwoEnginesOverPostgres.TestCase
+TestTwoEnginesOverPostgres.settings = settings(max_examples=8, stateful_step_count=20)
+
+
+class TwoEnginesOverDrivers(TwoEngines):
+    """The same over the layer for databases across a network."""
+
+    kind = "remote"
+
+
+TestTwoEnginesOverDrivers = TwoEnginesOverDrivers.TestCase
+TestTwoEnginesOverDrivers.settings = settings(
+    max_examples=40, stateful_step_count=30, deadline=None
+)
 TestTwoEngines = TwoEngines.TestCase
 TestTwoEngines.settings = settings(max_examples=40, stateful_step_count=30, deadline=None)

@@ -106,7 +106,9 @@ def test_layout(record: str, arguments: str, hex: str) -> None:  # noqa: A002  #
 def test_every_key_of_the_layout_has_a_vector() -> None:
     shown = {record for record, _, _ in table("keys.md", "Record", "Arguments", "Hex")}
     built = {name for name in layout.__all__ if callable(getattr(layout, name))}
-    assert built - shown == {"segment_range", "table_prefixes"}  # pairs of the others
+    assert built - shown == {
+        *("revisions_beside", "segment_range", "table_prefixes"),  # pairs of the others
+    }
 
 
 def test_spaces_of_the_code_are_those_of_the_document() -> None:

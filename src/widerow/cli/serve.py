@@ -16,6 +16,7 @@ from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
 from widerow.server.logging import configure_logging
 from widerow.server.settings import Settings, resolve
+from widerow.storage.opener import shown_url
 
 __all__ = ["loop_factory", "ready_line", "run_server"]
 
@@ -58,7 +59,8 @@ def _calm_collector() -> None:
 
 def ready_line(server: Server, process: int) -> str:
     """What is printed once the port answers; scripts wait for it."""
-    return f"widerow ready endpoint={server.endpoint} store={server.settings.store} pid={process}"
+    store = shown_url(server.settings.store)
+    return f"widerow ready endpoint={server.endpoint} store={store} pid={process}"
 
 
 async def _serve(settings: Settings, descriptors: int | None) -> None:

@@ -45,6 +45,11 @@ class _Placed(Write[T]):
         self._place = place
         self._fate = fate
 
+    @property
+    def chain(self) -> object:
+        """What they share."""
+        return self._fate
+
     def run(self, txn: Transaction) -> T:
         """Run the write, unless one in front of it failed; then raise `Behind`.
 

@@ -8,6 +8,7 @@
     04 00 02 id                      typed tables dropped, whose rows are not all gone
     04 00 03 namespace 00 01         namespaces of typed tables
     05 id tunnel rest                who consumes a tunnel of a table, and how far
+    06 rest space                    the revision of a shard, in databases across a network only
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
@@ -26,7 +27,7 @@ number once used for something is never used for another thing.
 
 from typing import Final
 
-from widerow.keys.encode import encode_key, encode_key_value
+from widerow.keys.encode import after_prefix, encode_key, encode_key_value
 from widerow.model.values import KeyValue
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "SPACE_INDEXES",
     "SPACE_INTENTS",
     "SPACE_LOCAL_INDEXES",
+    "SPACE_REVISIONS",
     "SPACE_ROWS",
     "SPACE_SEQUENCES",
     "SPACE_STATISTICS",
@@ -62,6 +64,8 @@ __all__ = [
     "load_key",
     "local_index_prefix",
     "namespace_key",
+    "revision_key",
+    "revisions_beside",
     "row_prefix",
     "segment_key",
     "segment_range",
@@ -81,6 +85,7 @@ SPACE_STORE: Final = b"\x01"
 SPACE_CATALOG: Final = b"\x02"
 SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_TUNNELS: Final = b"\x05"
+SPACE_REVISIONS: Final = b"\x06"
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
 SPACE_SEQUENCES: Final = b"\x11"
@@ -107,6 +112,19 @@ _SPACES_OF_TABLES: Final = (
     SPACE_STATISTICS,
     SPACE_TUNNELS,
 )
+
+# Which shards the spaces have that are no shards of rows: the space whose name stands behind the
+# revision, and how many bytes behind the space tag say which shard it is.
+_SHARDS_OF_SPACES: Final = {
+    SPACE_STORE: (SPACE_STORE, 0),
+    SPACE_CATALOG: (SPACE_STORE, 0),
+    SPACE_TYPED_CATALOG: (SPACE_STORE, 0),
+    SPACE_INDEXES: (SPACE_ROWS, 4),
+    SPACE_STATISTICS: (SPACE_ROWS, 4),
+    SPACE_TUNNELS: (SPACE_TUNNELS, 8),
+    SPACE_CHANGES: (SPACE_CHANGES, 12),
+}
+_NUMBER_BYTES: Final = 4
 
 SEGMENT_MARK: Final = b"\x01"
 SEGMENT_END: Final = b"\x02"
@@ -230,3 +248,40 @@ def segment_range(row_key: bytes) -> tuple[bytes, bytes]:
 def sequence_key(table_id: int, partition_key: KeyValue) -> bytes:
     """The last auto-increment value given out under one partition key value."""
     return sequence_prefix(table_id) + encode_key_value(partition_key)
+
+
+def revision_key(shard: bytes) -> bytes:
+    """The key of the revision that guards a shard, of which a write names the prefix `shard`.
+
+    Where transactions are optimistic, two writes conflict if and only if this is the same for both.
+    So it has to be the same for writes that name prefixes with keys in common:
+
+        01, 02, 04 …                  one: a change of the catalogue names these spaces whole
+        10, 11, 13, 15 id key         the table and the partition key (typed tables: the shard key)
+        12 id stream shard …          the shard of the stream
+        05 id tunnel …                the tunnel
+        20 id …, 14 id …, 11 id       the table or index
+        10, 11, 12, 13, 15, 05 id     the table: writes that remove all of it
+
+    A write must name the whole partition key, or shard key, and nothing behind it: how long it is
+    cannot be seen here. Two kinds of prefixes overlap without a conflict, because nothing of
+    theirs is needed any more: those of a whole table, index, stream or tunnel, under which what was
+    dropped is removed, contain those of its shards. Such a removal comes when every transaction has
+    ended that could have begun before the drop (`Leftover.due_us`), and what another process still
+    writes there is bytes that nobody reads and that the next removal of the same note finds.
+
+    The key lies under the shard's own bytes, so a database that stores a key without its first byte
+    has both beside each other. No two shards have the same: no encoded key begins another one.
+    """
+    space, length = _SHARDS_OF_SPACES.get(shard[:1], (SPACE_ROWS, len(shard)))
+    if space != SPACE_STORE and len(shard) <= 1 + _NUMBER_BYTES:
+        space = SPACE_ROWS
+    return SPACE_REVISIONS + shard[1 : 1 + length] + space
+
+
+def revisions_beside(start: bytes, stop: bytes) -> tuple[bytes, bytes] | None:
+    """The revisions of all shards of a table, where the range that is removed is all its rows."""
+    whole = len(start) == ROW_PREFIX_BYTES and start.startswith(SPACE_ROWS)
+    if not whole or stop != after_prefix(start):
+        return None
+    return SPACE_REVISIONS + start[1:], SPACE_REVISIONS + stop[1:]

@@ -44,6 +44,15 @@ class Write(Generic[T]):
         self._settled = settled
         self._doubted = doubted
 
+    @property
+    def chain(self) -> object | None:
+        """Writes of one chain are made in their order, none behind one that was not; None: free.
+
+        A store that may run the bodies of one shard again, and commit others meanwhile, keeps those
+        of a chain together.
+        """
+        return None
+
     def run(self, txn: Any) -> T:  # noqa: ANN401  # a `Transaction` of `interface.py`, on top of this
         """Make the change, and answer it. May be called more than once; raises what it refuses."""
         body = self._body

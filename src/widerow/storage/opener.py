@@ -3,18 +3,21 @@
 Drivers are imported when their scheme is asked for: a server in memory does not load RocksDB.
 """
 
+import re
 from pathlib import Path
 from typing import Final
 
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 
-__all__ = ["CACHE_BYTES_DEFAULT", "open_store", "store_directory"]
+__all__ = ["CACHE_BYTES_DEFAULT", "open_store", "shown_url", "store_directory"]
 
 CACHE_BYTES_DEFAULT: Final = 128 * 1024 * 1024  # fills as blocks are read; a small store stays so
 
-_SCHEMES: Final = ("memory", "rocksdb")
-_KNOWN: Final = "memory:, rocksdb:DIRECTORY, or the path of a directory"
+_DATABASES: Final = ("postgresql", "postgres")
+_SCHEMES: Final = ("memory", "rocksdb", *_DATABASES)
+_USER_INFO: Final = re.compile("(?<=://)([^/]*)@")
+_KNOWN: Final = "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, or the path of a directory"
 
 
 def open_store(
@@ -25,16 +28,21 @@ def open_store(
 ) -> Store:
     """Open what `url` names: `memory:`, `rocksdb:DIR`, `rocksdb:///abs/dir`, or a bare path.
 
+    Or `postgresql://user:password@host:port/database?option=value`, as libpq reads it.
+
     A directory is created if it does not exist. `cache_bytes` bounds the block cache of a store on
-    disk, `acceptance` says whether that may be a damaged one; neither means anything in memory.
+    disk, `acceptance` says whether that may be a damaged one; neither means anything elsewhere.
     Paths are taken as they are; nothing is unescaped.
 
     Raises: `ValueError` for a URL that names no known kind of store, and what the drivers raise:
-    `StoreLocked`, `StoreDamaged`, `StoreFull`, or `StorageFailure` for a directory of another kind.
+    `StoreLocked`, `StoreDamaged`, `StoreFull`, or `StorageFailure` for a directory of another kind;
+    of a database `StoreBusy` where it cannot be reached, `StorageFailure` where it cannot be used.
     """
     scheme, rest = _split(url)
     if scheme == "memory":
         return _open_memory(url, rest)
+    if scheme in _DATABASES:
+        return _open_postgres(url)
     return _open_rocksdb(store_directory(url), cache_bytes, acceptance)
 
 
@@ -43,6 +51,8 @@ def store_directory(url: str) -> Path:
     scheme, rest = _split(url)
     if scheme == "memory":
         raise ValueError("a store in memory has no directory")
+    if scheme in _DATABASES:
+        raise ValueError("a store in a database has no directory")
     if rest.startswith("//"):
         host, slash, path = rest[2:].partition("/")
         if host:
@@ -51,6 +61,16 @@ def store_directory(url: str) -> Path:
     if not rest or rest == "/":
         raise ValueError(f"{url!r} names no directory; known are {_KNOWN}")
     return Path(rest)
+
+
+def shown_url(url: str) -> str:
+    """The URL without the password that may be in it, for ready lines and reports."""
+    if _split(url)[0] not in _DATABASES:
+        return url
+    place, mark, query = url.partition("?")
+    shown = _USER_INFO.sub(lambda found: found[1].partition(":")[0] + "@", place)
+    kept = [pair for pair in query.split("&") if not pair.startswith("password=")]
+    return shown + mark + "&".join(kept)
 
 
 def _split(url: str) -> tuple[str, str]:
@@ -75,3 +95,14 @@ def _open_rocksdb(directory: Path, cache_bytes: int, acceptance: Acceptance) -> 
     from widerow.storage.rocksdb import RocksDBStore  # noqa: PLC0415  # only where it is asked for
 
     return RocksDBStore(directory, cache_bytes=cache_bytes, acceptance=acceptance)
+
+
+def _open_postgres(url: str) -> Store:
+    try:
+        from widerow.storage.postgres.driver import open_postgres  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise ValueError(
+            "a store in PostgreSQL takes psycopg, which is not installed, or not with its library: "
+            f"pip install 'widerow[postgres]' ({error})"
+        ) from error
+    return open_postgres(url)

@@ -22,7 +22,7 @@ from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 
 __all__ = [
-    "TABLE",
+    "HISTORY_TABLE",
     "CallRequest",
     "HistoryRow",
     "Way",
@@ -32,7 +32,7 @@ __all__ = [
     "start",
 ]
 
-TABLE: Final = "history"
+HISTORY_TABLE: Final = "history"
 _LOCAL: Final = "history_local"
 _GLOBAL: Final = "history_global"
 _COLUMN: Final = "v"
@@ -50,13 +50,17 @@ class Way(Enum):
     TRANSACTION = "transaction"
 
 
-_WAYS: Final[Mapping[bool, tuple[tuple[Way, ...], tuple[int, ...]]]] = MappingProxyType(
-    {
-        True: ((Way.TABLE, Way.LOCAL, Way.GLOBAL, Way.TRANSACTION), (50, 20, 20, 10)),
-        False: ((Way.TABLE, Way.TRANSACTION), (85, 15)),
-    }
-)
-"""The ways of reads and of changes, and how often each is taken."""
+class _Ways(NamedTuple):
+    """Ways, and how often each is taken."""
+
+    ways: tuple[Way, ...]
+    weights: tuple[int, ...]
+
+
+_READS: Final = _Ways((Way.TABLE, Way.LOCAL, Way.GLOBAL, Way.TRANSACTION), (50, 20, 20, 10))
+_CHANGES: Final = _Ways((Way.TABLE, Way.TRANSACTION), (85, 15))
+_SHARED_READS: Final = _Ways((Way.TABLE, Way.LOCAL), (70, 30))
+_SHARED_CHANGES: Final = _Ways((Way.TABLE,), (1,))
 
 
 class HistoryRow(NamedTuple):
@@ -79,34 +83,35 @@ class CallRequest(NamedTuple):
     read: Callable[[bytes], int | bool | None]
 
 
-def draw_way(random: Random, kind: CallKind) -> Way:
-    """A way for a call."""
-    ways, weights = _WAYS[kind is CallKind.GET]
+def draw_way(random: Random, kind: CallKind, *, shared: bool) -> Way:
+    """A way for a call. `shared`: only those that a store of several processes offers at once.
+
+    There are no transactions on such a store, and global indexes follow their table.
+    """
+    reads, changes = (_SHARED_READS, _SHARED_CHANGES) if shared else (_READS, _CHANGES)
+    ways, weights = reads if kind is CallKind.GET else changes
     return random.choices(ways, weights)[0]
 
 
-def create_request() -> bytes:
-    """CreateTable, of a table with a local and a global index and with transactions."""
+def create_request(*, shared: bool) -> bytes:
+    """CreateTable, of a table with what the ways need."""
     keys = [m.PrimaryKeySchema(name="k", type=_STRING), m.PrimaryKeySchema(name="n", type=_INTEGER)]
     defined = [m.DefinedColumnSchema(name=_COLUMN, type=_DEFINED_INTEGER)]
+    local = m.IndexMeta(name=_LOCAL, primary_key=["k", _COLUMN], index_update_mode=1, index_type=1)
+    over = m.IndexMeta(name=_GLOBAL, primary_key=["n", _COLUMN], index_update_mode=0, index_type=0)
     request = m.CreateTableRequest(
-        table_meta=m.TableMeta(table_name=TABLE, primary_key=keys, defined_column=defined),
+        table_meta=m.TableMeta(table_name=HISTORY_TABLE, primary_key=keys, defined_column=defined),
         reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
         table_options=m.TableOptions(time_to_live=-1, max_versions=1),
-        index_metas=[
-            m.IndexMeta(name=_LOCAL, primary_key=["k", _COLUMN], index_update_mode=1, index_type=1),
-            m.IndexMeta(
-                name=_GLOBAL, primary_key=["n", _COLUMN], index_update_mode=0, index_type=0
-            ),
-        ],
-        enable_local_txn=True,
+        index_metas=[local] if shared else [local, over],
+        enable_local_txn=not shared,
     )
     return request.SerializeToString()
 
 
 def start(place: HistoryRow) -> m.StartLocalTransactionRequest:
     """A transaction on the partition key of a row."""
-    return m.StartLocalTransactionRequest(table_name=TABLE, key=key_buffer(place.key[:1]))
+    return m.StartLocalTransactionRequest(table_name=HISTORY_TABLE, key=key_buffer(place.key[:1]))
 
 
 def request_of(
@@ -155,7 +160,9 @@ def _index_read(place: HistoryRow, index: str, columns: tuple[str, ...]) -> Call
 
 
 def _get(place: HistoryRow, _: ClientCall) -> CallRequest:
-    message = m.GetRowRequest(table_name=TABLE, primary_key=key_buffer(place.key), max_versions=1)
+    message = m.GetRowRequest(
+        table_name=HISTORY_TABLE, primary_key=key_buffer(place.key), max_versions=1
+    )
     return CallRequest(
         "GetRow", message, lambda body: _value(m.GetRowResponse.FromString(body).row)
     )
@@ -163,26 +170,28 @@ def _get(place: HistoryRow, _: ClientCall) -> CallRequest:
 
 def _put(place: HistoryRow, asked: ClientCall) -> CallRequest:
     row = row_buffer(place.key, [cell(_COLUMN, asked.value)])
-    message = m.PutRowRequest(table_name=TABLE, row=row, condition=ANY)
+    message = m.PutRowRequest(table_name=HISTORY_TABLE, row=row, condition=ANY)
     return CallRequest("PutRow", message, lambda _: None)
 
 
 def _swap(place: HistoryRow, asked: ClientCall) -> CallRequest:
     row = row_buffer(place.key, [cell(_COLUMN, asked.value)])
-    message = m.PutRowRequest(table_name=TABLE, row=row, condition=_expecting(asked.expected))
+    message = m.PutRowRequest(
+        table_name=HISTORY_TABLE, row=row, condition=_expecting(asked.expected)
+    )
     return CallRequest("PutRow", message, lambda _: True)
 
 
 def _delete(place: HistoryRow, _: ClientCall) -> CallRequest:
     gone = row_buffer(place.key, marker=True)
-    message = m.DeleteRowRequest(table_name=TABLE, primary_key=gone, condition=ANY)
+    message = m.DeleteRowRequest(table_name=HISTORY_TABLE, primary_key=gone, condition=ANY)
     return CallRequest("DeleteRow", message, lambda _: None)
 
 
 def _increment(place: HistoryRow, asked: ClientCall) -> CallRequest:
     counted = cell(_COLUMN, asked.value, operation=CellOperation.INCREMENT.value)
     message = m.UpdateRowRequest(
-        table_name=TABLE,
+        table_name=HISTORY_TABLE,
         row_change=row_buffer(place.key, [counted]),
         condition=ANY,
         return_content=m.ReturnContent(

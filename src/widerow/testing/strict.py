@@ -9,6 +9,9 @@ on these properties would work on the embedded drivers only. This store does not
   may see some of them. A write whose prefixes are those of two shards is refused.
 * Transactions are optimistic: the body runs on the state in which it began. If another handle has
   changed its shard meanwhile, the body runs again; by chance it does so without a reason as well.
+* A write names whole partition keys, and nothing behind them: where one names a prefix that begins
+  the prefix of another shard of rows, it is refused, except for whole tables
+  (`keys/layout.py`, `revision_key`).
 * What `Write.reads` names is read as it is at that moment, and does not make a transaction repeat.
 * A snapshot shows each shard at a moment of its own, at or after the one at which it was taken.
   A shard stays as it is once the snapshot has read something in it.
@@ -24,122 +27,51 @@ this is for tests of bounded length.
 """
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
-
-from sortedcontainers import SortedDict
 
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StorePoisoned
-from widerow.keys.encode import after_prefix
+from widerow.keys.layout import (
+    ROW_PREFIX_BYTES,
+    SPACE_INTENTS,
+    SPACE_LOCAL_INDEXES,
+    SPACE_ROWS,
+    SPACE_SEQUENCES,
+)
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
+from widerow.testing.space import MovingView, Space, SpaceView
 
 __all__ = ["StrictSpace", "StrictStore"]
 
 T = TypeVar("T")
 
-_PAGE_KEYS: Final = 16  # read at once by a scan; keys behind them may still change
-_LAST: Final = b"\xff" * 64  # above every key of a test
-_MOVES: Final = 0.5  # the chance that a snapshot takes up a change that it may show
+_ROWS: Final = (SPACE_ROWS, SPACE_SEQUENCES, SPACE_LOCAL_INDEXES, SPACE_INTENTS)
 
 
-class StrictSpace:
-    """The data that all handles share: every version of every key, the shards of every commit."""
+class StrictSpace(Space):
+    """The data that all handles share, and what was named as shards of rows."""
 
     def __init__(self) -> None:
         """An empty space."""
-        self.lock = threading.RLock()
-        self.chains: SortedDict = SortedDict()  # key -> [(commit, value or None)], oldest first
-        self.commits: list[tuple[bytes, ...]] = [()]  # the shard of each commit, by its number
+        super().__init__()
+        self._named: set[bytes] = set()
 
-    @property
-    def newest(self) -> int:
-        """The number of the latest commit; 0 before the first."""
-        return len(self.commits) - 1
-
-    def value(self, key: bytes, sees: Callable[[int], bool]) -> bytes | None:
-        """The newest value of a key among the commits that a view sees."""
-        found: bytes | None = None
-        for commit, value in self.chains.get(key, ()):
-            if sees(commit):
-                found = value
-        return found
-
-    def add(self, shards: tuple[bytes, ...], changes: WriteSet) -> int:
-        """Commit what a body wrote; how many bytes it added."""
-        number = len(self.commits)
-        written: dict[bytes, bytes | None] = {}
-        for start, stop in zip(changes.starts, changes.stops, strict=True):
-            written |= dict.fromkeys(self.chains.irange(start, stop, inclusive=(True, False)))
-        written |= changes.entries
-        self.commits.append(shards)
-        for key, value in written.items():
-            self.chains.setdefault(key, []).append((number, value))
-        return sum(len(key) + len(value) for key, value in written.items() if value is not None)
+    def name(self, shards: tuple[bytes, ...]) -> None:
+        """Raise `ValueError` where a shard of rows contains another one that was named before."""
+        for shard in shards:
+            named = shard[1:]
+            if shard[:1] not in _ROWS or len(shard) <= ROW_PREFIX_BYTES or named in self._named:
+                continue
+            for other in self._named:
+                if named.startswith(other) or other.startswith(named):
+                    raise ValueError(f"no whole partition key: {shard.hex()}, beside {other.hex()}")
+            self._named.add(named)
 
 
-class _View:
-    """Reads of a space as far as `_sees` lets them; `_reading` hears of each before it happens."""
-
-    def __init__(self, store: "StrictStore", since: int) -> None:
-        self._store = store
-        self._space = store.space
-        self._since = since
-
-    def _sees(self, commit: int) -> bool:
-        return commit <= self._since
-
-    def _reading(self, start: bytes, stop: bytes) -> None:
-        """Keys from `start` up to `stop` are going to be read."""
-
-    def get(self, key: bytes) -> bytes | None:
-        """The value of `key`, or None."""
-        self._store.check_open()
-        with self._space.lock:
-            self._reading(key, key + b"\x00")
-            return self._space.value(key, self._sees)
-
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values of `keys` in their order, None where absent."""
-        return [self.get(key) for key in keys]
-
-    def scan(
-        self, start: bytes, stop: bytes, *, reverse: bool = False
-    ) -> Iterator[tuple[bytes, bytes]]:
-        """Pairs with start ≤ key < stop, a few keys at a time."""
-        while start < stop:
-            self._store.check_open()
-            pairs, reached = self._page(start, stop, reverse=reverse)
-            yield from pairs
-            if reverse:
-                stop = reached
-            else:
-                start = reached
-
-    def _page(
-        self, start: bytes, stop: bytes, *, reverse: bool
-    ) -> tuple[list[tuple[bytes, bytes]], bytes]:
-        """The pairs among the next keys, and how far they reach."""
-        with self._space.lock:
-            within = self._space.chains.irange(
-                start, stop, inclusive=(True, False), reverse=reverse
-            )
-            keys = list(islice(within, _PAGE_KEYS))
-            full = len(keys) == _PAGE_KEYS
-            if reverse:
-                reached = keys[-1] if full else start
-                self._reading(reached, stop)
-            else:
-                reached = keys[-1] + b"\x00" if full else stop
-                self._reading(start, reached)
-            values = [(key, self._space.value(key, self._sees)) for key in keys]
-            return [(key, value) for key, value in values if value is not None], reached
-
-
-class _Base(_View):
+class _Base(SpaceView):
     """What a body reads: its shard as it was when the body began, other keys as they are now."""
 
     def __init__(self, store: "StrictStore", since: int, shards: tuple[bytes, ...]) -> None:
@@ -152,47 +84,6 @@ class _Base(_View):
             return super().get(key)
         with self._space.lock:
             return self._space.value(key, lambda _: True)
-
-
-class _Snapshot(_View):
-    """Each shard at a moment of its own.
-
-    Later commits are looked through in their order. One is taken up, by chance, unless its shard
-    was read before, or one before it in the same shard was not taken up.
-    """
-
-    def __init__(self, store: "StrictStore", since: int) -> None:
-        super().__init__(store, since)
-        self._looked_through = since
-        self._taken_up: set[int] = set()
-        self._fixed: list[tuple[bytes, bytes]] = []  # ranges that may not change any more
-
-    def _sees(self, commit: int) -> bool:
-        return commit <= self._since or commit in self._taken_up
-
-    def _reading(self, start: bytes, stop: bytes) -> None:
-        for number in range(self._looked_through + 1, self._space.newest + 1):
-            ranges = [(each, _end(each)) for each in self._space.commits[number]]
-            if self._is_fixed(ranges) or not self._store.chance(_MOVES):
-                self._fixed += ranges
-            else:
-                self._taken_up.add(number)
-        self._looked_through = self._space.newest
-        self._fix(start, stop)
-
-    def _is_fixed(self, ranges: list[tuple[bytes, bytes]]) -> bool:
-        return any(
-            start < fixed_stop and fixed_start < stop
-            for start, stop in ranges
-            for fixed_start, fixed_stop in self._fixed
-        )
-
-    def _fix(self, start: bytes, stop: bytes) -> None:
-        """Let what is read stay. Pages of one scan become one range."""
-        if self._fixed and self._fixed[-1][1] == start:
-            self._fixed[-1] = (self._fixed[-1][0], stop)
-        elif not any(low <= start and stop <= high for low, high in self._fixed):
-            self._fixed.append((start, stop))
 
 
 class StrictStore(Store):
@@ -234,10 +125,10 @@ class StrictStore(Store):
         self._closed = False
         self._counts = dict.fromkeys(("groups", "writes", "bytes", "conflicts", "unknown"), 0)
 
-    def snapshot(self) -> _Snapshot:
+    def snapshot(self) -> MovingView:
         """A view of each shard at a moment of its own, now or later."""
         self.check_open()
-        return _Snapshot(self, self.space.newest)
+        return MovingView(self, self.space.newest)
 
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run and commit each write by itself, in order."""
@@ -257,6 +148,10 @@ class StrictStore(Store):
                 None,
                 ValueError(f"this store commits one shard at a time; the write names {told}"),
             )
+        try:
+            self.space.name(write.shards)
+        except ValueError as error:
+            return Outcome(None, error)
         while True:
             since = self.space.newest
             changes = WriteSet()
@@ -339,8 +234,3 @@ class StrictStore(Store):
         """End this handle; the space stays for the others."""
         with self._writing:
             self._closed = True
-
-
-def _end(prefix: bytes) -> bytes:
-    """The end of a prefix's keys."""
-    return after_prefix(prefix) if prefix.strip(b"\xff") else _LAST

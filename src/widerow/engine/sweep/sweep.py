@@ -27,7 +27,7 @@ from widerow.engine.sweep.model import Freed, SweptModel, SweptRecord
 from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep, first_of
 from widerow.errors import Replan, StorageFailure
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import sweep_key
+from widerow.keys.layout import ROW_PREFIX_BYTES, sweep_key
 from widerow.limits import (
     CLEAR_STEP_NOTES,
     SWEEP_NOTES_SECONDS,
@@ -184,7 +184,8 @@ class Sweep:
                 shrunk = (
                     partial(self._shrunk, leftover.top, shard) if model.counts_cleared else None
                 )
-                writes.append(Write((key,), partial(_remove, key), settled=shrunk))
+                prefix = key[:ROW_PREFIX_BYTES] + shard
+                writes.append(Write((prefix,), partial(_remove, key), settled=shrunk))
         self.reclaimed.records_examined += count
 
         def finish(outcomes: Sequence[Outcome[Any]]) -> None:

@@ -84,7 +84,8 @@ class TypedSweep(SweptModel[TableForm]):
             return STAYS  # of a dropped table: it goes with its drop note
         watch = self._observers.of(owner)
         body = partial(self._remove, table, owner, key)
-        return SweptRecord(hour, (key, *watch.beside(key)), body, reads=watch.reads)
+        shard = key[: shard_end(table, key)]
+        return SweptRecord(hour, (shard, *watch.beside(shard)), body, reads=watch.reads)
 
     def ended(self, table: TableForm) -> Write[Any] | None:  # noqa: ARG002  # the same for all
         """Nothing."""
@@ -112,10 +113,10 @@ class TypedSweep(SweptModel[TableForm]):
         watch = self._observers.of(current)
         if not self._observers.of(owner).covers(watch):
             raise Replan  # an index came up meanwhile: the next pass knows it
-        watch.changed(txn, RowEvent(key, key, StoredRow(current, key, record), None))
+        shard = key[: shard_end(top, key)]
+        watch.changed(txn, RowEvent(key, shard, StoredRow(current, key, record), None))
         txn.delete(key)
-        shard = key[ROW_PREFIX_BYTES : shard_end(top, key)]
-        return Freed(shard, rows=1, size=len(key) + len(record))
+        return Freed(shard[ROW_PREFIX_BYTES:], rows=1, size=len(key) + len(record))
 
     def _shortest_hours(self, top: int) -> int:
         """The shortest time to live that tables of a hierarchy give their rows; 0: none does."""

@@ -1,0 +1,225 @@
+"""The driver: views, pages and conditional commits on a pool of connections."""
+
+from collections.abc import Callable, Sequence
+from typing import Final, final
+
+from psycopg.pq.abc import PGresult
+
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull
+from widerow.storage.interface import Capabilities
+from widerow.storage.postgres.opening import make_table
+from widerow.storage.postgres.pool import Pool
+from widerow.storage.postgres.session import (
+    ConnectionLost,
+    DatabaseSession,
+    SqlCall,
+    StatementFailed,
+)
+from widerow.storage.postgres.statements import (
+    BEGIN_VIEW,
+    COMMIT,
+    END_VIEW,
+    PAGE_DOWN,
+    PAGE_UP,
+    READ_MANY,
+    commit_arguments,
+    page_arguments,
+    read_arguments,
+)
+from widerow.storage.remote.driver import Page, ShardChange
+from widerow.storage.remote.optimistic import OptimisticStore
+
+__all__ = ["KEY_BYTES_MAX", "PostgresDriver", "PostgresView", "open_postgres"]
+
+KEY_BYTES_MAX: Final = 2600  # an entry of an index has a third of a page: 2704 bytes with its head
+_PAGE_BYTES_MAX: Final = 1024 * 1024  # of values, after which a page ends; one row may be larger
+_UNIQUE_VIOLATION: Final = "23505"
+_DISK_FULL: Final = "53100"
+# Serialization and deadlock, limits of the server, a lock or a statement that took too long, a
+# server that starts, stops or became a standby: all of it may be tried again.
+_BUSY: Final = ("40", "53", "55P03", "57", "25006")
+
+
+def open_postgres(url: str) -> OptimisticStore:
+    """The store in the database that `url` names; its table is made if it is not there.
+
+    Raises: `StoreBusy` where the database cannot be reached, `StorageFailure` where it does not
+    sync or cannot be used for another reason.
+    """
+    make_table(url)
+    return OptimisticStore(PostgresDriver(url))
+
+
+def _failed(error: StatementFailed) -> StorageFailure:
+    if error.state == _DISK_FULL:
+        return StoreFull(f"the database has no room: {error}")
+    if error.state.startswith(_BUSY):
+        return StoreBusy(f"the database asks to be left alone for a moment: {error}")
+    return StorageFailure(f"the database refuses ({error.state}): {error}")
+
+
+@final
+class PostgresDriver:
+    """A database, by way of its connections. Any thread."""
+
+    capabilities = Capabilities(
+        atomic_across_shards=False,
+        reads_may_block=True,
+        persistent=True,
+        checkpoints=False,
+        shared=True,
+    )
+
+    def __init__(self, url: str) -> None:
+        """Without a connection yet."""
+        self._pool = Pool(url)
+        self._closed = False
+
+    def view(self) -> "PostgresView":
+        """A view that has read nothing yet."""
+        return PostgresView(self._pool, self.check_open)
+
+    def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """One statement, which is one transaction and one sync."""
+        self.check_open()
+        _check_keys(changes)
+        session = self._pool.take()
+        try:
+            answers = session.ask(((COMMIT, commit_arguments(changes)),))
+        except ConnectionLost as error:
+            self._pool.discard(session)
+            raise OutcomeUnknown(f"the database did not answer a commit: {error}") from error
+        except StatementFailed as error:
+            self._pool.give(session)
+            if error.state != _UNIQUE_VIOLATION:
+                raise _failed(error) from error
+            return self._others(changes)
+        except BaseException:
+            self._pool.discard(session)
+            raise
+        self._pool.give(session)
+        refused = answers[-1]
+        return frozenset([refused.get_value(row, 0) or b"" for row in range(refused.ntuples)])
+
+    def _others(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """The revisions that are not those expected; all, if they are by now."""
+        view = self.view()
+        try:
+            found = view.read_many([change.revision_key for change in changes])
+        finally:
+            view.close()
+        others = frozenset(
+            change.revision_key
+            for change, revision in zip(changes, found, strict=True)
+            if revision != change.expected
+        )
+        return others or frozenset(change.revision_key for change in changes)
+
+    def check_open(self) -> None:
+        """Raise `StorageFailure` once the driver is closed."""
+        if self._closed:
+            raise StorageFailure("the store is closed")
+
+    def statistics(self) -> dict[str, int]:
+        """`connections` opened so far."""
+        return {"connections": self._pool.opened}
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._closed = True
+        self._pool.close()
+
+
+@final
+class PostgresView:
+    """A transaction that reads as of one moment, on a connection that it holds from its first read.
+
+    Beginning it costs no round trip of its own, and ending it is not waited for.
+    """
+
+    __slots__ = ("_check_open", "_pool", "_session")
+
+    def __init__(self, pool: Pool, check_open: Callable[[], None]) -> None:
+        """`check_open` raises once the driver is closed."""
+        self._pool = pool
+        self._check_open = check_open
+        self._session: DatabaseSession | None = None
+
+    def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order."""
+        found = dict(_pairs(self._ask((READ_MANY, read_arguments(keys)))))
+        return [found.get(key) for key in keys]
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """A page of at most about a megabyte."""
+        statement = PAGE_DOWN if reverse else PAGE_UP
+        arguments = page_arguments(start, stop, rows_max, _PAGE_BYTES_MAX)
+        pairs = _pairs(self._ask((statement, arguments)))
+        size = sum(len(value) for _, value in pairs)
+        if len(pairs) < rows_max and size < _PAGE_BYTES_MAX:
+            return Page(pairs, None)
+        last = pairs[-1][0]
+        return Page(pairs, last if reverse else last + b"\x00")
+
+    def _ask(self, call: SqlCall) -> PGresult:
+        self._check_open()
+        session = self._session
+        if session is None:
+            return self._begin(call)
+        try:
+            return session.ask((call,))[-1]
+        except ConnectionLost as error:
+            self._session = None
+            self._pool.discard(session)
+            raise StoreBusy(f"the view was lost with its connection: {error}") from error
+        except StatementFailed as error:
+            raise _failed(error) from error
+
+    def _begin(self, call: SqlCall) -> PGresult:
+        """The first read. A connection that was lost since it was used last is replaced, once."""
+        for attempt in (1, 2):
+            session = self._pool.take()
+            try:
+                answer = session.ask(((BEGIN_VIEW, ()), call))[-1]
+            except ConnectionLost as error:
+                self._pool.discard(session)
+                if attempt == 2:
+                    raise StoreBusy(f"the database did not answer a read: {error}") from error
+            except StatementFailed as error:
+                self._pool.discard(session)  # its transaction is neither begun nor ended for sure
+                raise _failed(error) from error
+            except BaseException:
+                self._pool.discard(session)
+                raise
+            else:
+                self._session = session
+                return answer
+        raise AssertionError("the second attempt returns or raises")
+
+    def close(self) -> None:
+        """End the transaction, without waiting for it."""
+        session, self._session = self._session, None
+        if session is None:
+            return
+        try:
+            session.tell(((END_VIEW, ()),))
+        except ConnectionLost:
+            self._pool.discard(session)
+        else:
+            self._pool.give(session)
+
+
+def _pairs(result: PGresult) -> list[tuple[bytes, bytes]]:
+    """The keys and values of an answer, none of which is null."""
+    get = result.get_value
+    return [(get(row, 0) or b"", get(row, 1) or b"") for row in range(result.ntuples)]
+
+
+def _check_keys(changes: Sequence[ShardChange]) -> None:
+    """Raises `StorageFailure` for a key that the index of the database cannot hold."""
+    longest = max((len(key) for change in changes for key in change.puts), default=0)
+    if longest > KEY_BYTES_MAX:
+        raise StorageFailure(
+            f"PostgreSQL indexes keys of {KEY_BYTES_MAX} bytes at most, and one of {longest} bytes "
+            "was to be written: shorten the values of the primary key, or the names of columns"
+        )

@@ -1,0 +1,80 @@
+"""Connections that wait for their next user.
+
+psycopg's own pool is not used: it takes back no connection whose last answers nobody has read, and
+a view is given up without waiting for an answer.
+"""
+
+from collections import deque
+from queue import Empty, SimpleQueue
+from typing import Final, final
+
+from widerow.errors import StoreBusy
+from widerow.storage.postgres.opening import open_session
+from widerow.storage.postgres.session import DatabaseSession
+
+__all__ = ["CONNECTIONS_MAX", "Pool"]
+
+CONNECTIONS_MAX: Final = 32  # twice the threads that read, because one may hold a view and ask anew
+_PATIENCE_SECONDS: Final = 10
+
+
+@final
+class Pool:
+    """At most `CONNECTIONS_MAX` sessions. Any thread, also where an object is taken apart.
+
+    So there is no lock here: the queue and the deque do each step as a whole.
+    """
+
+    def __init__(self, url: str) -> None:
+        """No connection yet."""
+        self._url = url
+        self._idle: deque[DatabaseSession] = deque()  # the one that was used last is used next
+        self._permits: SimpleQueue[None] = SimpleQueue()
+        for _ in range(CONNECTIONS_MAX):
+            self._permits.put(None)
+        self._closed = False
+        self.opened = 0
+
+    def take(self) -> DatabaseSession:
+        """A session for the caller alone. Raises `StoreBusy`, and what `open_session` raises."""
+        try:
+            self._permits.get(timeout=_PATIENCE_SECONDS)
+        except Empty:
+            raise StoreBusy(f"all {CONNECTIONS_MAX} connections are in use") from None
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        try:
+            session = open_session(self._url)
+        except BaseException:
+            self._permits.put(None)
+            raise
+        self.opened += 1
+        return session
+
+    def give(self, session: DatabaseSession) -> None:
+        """Take a session back that works."""
+        self._idle.append(session)
+        self._permits.put(None)
+        if self._closed:
+            self._close_idle()
+
+    def discard(self, session: DatabaseSession) -> None:
+        """Take a session back that was lost. Those that wait are lost too, more likely than not."""
+        session.close()
+        self._permits.put(None)
+        self._close_idle()
+
+    def close(self) -> None:
+        """Close every connection; those in use when they are given back."""
+        self._closed = True
+        self._close_idle()
+
+    def _close_idle(self) -> None:
+        while True:
+            try:
+                session = self._idle.pop()
+            except IndexError:
+                return
+            session.close()

@@ -1,0 +1,95 @@
+"""What a driver of a database across a network gives, and nothing more.
+
+Keys, values and order are those of `storage/interface.py`, rule 1. Every call is one round trip.
+Calls come from several threads at once. Every call raises `StorageFailure` once the driver is
+closed, and `StoreBusy` where the database cannot be reached or asks to be left alone for a moment;
+then nothing was read and nothing was written.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from widerow.storage.interface import Capabilities
+
+__all__ = ["Driver", "DriverView", "Page", "ShardChange"]
+
+
+class ShardChange(NamedTuple):
+    """A change of one shard, and the condition that it is made under.
+
+    `expected`: what must stand under the key `revision_key` (None: nothing), and `revision` what
+    stands there afterwards, whatever else the change removes. The `ranges` (start ≤ key < stop) are
+    removed first, then the `deletes`, then the `puts` are made; no key is both deleted and put.
+    """
+
+    revision_key: bytes
+    expected: bytes | None
+    revision: bytes
+    puts: Mapping[bytes, bytes]
+    deletes: Sequence[bytes] = ()
+    ranges: Sequence[tuple[bytes, bytes]] = ()
+
+
+class Page(NamedTuple):
+    """Some pairs of a range in the order asked for.
+
+    A page may end anywhere, also before its first pair. `following`: None where the range ends with
+    it; else where the rest of the range begins, or, when it is read backwards, where it stops.
+    """
+
+    pairs: Sequence[tuple[bytes, bytes]]
+    following: bytes | None
+
+
+class DriverView(Protocol):
+    """Reads that belong together. One call at a time.
+
+    **Each shard, with its revision, is shown as it was at one moment**, at which it was current,
+    and which is not before the view's first read was asked for. The moments of two shards may
+    differ. Once something of a shard was read, the view shows nothing newer of it. A view that can
+    no longer keep this raises `StoreBusy`.
+    """
+
+    def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order, None where absent."""
+        ...
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """The first pairs with start ≤ key < stop, at most `rows_max`; the last when `reverse`.
+
+        A driver ends a page that becomes large earlier.
+        """
+        ...
+
+    def close(self) -> None:
+        """Give up what the view holds. Idempotent; never waits, never raises."""
+        ...
+
+
+class Driver(Protocol):
+    """An open connection to a database."""
+
+    capabilities: Capabilities
+
+    def view(self) -> DriverView:
+        """A view that has read nothing yet. Costs nothing."""
+        ...
+
+    def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """Make all of these changes, durably, or none; the `revision_key`s whose condition failed.
+
+        If there is any, nothing was written. No two changes are of one revision.
+
+        Raises: `OutcomeUnknown` where it is not known whether the changes were made, or will be.
+        After a later commit under the condition of one of the same revisions has succeeded, they
+        are made no more.
+        """
+        ...
+
+    def statistics(self) -> dict[str, int]:
+        """Numbers by name, since opening or now: what this driver alone can tell."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection. Idempotent."""
+        ...

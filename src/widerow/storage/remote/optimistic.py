@@ -1,0 +1,382 @@
+"""A store over a driver of a database across a network: transactions are optimistic.
+
+Each shard has a revision, a random token under a key of its own (`keys/layout.py`). A group goes
+through these steps:
+
+1. The revisions of its shards are read with what its bodies read, all from one view of the driver:
+   so a body sees one state of its shard and knows the revision of that state. To read much at once,
+   bodies run first to find out what they ask for; what they did then is forgotten.
+2. Bodies run over overlays. Writes of one shard run one after another on each other's results, and
+   become one change of that shard with one new revision (`units.py`).
+3. All changes are committed by one call, on condition that every revision is still the one that was
+   read. Where some are not, the others are committed again, and the writes of these shards begin
+   anew, after a random pause that grows. A write that was overtaken for `CONFLICT_SECONDS_MAX` ends
+   with `StoreBusy`, and nothing of it was written.
+4. A commit without an answer is looked up. The new revision stands there: it was made. The old one
+   does: it was not made yet, so the layer writes a revision of its own under the condition of the
+   old one. When that has succeeded, the lost commit can come no more, and the bodies run again. If
+   somebody else has changed every shard of the commit since, or the database cannot be reached for
+   `OUTCOME_SECONDS_MAX`, the writes end with `OutcomeUnknown`. In the latter case the shards are
+   looked up again before any later body runs on them.
+
+A body that wrote nothing needs no commit: what it read is one state of its shard that was current
+after the group began. Keys that a write reads alone (`Write.reads`) come from the same view.
+
+Groups run one at a time, so writers of one process never overtake each other.
+"""
+
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from enum import Enum
+from time import monotonic, perf_counter_ns, sleep
+from typing import Any, Final, TypeVar
+
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StorePoisoned
+from widerow.limits import (
+    ATTEMPT_SECONDS_MAX,
+    BACK_OFF_SECONDS,
+    BACK_OFF_SECONDS_MAX,
+    CONFLICT_SECONDS_MAX,
+    MERGED_COMMITS_MAX,
+    OUTCOME_SECONDS_MAX,
+    READ_ROUNDS_MAX,
+)
+from widerow.storage.group import succeeded
+from widerow.storage.interface import Outcome, Store, Write
+from widerow.storage.remote.driver import Driver, DriverView, ShardChange
+from widerow.storage.remote.reading import RemoteSnapshot, UnitReader
+from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
+
+__all__ = ["REVISION_BYTES", "OptimisticStore"]
+
+T = TypeVar("T")
+
+REVISION_BYTES: Final = 16
+_GUESSES_MAX: Final = 64  # keys read alone whose last value is kept: the epoch of the catalogue
+
+
+class _Fate(Enum):
+    """What became of a commit that had no answer."""
+
+    MADE = "it was made"
+    NOT_MADE = "it was not made, and can be made no more"
+    OVERTAKEN = "others have changed every one of its shards since"
+    OPEN = "the database does not answer"
+
+
+class _Pause:
+    """Random pauses that grow, until a time is over."""
+
+    def __init__(self, token: Callable[[int], bytes], rest: Callable[[float], None]) -> None:
+        self._token = token
+        self._rest = rest
+        self._began = monotonic()
+        self._bound = BACK_OFF_SECONDS
+
+    def passed(self, seconds: float) -> bool:
+        """Whether so long has passed since the beginning."""
+        return monotonic() - self._began >= seconds
+
+    def wait(self) -> None:
+        """Wait for a random time."""
+        share = int.from_bytes(self._token(4), "big") / 2**32
+        self._rest(self._bound * share)
+        self._bound = min(2 * self._bound, BACK_OFF_SECONDS_MAX)
+
+
+class OptimisticStore(Store):
+    """A store of several processes over one driver. See the module."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        *,
+        token: Callable[[int], bytes] = secrets.token_bytes,
+        rest: Callable[[float], None] = sleep,
+    ) -> None:
+        """Over an open driver, which the store closes. `token` gives random bytes, `rest` waits."""
+        self.capabilities = driver.capabilities
+        self._driver = driver
+        self._token = token
+        self._rest = rest
+        self._writing = threading.Lock()
+        self._closed = False
+        self._poison: str | None = None
+        self._guesses: dict[bytes, bytes | None] = {}
+        self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
+        self._counts = dict.fromkeys(
+            ("groups", "writes", "syncs", "bytes", "conflicts", "unknown", "commits"), 0
+        )
+
+    # --- reads -------------------------------------------------------------------------------
+
+    def snapshot(self) -> RemoteSnapshot:
+        """A view of each shard at a moment of its own, from the first read on."""
+        self._check_open()
+        return RemoteSnapshot(self._driver)
+
+    # --- groups ------------------------------------------------------------------------------
+
+    def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
+        """Run by run, each until every unit of it has ended."""
+        self._check_open()
+        if self._poison is not None:
+            raise StorePoisoned(self._poison)
+        outcomes: list[Outcome[Any] | None] = [None] * len(writes)
+        failed: dict[object, Exception] = {}  # chains of which a write is not known to be made
+        waited_ns = 0
+        for run in runs_of(list(placed_writes(writes, outcomes))):
+            units = units_of([each for each in run if each.write.chain not in failed])
+            waited_ns += self._run_units(units)
+            for unit in units:
+                for placed, outcome in zip(unit.writes, unit.outcomes, strict=True):
+                    outcomes[placed.place] = outcome
+                    if isinstance(outcome.error, StorageFailure) and placed.write.chain is not None:
+                        failed[placed.write.chain] = outcome.error
+            for placed in run:
+                if placed.write.chain in failed and outcomes[placed.place] is None:
+                    outcomes[placed.place] = Outcome(None, failed[placed.write.chain])
+        return self._ended(outcomes, waited_ns)
+
+    def _ended(self, outcomes: Sequence[Outcome[Any] | None], waited_ns: int) -> list[Outcome[Any]]:
+        """Count a group. Raises what all its writes ended with, where the database failed them."""
+        ends = [each for each in outcomes if each is not None]
+        assert len(ends) == len(outcomes), "every write of a group has an outcome"
+        self.durable_ns = waited_ns
+        self._counts["groups"] += 1
+        self._counts["writes"] += succeeded(ends)
+        failures = [each.error for each in ends if isinstance(each.error, StorageFailure)]
+        if failures and len(failures) == len(ends):
+            raise next((each for each in failures if isinstance(each, OutcomeUnknown)), failures[0])
+        return ends
+
+    def _run_units(self, units: list[Unit]) -> int:
+        """Run and commit units until each has its outcomes; nanoseconds that commits took."""
+        pause = _Pause(self._token, self._rest)
+        waiting, waited_ns = units, 0
+        while waiting:
+            last: Exception = StoreBusy("other processes change the same keys all the time")
+            try:
+                began = monotonic()
+                self._read_and_run(waiting)
+                changing = [unit for unit in waiting if unit.writes_anything]
+                started_ns = perf_counter_ns()
+                if monotonic() - began < ATTEMPT_SECONDS_MAX:
+                    changing = self._commit(changing)
+                waited_ns += perf_counter_ns() - started_ns
+                waiting = changing
+            except StoreBusy as error:
+                last = error  # nothing of these units was written
+            except StorageFailure as error:
+                for unit in waiting:
+                    unit.fail(error)
+                break
+            if waiting and pause.passed(CONFLICT_SECONDS_MAX):
+                for unit in waiting:
+                    unit.fail(last)
+                break
+            if waiting:
+                pause.wait()
+        return waited_ns
+
+    # --- bodies ------------------------------------------------------------------------------
+
+    def _read_and_run(self, units: Sequence[Unit]) -> None:
+        """Run the bodies of all units on one view, reading together what they ask for."""
+        self._decide_open()
+        for unit in units:
+            if not unit.wanted:  # else it has run before and is known to ask for these
+                unit.run(UnitReader(self._guessed(unit), unit.wanted))
+        view = self._driver.view()
+        try:
+            self._run_on(view, units)
+        finally:
+            view.close()
+
+    def _run_on(self, view: DriverView, units: Sequence[Unit]) -> None:
+        values: dict[bytes, bytes | None] = {}
+        asked: set[bytes] = set()
+        for unit in units:
+            asked |= unit.revisions.keys() | unit.alone() | unit.wanted
+        left = list(units)
+        for _ in range(READ_ROUNDS_MAX):
+            if asked:
+                keys = sorted(asked)
+                values.update(zip(keys, view.read_many(keys), strict=True))
+            asked = set()
+            running, left = left, []
+            for unit in running:
+                missed: set[bytes] = set()
+                if not unit.run(UnitReader(values, missed)):
+                    left.append(unit)
+                unit.wanted |= missed
+                asked |= missed
+            if not asked:
+                break
+        for unit in left:
+            unit.run(UnitReader(values, unit.wanted, view))
+        for unit in units:
+            unit.saw(values)
+            self._keep_guesses(unit, values)
+
+    def _guessed(self, unit: Unit) -> dict[bytes, bytes | None]:
+        """What the keys that a unit reads alone held when they were read last."""
+        return {key: self._guesses[key] for key in unit.alone() if key in self._guesses}
+
+    def _keep_guesses(self, unit: Unit, values: dict[bytes, bytes | None]) -> None:
+        if len(self._guesses) > _GUESSES_MAX:
+            self._guesses.clear()
+        for key in unit.alone():
+            self._guesses[key] = values[key]
+
+    # --- commits -----------------------------------------------------------------------------
+
+    def _commit(self, units: Sequence[Unit]) -> list[Unit]:
+        """Commit what units wrote, together as long as that goes; those that have to run again."""
+        again: list[Unit] = []
+        rest = list(units)
+        for _ in range(MERGED_COMMITS_MAX):
+            refused = self._commit_once(rest) if rest else frozenset()
+            if not refused:
+                return again
+            again += [unit for unit in rest if not refused.isdisjoint(unit.changes)]
+            rest = [unit for unit in rest if refused.isdisjoint(unit.changes)]
+        return again + [unit for unit in rest if self._commit_once([unit])]
+
+    def _commit_once(self, units: Sequence[Unit]) -> frozenset[bytes]:
+        """Commit units by one call; the revisions of which shards have to run again.
+
+        None: the units have ended, one way or the other.
+        """
+        changes = [
+            change
+            for unit in units
+            for change in unit.shard_changes({key: self._new_revision() for key in unit.changes})
+        ]
+        self._counts["commits"] += 1
+        every = frozenset(change.revision_key for change in changes)
+        try:
+            refused = self._driver.commit(changes)
+        except StoreBusy:
+            return every
+        except OutcomeUnknown as error:
+            self._counts["unknown"] += 1
+            fate = self._fate_of(changes)
+            if fate is _Fate.NOT_MADE:
+                return every
+            if fate is not _Fate.MADE:
+                self._leave_open(units, changes, fate, error)
+                return frozenset()
+            refused = frozenset()
+        except StorageFailure as error:
+            if len(units) > 1:  # it may be about one of them
+                return frozenset().union(*[self._commit_once([unit]) for unit in units])
+            units[0].fail(error)
+            return frozenset()
+        self._counts["conflicts"] += len(refused)
+        if not refused:
+            self._counts["syncs"] += int(self.capabilities.persistent)
+            self._counts["bytes"] += sum(map(_bytes_of, changes))
+        return refused
+
+    def _leave_open(
+        self, units: Sequence[Unit], changes: list[ShardChange], fate: _Fate, cause: Exception
+    ) -> None:
+        """End units without knowing whether they were committed."""
+        error = OutcomeUnknown(
+            f"no answer to a commit ({cause}), and {fate.value}: read what it wrote before "
+            "repeating it"
+        )
+        for unit in units:
+            unit.doubt(error)
+        if fate is _Fate.OPEN:
+            self._open_commits.append(changes)
+
+    def _decide_open(self) -> None:
+        """See that no commit of former groups can be made any more. Raises `StoreBusy`."""
+        while self._open_commits:
+            if self._looked_up(self._open_commits[-1], set()) is None:
+                raise StoreBusy("it is not known yet what became of an earlier commit")
+            self._open_commits.pop()
+
+    def _fate_of(self, changes: Sequence[ShardChange]) -> _Fate:
+        """What became of a commit that had no answer."""
+        pause = _Pause(self._token, self._rest)
+        fences: set[bytes] = set()
+        while True:
+            try:
+                fate = self._looked_up(changes, fences)
+            except StoreBusy:
+                fate = None
+            if fate is not None:
+                return fate
+            if pause.passed(OUTCOME_SECONDS_MAX):
+                return _Fate.OPEN
+            pause.wait()
+
+    def _looked_up(self, changes: Sequence[ShardChange], fences: set[bytes]) -> _Fate | None:
+        """Look once, and put a fence where nothing was made; None: look again.
+
+        The changes were made together or not at all, so one of them tells of all. `fences`: the
+        revisions that this layer set itself to keep the commit from being made later.
+        """
+        view = self._driver.view()
+        try:
+            found = view.read_many([change.revision_key for change in changes])
+        finally:
+            view.close()
+        pairs = list(zip(changes, found, strict=True))
+        if any(revision == change.revision for change, revision in pairs):
+            return _Fate.MADE
+        if any(revision in fences for revision in found):
+            return _Fate.NOT_MADE
+        still = [change for change, revision in pairs if revision == change.expected]
+        if not still:
+            return _Fate.OVERTAKEN
+        fence = ShardChange(still[0].revision_key, still[0].expected, self._new_revision(), {})
+        fences.add(fence.revision)
+        try:
+            refused = self._driver.commit([fence])
+        except OutcomeUnknown:
+            return None
+        return None if refused else _Fate.NOT_MADE
+
+    def _new_revision(self) -> bytes:
+        return self._token(REVISION_BYTES)
+
+    # --- the rest of the contract ------------------------------------------------------------
+
+    def statistics(self) -> dict[str, int]:
+        """`groups`, `writes`, `syncs` (commits that wrote), `bytes` written by this process.
+
+        And `commits` asked for, `conflicts`: shards whose writes ran again; `unknown`: commits
+        without an answer; and what the driver counts.
+        """
+        self._check_open()
+        return {**self._driver.statistics(), **self._counts}
+
+    @property
+    def writable(self) -> bool:
+        """False once the store is closed or distrusted; a database that is away comes back."""
+        return not self._closed and self._poison is None
+
+    def distrust(self, reason: str) -> None:
+        """Take no more writes by way of this process."""
+        if self._poison is None:
+            self._poison = f"damage was found in the store ({reason})"
+
+    def close(self) -> None:
+        """Close the driver, once the group that is running has ended."""
+        with self._writing:
+            if not self._closed:
+                self._closed = True
+                self._driver.close()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StorageFailure("the store is closed")
+
+
+def _bytes_of(change: ShardChange) -> int:
+    return sum(len(key) + len(value) for key, value in change.puts.items())

@@ -1,0 +1,243 @@
+"""The writes of a group as a database across a network commits them.
+
+A *unit* is what is committed or run again as a whole: the writes of one shard, which run one after
+another on each other's results, or of several shards where writes of one chain are in them. A *run*
+is a number of writes in which no two prefixes of different shards overlap, and which read nothing
+alone that one before them in the run may write. So units of one run know nothing of each other, and
+a group is one run after the other, in nearly every case a single one.
+"""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, final
+
+from widerow.keys.layout import revision_key, revisions_beside
+from widerow.safepoint import safepoint
+from widerow.storage.interface import Outcome, Reader, Write
+from widerow.storage.pending import PendingTransaction, WriteSet
+from widerow.storage.remote.driver import ShardChange
+from widerow.storage.remote.reading import Missing
+
+__all__ = ["Placed", "Unit", "placed_writes", "runs_of", "units_of"]
+
+_NO_OUTCOME: Outcome[Any] = Outcome(None, None)
+
+
+@final
+class Placed:
+    """A write of a group: its place there, and the key of the revision of its shard."""
+
+    __slots__ = ("place", "revision", "write")
+
+    def __init__(self, place: int, write: Write[Any], revision: bytes) -> None:
+        """The write at `place`."""
+        self.place = place
+        self.write = write
+        self.revision = revision
+
+
+def placed_writes(
+    writes: Sequence[Write[Any]], outcomes: list[Outcome[Any] | None]
+) -> Iterator[Placed]:
+    """The writes of one shard each; the others are refused, in `outcomes`."""
+    for place, write in enumerate(writes):
+        revisions = {revision_key(shard) for shard in write.shards}
+        if len(revisions) > 1:
+            told = ", ".join(shard.hex() for shard in write.shards)
+            outcomes[place] = Outcome(
+                None, ValueError(f"this store commits one shard at a time; the write names {told}")
+            )
+            continue
+        yield Placed(place, write, revisions.pop() if revisions else b"")
+
+
+@final
+class _Prefixes:
+    """The prefixes of a run, each with its shard."""
+
+    __slots__ = ("_by_prefix", "_lengths", "_ordered")
+
+    def __init__(self) -> None:
+        self._by_prefix: dict[bytes, bytes] = {}
+        self._ordered: list[bytes] = []
+        self._lengths: set[int] = set()
+
+    def hold(self, key: bytes) -> bool:
+        """Whether a key is one of theirs."""
+        return any(key[:length] in self._by_prefix for length in self._lengths)
+
+    def overlap(self, prefix: bytes, revision: bytes) -> bool:
+        """Whether keys with this prefix may be of another shard than that of `revision`."""
+        if self._by_prefix.get(prefix) == revision:
+            return False
+        for length in self._lengths:
+            if self._by_prefix.get(prefix[:length], revision) != revision:
+                return True
+        at = bisect_left(self._ordered, prefix)
+        while at < len(self._ordered) and self._ordered[at].startswith(prefix):
+            if self._by_prefix[self._ordered[at]] != revision:
+                return True
+            at += 1
+        return False
+
+    def add(self, prefix: bytes, revision: bytes) -> None:
+        """One more."""
+        if prefix not in self._by_prefix:
+            self._by_prefix[prefix] = revision
+            self._lengths.add(len(prefix))
+            insort(self._ordered, prefix)
+
+
+def runs_of(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
+    """The writes in their order, cut into runs."""
+    run: list[Placed] = []
+    prefixes = _Prefixes()
+    for each in placed:
+        write = each.write
+        if any(prefixes.hold(key) for key in write.reads) or any(
+            prefixes.overlap(shard, each.revision) for shard in write.shards
+        ):
+            yield run
+            run, prefixes = [], _Prefixes()
+        for shard in write.shards:
+            prefixes.add(shard, each.revision)
+        run.append(each)
+    if run:
+        yield run
+
+
+@final
+class Unit:
+    """Writes that are committed together. See the module.
+
+    `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
+    `wanted`: keys that they read, which the next attempt reads beforehand. `revisions`: those of
+    the shards at the moment of what was read. `tokens`: those that the last change was to set.
+    """
+
+    __slots__ = ("changes", "outcomes", "revisions", "wanted", "writes")
+
+    def __init__(self) -> None:
+        """A unit without writes."""
+        self.writes: list[Placed] = []
+        self.outcomes: list[Outcome[Any]] = []
+        self.changes: dict[bytes, WriteSet] = {}
+        self.revisions: dict[bytes, bytes | None] = {}
+        self.wanted: set[bytes] = set()
+
+    def add(self, placed: Placed) -> None:
+        """One more write, behind the others."""
+        self.writes.append(placed)
+        if placed.revision:
+            self.revisions[placed.revision] = None
+
+    def join(self, other: "Unit") -> None:
+        """Take over the writes of another unit, in the order of the group."""
+        self.writes = sorted(self.writes + other.writes, key=_place_of)
+        self.revisions |= other.revisions
+
+    def alone(self) -> set[bytes]:
+        """The keys outside their shards that the bodies may read."""
+        return {key for each in self.writes for key in each.write.reads}
+
+    def run(self, reader: Reader) -> bool:
+        """Run the bodies in their order; False where one asked for what was not read yet."""
+        self.changes = {each.revision: WriteSet() for each in self.writes}
+        self.outcomes = []
+        whole = True
+        for each in self.writes:
+            safepoint()
+            write = each.write
+            written = self.changes[each.revision]
+            transaction = PendingTransaction(reader, written, write.shards, write.reads)
+            try:
+                self.outcomes.append(Outcome(write.run(transaction), None))
+            except Missing:
+                transaction.take_back()
+                self.outcomes.append(_NO_OUTCOME)
+                whole = False
+            except Exception as error:  # noqa: BLE001  # whatever a body raises is its own outcome
+                transaction.take_back()
+                self.outcomes.append(Outcome(None, error))
+            finally:
+                transaction.finish()
+        return whole
+
+    def saw(self, values: Mapping[bytes, bytes | None]) -> None:
+        """The revisions that belong to what the bodies read."""
+        self.revisions = {key: values[key] for key in self.revisions}
+
+    @property
+    def writes_anything(self) -> bool:
+        """Whether there is something to commit."""
+        return any(self.changes.values())
+
+    def shard_changes(self, tokens: Mapping[bytes, bytes]) -> Iterator[ShardChange]:
+        """What is to be committed; `tokens`: the new revisions."""
+        for revision, written in self.changes.items():
+            if written:
+                yield _shard_change(revision, self.revisions[revision], tokens[revision], written)
+
+    def fail(self, error: Exception) -> None:
+        """None of the writes was made."""
+        self.outcomes = [Outcome(None, error)] * len(self.writes)
+
+    def doubt(self, error: Exception) -> None:
+        """Nobody knows whether the change was made. What a body refused stays refused."""
+        self.outcomes = [
+            outcome if outcome.error is not None else Outcome(None, error)
+            for outcome in self.outcomes
+        ]
+
+
+def _place_of(placed: Placed) -> int:
+    return placed.place
+
+
+def _shard_change(
+    revision_key: bytes, expected: bytes | None, revision: bytes, written: WriteSet
+) -> ShardChange:
+    puts: dict[bytes, bytes] = {}
+    deletes: list[bytes] = []
+    for key, value in written.entries.items():
+        if value is None:
+            deletes.append(key)
+        else:
+            puts[key] = value
+    ranges = list(zip(written.starts, written.stops, strict=True))
+    ranges += [beside for removed in ranges if (beside := revisions_beside(*removed)) is not None]
+    return ShardChange(revision_key, expected, revision, puts, deletes, ranges)
+
+
+def units_of(run: Sequence[Placed]) -> list[Unit]:
+    """The units of a run, in the order of their first writes."""
+    owners: dict[object, Unit] = {}  # by shard and by chain
+    units: list[Unit] = []
+    for each in run:
+        # A write without shards and without a chain has nothing to share with anybody.
+        names = [each.revision] if each.revision else []
+        chain = each.write.chain
+        if chain is not None:
+            names.append(chain)  # type: ignore[arg-type]  # names of both kinds
+        unit = _joined(names, owners, units)
+        unit.add(each)
+    return units
+
+
+def _joined(names: Sequence[object], owners: dict[object, Unit], units: list[Unit]) -> Unit:
+    """The one unit of all these names; those that had several become one."""
+    found: list[Unit] = []
+    for name in names:
+        owner = owners.get(name)
+        if owner is not None and owner not in found:
+            found.append(owner)
+    if not found:
+        found.append(Unit())
+        units.append(found[0])
+    unit, *others = found
+    for other in others:
+        unit.join(other)
+        units.remove(other)
+        owners.update((name, unit) for name, owner in list(owners.items()) if owner is other)
+    owners.update(dict.fromkeys(names, unit))
+    return unit

@@ -1,0 +1,202 @@
+"""A driver in memory that fails as a database across a network does.
+
+For the layer over such databases (`storage/remote/optimistic.py`): several drivers, which stand for
+processes, work on one `RemoteSpace`. By chance, as often as a `Weather` says:
+
+* a commit is refused though its conditions hold;
+* a commit finds the database busy, and nothing was written;
+* a commit has no answer: it was made, or it was not, or it will be made later, if its conditions
+  hold then;
+* a page ends before it is full.
+
+A view shows each shard at a moment of its own, as `space.py` has it. `before_commit` lets a test do
+something between the bodies of a group and its commit; while `is_reachable` is false, no call
+reaches the database, and commits under way have no answer. All chance comes from the entropy given.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from widerow.clock import Entropy
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
+from widerow.storage.interface import Capabilities
+from widerow.storage.pending import WriteSet
+from widerow.storage.remote.driver import Page, ShardChange
+from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.testing.clock import FakeEntropy
+from widerow.testing.space import MovingView, Space
+
+__all__ = ["CALM", "MemoryDriver", "RemoteSpace", "Weather", "remote_store"]
+
+
+class Weather(NamedTuple):
+    """How often what goes wrong, from 0 to 1."""
+
+    refused: float = 0.0
+    busy: float = 0.0
+    unknown: float = 0.0
+    cut: float = 0.0
+
+
+CALM = Weather()
+
+
+class RemoteSpace(Space):
+    """The data that all drivers share, and the commits that are still on their way."""
+
+    def __init__(self) -> None:
+        """An empty space."""
+        super().__init__()
+        self.late: list[Sequence[ShardChange]] = []
+
+    def refused(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """The revisions that are not those expected."""
+        return frozenset(
+            change.revision_key
+            for change in changes
+            if self.value(change.revision_key, lambda _: True) != change.expected
+        )
+
+    def make(self, changes: Sequence[ShardChange]) -> None:
+        """Make changes, if all their conditions hold. To views each shard is a commit."""
+        if self.refused(changes):
+            return
+        for change in changes:
+            written = WriteSet()
+            for start, stop in change.ranges:
+                written.remove_range(start, stop)
+            written.entries |= dict.fromkeys(change.deletes)
+            written.entries |= change.puts
+            written.entries[change.revision_key] = change.revision
+            touched = [key for start, stop in change.ranges for key in self.keys(start, stop)]
+            self.add((*written.entries, *touched), written)
+
+
+class MemoryDriver:
+    """One process's driver of a space. See the module."""
+
+    capabilities = Capabilities(
+        atomic_across_shards=False,
+        reads_may_block=True,
+        persistent=False,
+        checkpoints=False,
+        shared=True,
+    )
+
+    def __init__(self, space: RemoteSpace, entropy: Entropy, weather: Weather = CALM) -> None:
+        """A driver of `space`, in this weather."""
+        self.space = space
+        self.weather = weather
+        self.is_reachable = True
+        self.before_commit: Callable[[], None] | None = None
+        self._entropy = entropy
+        self._closed = False
+        self._trips = 0
+
+    def view(self) -> "_DriverView":
+        """A view that has read nothing yet."""
+        return _DriverView(self)
+
+    def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """Make all of the changes or none, or leave open what became of them."""
+        self.trip()
+        if self.before_commit is not None:
+            self.before_commit()
+        with self.space.lock:
+            self._bring_late()
+            if not self.is_reachable:
+                return self._lose(changes)
+            if self.chance(self.weather.busy):
+                raise StoreBusy("the database is busy")
+            if self.chance(self.weather.unknown):
+                return self._lose(changes)
+            refused = self.space.refused(changes)
+            if not refused and self.chance(self.weather.refused):
+                refused = frozenset((changes[0].revision_key,))
+            if not refused:
+                self.space.make(changes)
+            return refused
+
+    def _lose(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """Lose the answer to a commit, with or without the commit."""
+        if self.chance(0.5):
+            self.space.late.append(changes)
+        if self.chance(0.5):
+            self._bring_late(1.0)
+        raise OutcomeUnknown("the connection was lost")
+
+    def _bring_late(self, rate: float = 0.3) -> None:
+        """Let some of the commits arrive that are still on their way."""
+        late, self.space.late = self.space.late, []
+        for changes in late:
+            if self.chance(rate):
+                self.space.make(changes)
+            else:
+                self.space.late.append(changes)
+
+    def trip(self) -> None:
+        """Count a round trip. Raises `StorageFailure` once the driver is closed."""
+        self.check_open()
+        self._trips += 1
+
+    def chance(self, rate: float) -> bool:
+        """True in `rate` of all cases."""
+        if not 0 < rate < 1:
+            return rate >= 1
+        return int.from_bytes(self._entropy.token_bytes(4), "big") < rate * 2**32
+
+    def check_open(self) -> None:
+        """Raise `StorageFailure` once the driver is closed."""
+        if self._closed:
+            raise StorageFailure("the store is closed")
+
+    def statistics(self) -> dict[str, int]:
+        """`round_trips`: calls of this driver."""
+        return {"round_trips": self._trips}
+
+    def close(self) -> None:
+        """End this driver; the space stays for the others."""
+        self._closed = True
+
+
+def remote_store(driver: MemoryDriver, seed: int = 0) -> OptimisticStore:
+    """The layer over such a driver, which never really waits."""
+    entropy = FakeEntropy(seed)
+    return OptimisticStore(driver, token=entropy.token_bytes, rest=lambda _: None)
+
+
+class _DriverView:
+    """A view that begins with its first read."""
+
+    def __init__(self, driver: MemoryDriver) -> None:
+        self._driver = driver
+        self._view: MovingView | None = None
+
+    def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order."""
+        return self._reading().get_many(keys)
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """A page, which may end anywhere."""
+        view, driver = self._reading(), self._driver
+        if driver.chance(driver.weather.cut):
+            rows_max = 1
+        pairs, reached = view.page(start, stop, rows_max, reverse=reverse)
+        end = start if reverse else stop
+        if pairs and driver.chance(driver.weather.cut):
+            cut = len(pairs) // 2
+            last = pairs[cut][0]
+            return Page(pairs[:cut], last + b"\x00" if reverse else last)
+        return Page(pairs, None if reached == end else reached)
+
+    def _reading(self) -> MovingView:
+        driver = self._driver
+        driver.trip()
+        if not driver.is_reachable:
+            raise StoreBusy("the database cannot be reached")
+        if self._view is None:
+            self._view = MovingView(driver, driver.space.newest)
+        return self._view
+
+    def close(self) -> None:
+        """Nothing is held."""
