@@ -313,6 +313,34 @@ def test_an_unreachable_database_makes_writes_wait_and_then_refuses_them(
     assert process.store.transact_group([add(A)]) == [Outcome(1, None)]
 
 
+def test_a_read_that_fails_inside_a_body_is_no_answer_of_the_body() -> None:
+    """The body runs again; it never gets to see the failure."""
+    (process,) = processes(1)
+    process.store.transact_group([add(A)])
+    seen: list[object] = []
+    away = [True]
+
+    def body(txn: Transaction) -> int:
+        txn.get(A)  # from here on the body reads by itself, because it scans
+        if away and seen:
+            process.driver.is_reachable = False
+        seen.append("ran")
+        try:
+            return len(list(txn.scan(A, A + b"\xff")))
+        except Exception as error:
+            seen.append(error)
+            raise
+
+    def rest(_: float) -> None:
+        away.clear()
+        process.driver.is_reachable = True
+
+    store = OptimisticStore(process.driver, token=FakeEntropy(1).token_bytes, rest=rest)
+    assert store.transact((A,), body) == 1
+    assert not away
+    assert set(map(type, seen)) == {str}
+
+
 # --- several processes ----------------------------------------------------------------------------
 
 
