@@ -313,7 +313,7 @@ class OptimisticStore(Store):
         while True:
             try:
                 fate = self._looked_up(changes, fences)
-            except StoreBusy:
+            except StorageFailure:  # whatever it is, it says nothing of the commit
                 fate = None
             if fate is not None:
                 return fate

@@ -280,6 +280,16 @@ def test_a_commit_that_others_followed_stays_unknown(how: str) -> None:
     assert store.snapshot().get(A) == (b"2" if how == "made" else b"1")
 
 
+def test_a_commit_stays_unknown_where_looking_it_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
+    driver = Answerless(RemoteSpace(), FakeEntropy(1))
+    store = remote_store(driver)
+    driver.lose = "made"
+    driver.then = driver.close  # every later call raises another failure
+    with pytest.raises(OutcomeUnknown):
+        store.transact_group([add(A)])
+
+
 def test_a_body_runs_only_when_former_commits_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 13: a body that sees that the change is not there can rely on it."""
     monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
