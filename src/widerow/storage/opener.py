@@ -10,7 +10,7 @@ from typing import Final
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 
-__all__ = ["CACHE_BYTES_DEFAULT", "open_store", "shown_url", "store_directory"]
+__all__ = ["CACHE_BYTES_DEFAULT", "is_in_database", "open_store", "shown_url", "store_directory"]
 
 CACHE_BYTES_DEFAULT: Final = 128 * 1024 * 1024  # fills as blocks are read; a small store stays so
 
@@ -63,9 +63,14 @@ def store_directory(url: str) -> Path:
     return Path(rest)
 
 
+def is_in_database(url: str) -> bool:
+    """Whether `url` names a database across a network. Raises `ValueError` as `open_store` does."""
+    return _split(url)[0] in _DATABASES
+
+
 def shown_url(url: str) -> str:
     """The URL without the password that may be in it, for ready lines and reports."""
-    if _split(url)[0] not in _DATABASES:
+    if not is_in_database(url):
         return url
     place, mark, query = url.partition("?")
     shown = _USER_INFO.sub(lambda found: found[1].partition(":")[0] + "@", place)

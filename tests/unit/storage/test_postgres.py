@@ -10,14 +10,18 @@ import psycopg
 import pytest
 from tests.postgres import Server, fresh_url, made
 
+from widerow.cli.doctor import examine
 from widerow.engine.catalog.catalog import STORE_FORMAT
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StoreBusy, StoreDamaged
-from widerow.keys.layout import STORE_FORMAT_KEY
+from widerow.keys.layout import STORE_FORMAT_KEY, row_prefix
+from widerow.model.values import KeyType
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store, shown_url, store_directory
 from widerow.storage.postgres.driver import KEY_BYTES_MAX
 from widerow.storage.postgres.pool import CONNECTIONS_MAX
+from widerow.testing.changes import create
+from widerow.testing.changes import put as put_row
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SHARD = b"\x10\x00\x00\x00\x07a\x00\x01"
@@ -262,3 +266,19 @@ def test_plans_use_the_index(store: Store) -> None:
         assert "widerow_data_pkey" in plan, plan
     view._session = None
     session.close()
+
+
+def test_the_doctor_looks_at_a_database(capsys: pytest.CaptureFixture[str]) -> None:
+    url = fresh_url()
+    with open_store(url) as store:
+        engine = Engine(store, FakeClock(), FakeEntropy(1))
+        engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+        engine.run(engine.rows.write_row("i", put_row("t", {"k": "a"}, {"x": 1})))
+    assert examine({"store": url}, as_json=True) == 0
+    with open_store(url) as store:
+        lost = row_prefix(99) + b"a\x00\x01"
+        store.transact((lost,), lambda txn: txn.put(lost, b"?"))
+    assert examine({"store": url.replace("postgres@", "postgres:word@")}, as_json=True) == 1
+    told = capsys.readouterr().out
+    assert "of a table that the catalogue does not know" in told
+    assert "word" not in told

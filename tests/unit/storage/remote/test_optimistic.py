@@ -280,6 +280,16 @@ def test_a_commit_that_others_followed_stays_unknown(how: str) -> None:
     assert store.snapshot().get(A) == (b"2" if how == "made" else b"1")
 
 
+def test_a_commit_stays_unknown_where_looking_it_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
+    driver = Answerless(RemoteSpace(), FakeEntropy(1))
+    store = remote_store(driver)
+    driver.lose = "made"
+    driver.then = driver.close  # every later call raises another failure
+    with pytest.raises(OutcomeUnknown):
+        store.transact_group([add(A)])
+
+
 def test_a_body_runs_only_when_former_commits_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 13: a body that sees that the change is not there can rely on it."""
     monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
@@ -311,6 +321,34 @@ def test_an_unreachable_database_makes_writes_wait_and_then_refuses_them(
         process.store.snapshot().get(A)
     process.driver.is_reachable = True
     assert process.store.transact_group([add(A)]) == [Outcome(1, None)]
+
+
+def test_a_read_that_fails_inside_a_body_is_no_answer_of_the_body() -> None:
+    """The body runs again; it never gets to see the failure."""
+    (process,) = processes(1)
+    process.store.transact_group([add(A)])
+    seen: list[object] = []
+    away = [True]
+
+    def body(txn: Transaction) -> int:
+        txn.get(A)  # from here on the body reads by itself, because it scans
+        if away and seen:
+            process.driver.is_reachable = False
+        seen.append("ran")
+        try:
+            return len(list(txn.scan(A, A + b"\xff")))
+        except Exception as error:
+            seen.append(error)
+            raise
+
+    def rest(_: float) -> None:
+        away.clear()
+        process.driver.is_reachable = True
+
+    store = OptimisticStore(process.driver, token=FakeEntropy(1).token_bytes, rest=rest)
+    assert store.transact((A,), body) == 1
+    assert not away
+    assert set(map(type, seen)) == {str}
 
 
 # --- several processes ----------------------------------------------------------------------------
