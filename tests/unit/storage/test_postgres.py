@@ -3,8 +3,10 @@
 import gc
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
@@ -15,6 +17,7 @@ from widerow.engine.catalog.catalog import STORE_FORMAT
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StoreBusy, StoreDamaged
 from widerow.keys.layout import STORE_FORMAT_KEY, row_prefix
+from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store, shown_url, store_directory
@@ -176,6 +179,24 @@ def test_a_view_holds_a_connection_until_it_is_garbage(store: Store) -> None:
     gc.collect()
     assert store.snapshot().get(SHARD) == b"v"
     assert store.statistics()["connections"] <= 4
+
+
+def test_requests_that_hold_a_view_each_can_all_go_on(store: Store) -> None:
+    """As many as there are threads for requests, each of which asks by another view once more."""
+    put(store, SHARD)
+    together = threading.Barrier(BLOCKING_THREADS_MAX)
+
+    def request() -> bytes | None:
+        view = store.snapshot()
+        view.get(SHARD)
+        together.wait(timeout=30)
+        store.snapshot().get(SHARD)
+        return view.get(SHARD)
+
+    with ThreadPoolExecutor(BLOCKING_THREADS_MAX) as threads:
+        running = [threads.submit(request) for _ in range(BLOCKING_THREADS_MAX)]
+        assert [each.result() for each in running] == [b"v"] * BLOCKING_THREADS_MAX
+    assert store.statistics()["connections"] <= CONNECTIONS_MAX
 
 
 def test_no_transaction_stays_open_behind_a_request(stopped: Server) -> None:
