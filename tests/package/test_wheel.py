@@ -30,7 +30,8 @@ SNIPPET = re.compile(r"## Sixty seconds\n.*?```python\n(?P<code>.*?)```", re.DOT
 WHERE = """
 import importlib, json, pkgutil, sys, widerow
 names = [each.name for each in pkgutil.walk_packages(widerow.__path__, "widerow.")]
-needs = ("widerow.testing", "widerow.__main__")  # the vendor's client; a program, not a module
+# The vendor's client; a program, not a module; what an extra brings.
+needs = ("widerow.testing", "widerow.__main__", "widerow.storage.postgres.")
 for name in names:
     if not name.startswith(needs):
         importlib.import_module(name)

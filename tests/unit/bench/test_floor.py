@@ -13,23 +13,26 @@ from bench.workloads import ask, fill, retarget
 from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
-REQUESTS = [rows.put(number) for number in range(20)]
+
+def requests() -> list[bytes]:
+    """Signed now: a server refuses what is older than a quarter of an hour."""
+    return [rows.put(number) for number in range(20)]
 
 
 def test_an_echo_with_a_log_appends_and_syncs_before_it_answers(tmp_path: Path) -> None:
-    log = tmp_path / "log"
+    log, (put, *_) = tmp_path / "log", requests()
     with echo_server(log) as echo, Wire(echo.endpoint) as wire:
         for number in range(3):
-            answer = wire.ask(retarget(REQUESTS[0], 77, b"/synced/"))
+            answer = wire.ask(retarget(put, 77, b"/synced/"))
             assert (answer.status, len(answer.body)) == (200, 77)
             assert log.stat().st_size == (number + 1) * ROW_BYTES
-        assert len(wire.ask(retarget(REQUESTS[0], 77)).body) == 77
+        assert len(wire.ask(retarget(put, 77)).body) == 77
         assert log.stat().st_size == 3 * ROW_BYTES
 
 
 def test_an_echo_without_a_log_refuses_to_sync() -> None:
     with echo_server() as echo, Wire(echo.endpoint) as wire:
-        answer = wire.ask(retarget(REQUESTS[0], 77, b"/synced/"))
+        answer = wire.ask(retarget(requests()[0], 77, b"/synced/"))
     assert answer.status == 400
     assert b"log" in answer.body
 
@@ -54,7 +57,7 @@ def test_a_lone_put_and_its_parts_are_measured_and_so_is_the_engine_alone(
         with Wire(server.endpoint) as wire:
             ask(wire, rows.table())
         fill(server.endpoint, 0, 1000)
-        place, case = Place(server.endpoint, server.pid), Case("write", "PutRow", REQUESTS, 1)
+        place, case = Place(server.endpoint, server.pid), Case("write", "PutRow", requests(), 1)
         put, bare, synced, sync = floor.lone_results(place, case, echo, tmp_path, settings)
     assert [each.name for each in (put, bare, synced, sync)] == [
         "PutRow",
@@ -71,6 +74,7 @@ def test_a_lone_put_and_its_parts_are_measured_and_so_is_the_engine_alone(
 
 
 def test_requests_below_another_path_keep_their_bodies() -> None:
-    changed = retarget(REQUESTS[0], 12, b"/synced/")
+    put = requests()[0]
+    changed = retarget(put, 12, b"/synced/")
     assert changed.startswith(b"POST /synced/12 HTTP/1.1\r\n")
-    assert changed.endswith(REQUESTS[0].partition(b" HTTP/1.1\r\n")[2])
+    assert changed.endswith(put.partition(b" HTTP/1.1\r\n")[2])
