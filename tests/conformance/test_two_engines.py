@@ -115,7 +115,8 @@ class Hooked:
     def __init__(self, driver: PostgresDriver, entropy: FakeEntropy, unknown: float) -> None:
         self.capabilities = driver.capabilities
         self.before_commit: Callable[[], None] | None = None
-        self.view, self.statistics, self.close = driver.view, driver.statistics, driver.close
+        self.view, self.home = driver.view, driver.home
+        self.statistics, self.close = driver.statistics, driver.close
         self._driver = driver
         self._entropy = entropy
         self._unknown = round(unknown * 256)
