@@ -45,6 +45,7 @@ HOT_MODULES = (
     "engine/ends",
     "engine/engine",
     "engine/expiry",
+    "engine/in_order",
     "engine/index_entries",
     "engine/indexes/form",
     "engine/indexes/keeper",

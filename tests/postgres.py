@@ -7,9 +7,11 @@ import atexit
 import os
 import shutil
 import socket
+from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
+from subprocess import CalledProcessError
 from tempfile import mkdtemp
 from typing import Final, NamedTuple
 
@@ -50,7 +52,9 @@ class Server(NamedTuple):
         run([str(self.programs / "pg_ctl"), "-D", data, "-w", "-t", "60", *arguments])
 
     def remove(self) -> None:
-        self.stop()
+        """Stop it, if it runs, and forget its data."""
+        with suppress(CalledProcessError):
+            self.stop()
         shutil.rmtree(self.directory)
 
 

@@ -117,7 +117,7 @@ OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a comm
 MERGED_COMMITS_MAX: Final = 3  # refused ones of several shards; then each shard has one of its own
 READ_ROUNDS_MAX: Final = 3  # of a group, in each of which all its bodies read together
 BACK_OFF_SECONDS: Final = 0.002  # before a body runs again; about a round trip and a commit
-BACK_OFF_SECONDS_MAX: Final = 0.25  # it doubles; a database that restarts is asked so often
+BACK_OFF_SECONDS_MAX: Final = 0.064  # it doubles; a key that many processes write gets its turns
 REPLANS_MAX: Final = (
     16  # in a row, of one operation: each time the catalogue changed at that moment
 )

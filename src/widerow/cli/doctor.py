@@ -14,7 +14,7 @@ from widerow.errors import StoreDamaged
 from widerow.server.settings import SettingsInvalid, resolve
 from widerow.storage.directory import Acceptance, clear_damage_mark, mark_damaged
 from widerow.storage.interface import Store
-from widerow.storage.opener import open_store, store_directory
+from widerow.storage.opener import is_in_database, open_store, shown_url, store_directory
 
 __all__ = ["examine", "find"]
 
@@ -39,11 +39,12 @@ def examine(flags: Mapping[str, Any], *, as_json: bool, digest: bool = False) ->
     with store, _progress(as_json=as_json) as progress:
         findings = find(store, progress)
         summed = store_digest(store.snapshot(), progress=progress) if digest else None
-    _note(directory, findings)
+    if directory is not None:
+        _note(directory, findings)
     if as_json:
-        _print_json(settings.store, findings, summed)
+        _print_json(shown_url(settings.store), findings, summed)
     else:
-        _print_table(settings.store, findings)
+        _print_table(shown_url(settings.store), findings)
         if summed is not None:
             sys.stdout.write(f"digest {summed}\n")
     return 1 if findings else 0
@@ -65,10 +66,12 @@ def _note(directory: Path, findings: list[Finding]) -> None:
         mark_damaged(directory, f"widerow doctor: {findings[0].problem}")
 
 
-def _existing(url: str) -> Path:
-    """Opening creates; a doctor must not."""
+def _existing(url: str) -> Path | None:
+    """The directory of a store, None for one in a database. Opening creates; a doctor must not."""
     if url == "memory:":
         raise SettingsInvalid("a store in memory ends with its server; there is nothing to check")
+    if is_in_database(url):
+        return None  # where opening makes an empty table at most
     directory = store_directory(url)
     require_store(directory)
     return directory

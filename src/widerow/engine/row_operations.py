@@ -180,7 +180,9 @@ class RowOperations:
         rule = self._rule(table, get.selection)
         found = [self._admitted(table, _checked(table, key)) for key in get.keys]
         keys = [row_key(table, values) for values in found if isinstance(values, tuple)]
-        records = iter(_records(source, keys))
+        # Where each read is a round trip, nobody has to be let through between two of them.
+        together = len(keys) if self._store.capabilities.reads_may_block else READ_SLICE_ROWS
+        records = iter(_records(source, keys, together))
         outcomes: list[RowOutcome] = []
         resumes = get.resumes or (None,) * len(found)
         for values, resume in zip(found, resumes, strict=True):
@@ -406,17 +408,17 @@ def _concerns_batch(error: WiderowError) -> bool:
 
 
 def _records(
-    source: tuple[Reader, Budget | None], keys: Sequence[bytes]
+    source: tuple[Reader, Budget | None], keys: Sequence[bytes], together: int
 ) -> list[tuple[bytes, bytes | None]]:
-    """The records of these keys, read in slices: others are let through between them.
+    """The records of these keys, so many read together: others are let through between them.
 
     Raises `TooLong` where they are more than `budget`, if there is one.
     """
     reader, budget = source
     found: list[tuple[bytes, bytes | None]] = []
-    for first in range(0, len(keys), READ_SLICE_ROWS):
+    for first in range(0, len(keys), together or 1):
         safepoint()
-        part = keys[first : first + READ_SLICE_ROWS]
+        part = keys[first : first + together]
         records = reader.get_many(part)
         if budget is not None:
             for record in records:

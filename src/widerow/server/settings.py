@@ -91,7 +91,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "port": "Port to listen on; 8087 if not set, 0 takes a free one.",
     "path": "Directory of the store, made if it is not there; widerow-data if not set.",
     "memory": "Keep everything in memory; short for --store memory:",
-    "store": "URL of the store: memory: or rocksdb:DIR.",
+    "store": "URL of the store: memory:, rocksdb:DIR, or postgresql://USER@HOST/DATABASE.",
     "credentials": "File with access keys; without it the pair widerow/widerow is valid.",
     "tls_cert": "File with the certificate chain (PEM); with it the port speaks TLS and no HTTP.",
     "tls_key": "File with the certificate's key (PEM), without a password.",

@@ -6,13 +6,16 @@ Rules every driver keeps; `tests/conformance` proves them.
     never changed by the store.
 2.  **The shard is the scope of a transaction.** A shard is a key prefix; the prefixes of one shard
     differ at most in their first byte, the space tag (rows, sequences, changes: `keys/layout.py`).
-    A write names the prefixes its body may touch; a driver refuses any other key with
-    `ValueError`, so that no code comes to rely on more than every engine underneath can give.
-    Snapshots read anything.
+    A write names the prefixes its body may touch, each of them whole (`revision_key` there says
+    which they are); a driver refuses any other key with `ValueError`, so that no code comes to rely
+    on more than every engine underneath can give. Snapshots read anything.
 3.  **Durable means synced.** When `transact` or `transact_group` returns a result, the change is on
     stable storage and survives the loss of the process and of power.
 4.  **Readers see only synced data.** `snapshot()` gives the view after the last finished group.
-    Data that is written and not yet synced is visible to the bodies of later writes only.
+    Data that is written and not yet synced is visible to the bodies of later writes only. Where
+    `capabilities.atomic_across_shards` is false, a snapshot shows each shard at a moment of its
+    own, at which it was current and which is not before the snapshot was taken. A shard stays as it
+    is once the snapshot has read something in it.
 5.  Bodies run one after another, in the order given, each against the result of those before it
     (serializable). A body is free of side effects: it may run more than once.
 6.  A body that raises an `Exception` has written nothing; the others of its group are unaffected.
@@ -34,7 +37,7 @@ Rules every driver keeps; `tests/conformance` proves them.
     disk then keeps a note of the damage, and is opened again only with `Acceptance.DAMAGED`.
 12. **Single keys may be read outside the shards.** A write names them (`Write.reads`), its body may
     `get` them and change none of them; any other use is refused as in rule 2. The value is one that
-    was current at some moment after the body began. Where `capabilities.atomic_across_shards`, it
+    was current at some moment after the group began. Where `capabilities.atomic_across_shards`, it
     belongs to the view of rule 5: nothing changes it before the write is committed.
 13. **An outcome may be unknown.** Where a driver can tell that it does not know whether a change
     happened, the call raises `OutcomeUnknown` for the whole group, or one write's `Outcome.error`

@@ -3,14 +3,14 @@
 Drivers are imported when their scheme is asked for: a server in memory does not load RocksDB.
 """
 
+import re
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 
-__all__ = ["CACHE_BYTES_DEFAULT", "open_store", "shown_url", "store_directory"]
+__all__ = ["CACHE_BYTES_DEFAULT", "is_in_database", "open_store", "shown_url", "store_directory"]
 
 CACHE_BYTES_DEFAULT: Final = 128 * 1024 * 1024  # fills as blocks are read; a small store stays so
 
@@ -21,6 +21,7 @@ _KNOWN: Final = (
     "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, hbase://HOST:PORT/TABLE, or the path "
     "of a directory"
 )
+_USER_INFO: Final = re.compile("(?<=://)([^/]*)@")
 
 
 def open_store(
@@ -71,15 +72,19 @@ def store_directory(url: str) -> Path:
     return Path(rest)
 
 
+def is_in_database(url: str) -> bool:
+    """Whether `url` names a database across a network. Raises `ValueError` as `open_store` does."""
+    return _split(url)[0] in _DATABASES
+
+
 def shown_url(url: str) -> str:
     """The URL without the password that may be in it, for ready lines and reports."""
-    if _split(url)[0] not in _DATABASES:
+    if not is_in_database(url):
         return url
-    place = urlsplit(url)
-    kept = [pair for pair in place.query.split("&") if not pair.startswith("password=")]
-    user, at, hosts = place.netloc.rpartition("@")
-    netloc = user.partition(":")[0] + at + hosts
-    return urlunsplit(place._replace(netloc=netloc, query="&".join(kept)))
+    place, mark, query = url.partition("?")
+    shown = _USER_INFO.sub(lambda found: found[1].partition(":")[0] + "@", place)
+    kept = [pair for pair in query.split("&") if not pair.startswith("password=")]
+    return shown + mark + "&".join(kept)
 
 
 def _split(url: str) -> tuple[str, str]:

@@ -3,6 +3,9 @@
 The server is `widerow serve` with a directory, reached over HTTP. With faults it is killed and
 started again, and stopped with SIGSTOP for longer than its clients wait, so that requests are
 answered late or never and are carried out after everyone has given them up.
+
+Over a store that several servers share there may be more than one: each client keeps to one of
+them, and all write the same rows.
 """
 
 import os
@@ -13,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from tempfile import TemporaryDirectory
@@ -51,6 +55,7 @@ class Recording:
     rows: dict[int, list[ClientCall]] = field(default_factory=dict)
     kills: int = 0
     pauses: int = 0
+    disturbances: int = 0
 
     def facts(self) -> dict[str, int]:
         """How much there is of everything."""
@@ -60,40 +65,59 @@ class Recording:
             "indeterminate": sum(not each.known for each in operations),
             "kills": self.kills,
             "pauses": self.pauses,
+            "disturbances": self.disturbances,
         }
 
 
 class Recorder:
     """A server with a directory of its own, from the top of a `with` block to its end."""
 
-    def __init__(self, clients: int, rows: int, *, faults: bool = False) -> None:
-        """Start nothing yet. Raises: `ValueError` for more clients than can be checked."""
+    def __init__(
+        self,
+        clients: int,
+        rows: int,
+        *,
+        faults: bool = False,
+        shared: tuple[str, int] | None = None,
+        disturb: Callable[[], object] | None = None,
+    ) -> None:
+        """Start nothing yet. Raises: `ValueError` for more clients than can be checked.
+
+        `shared`: the URL of a store, and how many servers serve it. `disturb`: another fault, which
+        comes as often as the others.
+        """
         if not 1 <= clients <= _CLIENTS_MAX:
             raise ValueError(f"1 to {_CLIENTS_MAX} clients can be checked, not {clients}")
         self._clients = clients
         self._rows = rows
         self._faults = faults
+        self._disturb = disturb
         self._place = TemporaryDirectory(prefix="widerow-histories-")
-        self._process = WiderowProcess("--path", str(Path(self._place.name) / "data"))
+        flags, count = ("--path", str(Path(self._place.name) / "data")), 1
+        if shared is not None:
+            flags, count = ("--store", shared[0]), shared[1]
+        self._processes = [WiderowProcess(*flags) for _ in range(count)]
 
     def __enter__(self) -> Self:
         """Start the server and make the table."""
-        self._process.start()
-        self._endpoint = self._process.endpoint
+        for process in self._processes:
+            process.start()
+        self._endpoints = [process.endpoint for process in self._processes]
         keys = [m.PrimaryKeySchema(name="k", type=2), m.PrimaryKeySchema(name="n", type=1)]
         request = m.CreateTableRequest(
             table_meta=m.TableMeta(table_name=_TABLE, primary_key=keys),
             reserved_throughput=m.ReservedThroughput(capacity_unit=m.CapacityUnit(read=0, write=0)),
             table_options=m.TableOptions(time_to_live=-1, max_versions=1),
         )
-        with Wire(self._endpoint) as wire:
+        with Wire(self._endpoints[0]) as wire:
             answer = wire.ask(Sender().request("CreateTable", request.SerializeToString()))
         assert answer.status == 200, answer
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop the server and forget its data."""
-        self._process.stop()
+        for process in self._processes:
+            process.stop()
         self._place.cleanup()
 
     def record(self, seed: int, operations: int) -> Recording:
@@ -101,7 +125,8 @@ class Recorder:
         recording = Recording()
         over = threading.Event()
         writers = [
-            _Client(self._where, seed, number, self._rows) for number in range(self._clients)
+            _Client(partial(self._where, number), seed, number, self._rows)
+            for number in range(self._clients)
         ]
         with ThreadPoolExecutor(self._clients + 1) as pool:
             ends = [pool.submit(each.work, operations // self._clients) for each in writers]
@@ -118,23 +143,28 @@ class Recorder:
                 recording.rows.setdefault(row, []).append(operation)
         return recording
 
-    def _where(self) -> str:
-        return self._endpoint
+    def _where(self, client: int) -> str:
+        return self._endpoints[client % len(self._endpoints)]
 
     def _trouble(self, seed: int, recording: Recording, over: threading.Event) -> None:
         """Kill and pause until it is over; leave a server that runs."""
         random = Random(seed)  # noqa: S311  # no secret
         while not over.wait(random.uniform(*_BETWEEN_FAULTS)):
-            if random.random() < 0.5:
+            number = random.randrange(len(self._processes))
+            process, kind = self._processes[number], random.random()
+            if self._disturb is not None and kind < 1 / 3:
+                recording.disturbances += 1
+                self._disturb()
+            elif kind < 2 / 3:
                 recording.kills += 1
-                self._process.kill()
-                self._process.start()
-                self._endpoint = self._process.endpoint
+                process.kill()
+                process.start()
+                self._endpoints[number] = process.endpoint
             else:
                 recording.pauses += 1
-                os.kill(self._process.pid, signal.SIGSTOP)
+                os.kill(process.pid, signal.SIGSTOP)
                 time.sleep(_PAUSE_SECONDS)
-                os.kill(self._process.pid, signal.SIGCONT)
+                os.kill(process.pid, signal.SIGCONT)
 
 
 class _Client:

@@ -29,7 +29,7 @@ from widerow.storage.postgres.statements import (
 from widerow.storage.remote.driver import Page, ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 
-__all__ = ["KEY_BYTES_MAX", "PostgresDriver", "open_postgres"]
+__all__ = ["KEY_BYTES_MAX", "PostgresDriver", "PostgresView", "open_postgres"]
 
 KEY_BYTES_MAX: Final = 2600  # an entry of an index has a third of a page: 2704 bytes with its head
 _PAGE_BYTES_MAX: Final = 1024 * 1024  # of values, after which a page ends; one row may be larger

@@ -9,12 +9,15 @@ from queue import Empty, SimpleQueue
 from typing import Final, final
 
 from widerow.errors import StoreBusy
+from widerow.limits import BLOCKING_THREADS_MAX
 from widerow.storage.postgres.opening import open_session
 from widerow.storage.postgres.session import DatabaseSession
 
 __all__ = ["CONNECTIONS_MAX", "Pool"]
 
-CONNECTIONS_MAX: Final = 32  # twice the threads that read, because one may hold a view and ask anew
+# A request may hold a view while it asks for the catalogue by another one. So there are more than
+# requests: however many hold one each, some get their second and go on.
+CONNECTIONS_MAX: Final = BLOCKING_THREADS_MAX + 16
 _PATIENCE_SECONDS: Final = 10
 
 

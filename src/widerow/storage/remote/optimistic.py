@@ -45,7 +45,7 @@ from widerow.limits import (
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Outcome, Store, Write
 from widerow.storage.remote.driver import Driver, DriverView, ShardChange
-from widerow.storage.remote.reading import RemoteSnapshot, UnitReader
+from widerow.storage.remote.reading import ReadFailed, RemoteSnapshot, UnitReader
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
 
 __all__ = ["REVISION_BYTES", "OptimisticStore"]
@@ -162,10 +162,8 @@ class OptimisticStore(Store):
                 self._read_and_run(waiting)
                 changing = [unit for unit in waiting if unit.writes_anything]
                 started_ns = perf_counter_ns()
-                if monotonic() - began < ATTEMPT_SECONDS_MAX:
-                    changing = self._commit(changing)
+                waiting = self._commit(changing, began + ATTEMPT_SECONDS_MAX)
                 waited_ns += perf_counter_ns() - started_ns
-                waiting = changing
             except StoreBusy as error:
                 last = error  # nothing of these units was written
             except StorageFailure as error:
@@ -191,6 +189,8 @@ class OptimisticStore(Store):
         view = self._driver.view()
         try:
             self._run_on(view, units)
+        except ReadFailed as failed:
+            raise failed.error from failed
         finally:
             view.close()
 
@@ -232,24 +232,30 @@ class OptimisticStore(Store):
 
     # --- commits -----------------------------------------------------------------------------
 
-    def _commit(self, units: Sequence[Unit]) -> list[Unit]:
-        """Commit what units wrote, home by home; those that have to run again."""
+    def _commit(self, units: Sequence[Unit], until: float) -> list[Unit]:
+        """Commit what units wrote, home by home; those that have to run again.
+
+        What was read is too old from the moment `until` on: the catalogue counts on it that nothing
+        is committed `TRANSACTION_SECONDS_MAX` after its body has read.
+        """
         by_home: dict[bytes, list[Unit]] = {}
         for unit in units:
             by_home.setdefault(self._driver.home(next(iter(unit.changes))), []).append(unit)
-        return [unit for each in by_home.values() for unit in self._commit_merged(each)]
+        return [unit for each in by_home.values() for unit in self._commit_merged(each, until)]
 
-    def _commit_merged(self, units: Sequence[Unit]) -> list[Unit]:
+    def _commit_merged(self, units: Sequence[Unit], until: float) -> list[Unit]:
         """Commit units together as long as that goes; those that have to run again."""
         again: list[Unit] = []
         rest = list(units)
         for _ in range(MERGED_COMMITS_MAX):
-            refused = self._commit_once(rest) if rest else frozenset()
+            if not rest or monotonic() >= until:
+                return again + rest
+            refused = self._commit_once(rest)
+            again += [unit for unit in rest if not refused.isdisjoint(unit.changes)]
             if not refused:
                 return again
-            again += [unit for unit in rest if not refused.isdisjoint(unit.changes)]
             rest = [unit for unit in rest if refused.isdisjoint(unit.changes)]
-        return again + [unit for unit in rest if self._commit_once([unit])]
+        return again + [unit for unit in rest if monotonic() >= until or self._commit_once([unit])]
 
     def _commit_once(self, units: Sequence[Unit]) -> frozenset[bytes]:
         """Commit units by one call; the revisions of which shards have to run again.
@@ -314,7 +320,7 @@ class OptimisticStore(Store):
         while True:
             try:
                 fate = self._looked_up(changes, fences)
-            except StoreBusy:
+            except StorageFailure:  # whatever it is, it says nothing of the commit
                 fate = None
             if fate is not None:
                 return fate

@@ -4,11 +4,12 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol, final
 
+from widerow.errors import StorageFailure
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.remote.driver import Driver, DriverView, Page
 
-__all__ = ["Missing", "RemoteSnapshot", "UnitReader", "pages"]
+__all__ = ["Missing", "ReadFailed", "RemoteSnapshot", "UnitReader", "pages"]
 
 _PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
 _PAGE_ROWS_MAX: Final = 512  # a round trip costs as much as reading some hundred rows
@@ -96,6 +97,15 @@ class Missing(BaseException):
     """A body asks for what was not read yet. Never leaves the layer; no body may catch it."""
 
 
+class ReadFailed(BaseException):
+    """The database failed a read of a body, which is no answer of the body. As `Missing`."""
+
+    def __init__(self, error: StorageFailure) -> None:
+        """What the driver raised."""
+        super().__init__(str(error))
+        self.error = error
+
+
 @final
 class UnitReader:
     """What the bodies of one unit read.
@@ -134,10 +144,21 @@ class UnitReader:
         """Pairs with start ≤ key < stop in order, a page at a time."""
         if self._view is None:
             raise Missing
-        return pages(self._view, start, stop, reverse=reverse)
+        return pages(self, start, stop, reverse=reverse)
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """A page of the view."""
+        assert self._view is not None, "a reader that scans has a view"
+        try:
+            return self._view.read_page(start, stop, rows_max, reverse=reverse)
+        except StorageFailure as error:
+            raise ReadFailed(error) from error
 
     def _read(self, keys: Sequence[bytes]) -> None:
         self.missed.update(keys)
         if self._view is None:
             raise Missing
-        self._values.update(zip(keys, self._view.read_many(keys), strict=True))
+        try:
+            self._values.update(zip(keys, self._view.read_many(keys), strict=True))
+        except StorageFailure as error:
+            raise ReadFailed(error) from error

@@ -1,18 +1,23 @@
 """The layer over drivers of databases across a network (storage/remote/optimistic.py)."""
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import pytest
+from tests.counting import SHARDS, differences, run_writers
 
+from widerow.engine.engine import Engine
 from widerow.engine.in_order import Behind, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy
 from widerow.keys.layout import revision_key
+from widerow.model.requests import BatchGet, TableGet
+from widerow.model.selection import Selection
+from widerow.model.values import KeyType
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
-from widerow.testing.clock import FakeEntropy
+from widerow.testing.changes import create, get, primary_key, put
+from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
 A, B, C = (b"\x10\x00\x00\x00\x07" + name for name in (b"a", b"b", b"c"))
@@ -275,6 +280,16 @@ def test_a_commit_that_others_followed_stays_unknown(how: str) -> None:
     assert store.snapshot().get(A) == (b"2" if how == "made" else b"1")
 
 
+def test_a_commit_stays_unknown_where_looking_it_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
+    driver = Answerless(RemoteSpace(), FakeEntropy(1))
+    store = remote_store(driver)
+    driver.lose = "made"
+    driver.then = driver.close  # every later call raises another failure
+    with pytest.raises(OutcomeUnknown):
+        store.transact_group([add(A)])
+
+
 def test_a_body_runs_only_when_former_commits_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 13: a body that sees that the change is not there can rely on it."""
     monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
@@ -308,54 +323,61 @@ def test_an_unreachable_database_makes_writes_wait_and_then_refuses_them(
     assert process.store.transact_group([add(A)]) == [Outcome(1, None)]
 
 
-# --- several processes ----------------------------------------------------------------------------
+def test_a_read_that_fails_inside_a_body_is_no_answer_of_the_body() -> None:
+    """The body runs again; it never gets to see the failure."""
+    (process,) = processes(1)
+    process.store.transact_group([add(A)])
+    seen: list[object] = []
+    away = [True]
 
-
-Count = list[int]
-
-
-def both(shard: bytes) -> Write[None]:
-    """Count up two keys of a shard that are always equal."""
-
-    def body(txn: Transaction) -> None:
-        values = txn.get_many([shard + b"x", shard + b"y"])
-        assert values[0] == values[1], "a torn shard"
-        count = b"%d" % (int(values[0] or b"0") + 1)
-        txn.put(shard + b"x", count)
-        txn.put(shard + b"y", count)
-
-    return Write((shard,), body)
-
-
-def count_up(
-    process: Process, number: int, shards: list[bytes], counts: tuple[Count, Count]
-) -> None:
-    """Groups of writes of which some are of one shard; `counts`: those made, and not known."""
-    for turn in range(30):
-        chosen = [(turn + number) % 4, (turn * number) % 4, turn % 4]
+    def body(txn: Transaction) -> int:
+        txn.get(A)  # from here on the body reads by itself, because it scans
+        if away and seen:
+            process.driver.is_reachable = False
+        seen.append("ran")
         try:
-            outcomes = process.store.transact_group([both(shards[each]) for each in chosen])
-        except OutcomeUnknown as error:
-            outcomes = [Outcome(None, error)] * len(chosen)
-        for each, outcome in zip(chosen, outcomes, strict=True):
-            assert outcome.error is None or isinstance(outcome.error, OutcomeUnknown)
-            counts[outcome.error is not None][each] += 1
+            return len(list(txn.scan(A, A + b"\xff")))
+        except Exception as error:
+            seen.append(error)
+            raise
+
+    def rest(_: float) -> None:
+        away.clear()
+        process.driver.is_reachable = True
+
+    store = OptimisticStore(process.driver, token=FakeEntropy(1).token_bytes, rest=rest)
+    assert store.transact((A,), body) == 1
+    assert not away
+    assert set(map(type, seen)) == {str}
+
+
+# --- several processes ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("weather", [CALM, Weather(0.1, 0.1, 0.2, 0.2)], ids=["calm", "bad"])
 def test_nothing_is_lost_or_doubled(weather: Weather) -> None:
-    """What a process knows to be made is there, once."""
-    every = processes(3, weather)
-    shards = [TABLE + b"%d" % number for number in range(4)]
-    counts = [([0] * 4, [0] * 4) for _ in every]
-    with ThreadPoolExecutor(len(every)) as threads:
-        running = [
-            threads.submit(count_up, process, number, shards, counts[number])
-            for number, process in enumerate(every)
-        ]
-        for each in running:
-            each.result()
-    for at, shard in enumerate(shards):
-        made, unknown = (sum(each[kind][at] for each in counts) for kind in (0, 1))
-        count = int(every[0].store.snapshot().get(shard + b"x") or b"0")
-        assert made <= count <= made + unknown
+    stores = [process.store for process in processes(3, weather)]
+    tallies = run_writers(stores, turns=30)
+    assert differences(stores[0], tallies) == []
+    assert all(tally.made.total() > 0 for tally in tallies)
+    tallies[0].made[SHARDS[0]] += 1 + sum(tally.unknown[SHARDS[0]] for tally in tallies)
+    assert len(differences(stores[0], tallies)) == 1  # a control: a lost write is noticed
+
+
+# --- what the engine asks for ---------------------------------------------------------------------
+
+
+def test_rows_of_a_batch_are_read_together() -> None:
+    """BatchGetRow: one round trip for the catalogue's epoch, one for all rows."""
+    (process,) = processes(1)
+    engine = Engine(process.store, FakeClock(), FakeEntropy(1))
+    engine.run(engine.create_table("i", create("t", {"k": KeyType.STRING})))
+    keys = [f"{number:03}" for number in range(100)]
+    for key in keys:
+        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"x": 1})))
+    asked = BatchGet((TableGet("t", tuple(primary_key({"k": key}) for key in keys), Selection()),))
+    assert trips(process, lambda: engine.rows.batch_get_row("i", asked)) == 2
+    (answered,) = engine.rows.batch_get_row("i", asked)
+    assert all(outcome.read is not None and outcome.read.row for outcome in answered)
+    request = get("t", {"k": "001"})
+    assert trips(process, lambda: engine.rows.get_row("i", request)) == 2
