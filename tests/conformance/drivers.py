@@ -30,6 +30,9 @@ _OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "remote, in bad weather": lambda _: remote_store(
         MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER)
     ),
+    "remote, in several homes": lambda _: remote_store(
+        MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER, homes=3)
+    ),
     "postgres": lambda _: open_store(fresh_url()),
     "hbase": lambda _: open_store(hbase.fresh_url()),
 }

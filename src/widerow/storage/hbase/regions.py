@@ -166,6 +166,11 @@ class Region(NamedTuple):
         """Whether a row is one of it."""
         return self.start <= row and (not self.stop or row < self.stop)
 
+    def overlaps(self, other: "Region") -> bool:
+        """Whether there can be rows that both have."""
+        first, last = sorted((self, other), key=_start_of)
+        return not first.stop or last.start < first.stop
+
 
 @final
 class Regions:

@@ -27,7 +27,7 @@ __all__ = ["Address", "PendingCall", "RemoteFailure", "RpcConnection", "ServerLo
 Answer = TypeVar("Answer", bound=Message)
 
 CONNECT_SECONDS_MAX: Final = 3
-ANSWER_SECONDS_MAX: Final = 10
+ANSWER_SECONDS_MAX: Final[float] = 10
 FRAME_BYTES_MAX: Final = 256 * 1024 * 1024  # what HBase itself takes in one frame
 
 _PREAMBLE: Final = b"HBas\x00\x50"  # version 0, and who asks is believed
@@ -136,7 +136,7 @@ class RpcConnection:
                 call_id=number,
                 method_name=method,
                 request_param=True,
-                timeout=1000 * ANSWER_SECONDS_MAX,
+                timeout=int(1000 * ANSWER_SECONDS_MAX),
             ).SerializeToString()
             parts = _varint(len(header)), header, _varint(len(body)), body
             size = sum(map(len, parts))

@@ -123,6 +123,10 @@ class _RegionLost(Exception):
         self.cause = cause
 
 
+class _ViewLost(StoreBusy):
+    """What was read before cannot be followed by anything of the same moment."""
+
+
 class _Read(NamedTuple):
     """A scan of one region: its request at a moment, and whether a part of it is not enough."""
 
@@ -215,9 +219,12 @@ class HBaseView:
             except _RegionLost as lost:
                 cause = lost.cause
                 failure = storage_failure(lost.cause)
-                pin = self._pins.pop(lost.region.name, None)
-                if pin is not None and pin.used:
+                pin = self._pins.get(lost.region.name)
+                if pin is not None and pin.used:  # it stays, so that the view stays lost
                     raise StoreBusy(f"the view was lost: {lost}") from cause
+                self._pins.pop(lost.region.name, None)
+            except _ViewLost:
+                raise
             except (ServerLost, RemoteFailure) as error:
                 cause, failure = error, storage_failure(error)
             except StoreBusy as error:
@@ -304,6 +311,8 @@ class HBaseView:
         for region in regions:
             if region.name in self._pins:
                 continue
+            if any(pin.used and pin.region.overlaps(region) for pin in self._pins.values()):
+                raise _ViewLost("the view was lost: a region that it has read was split or merged")
             with _reading(region):
                 connection = self._shared.regions.servers.connection(region.address)
                 asked = monotonic()
