@@ -1,4 +1,4 @@
-"""Compile the dialect's .proto files: descriptor sets and type information, all checked in.
+"""Compile the .proto files of protocols: descriptor sets and type information, all checked in.
 
     python tools/gen_messages.py
 
@@ -20,13 +20,14 @@ from google.protobuf.descriptor_pb2 import (
 from grpc_tools import protoc  # type: ignore[import-untyped]  # ships no type information
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-PACKAGE: Final = ROOT / "src" / "widerow" / "wire" / "tablestore"
+PACKAGES: Final = ROOT / "src" / "widerow"
 SOURCES: Final = {
-    "messages": ("ots_filter.proto", "table_store.proto"),
-    "delivery_messages": ("delivery.proto",),
-    "tunnel_messages": ("tunnel.proto",),
+    "wire/tablestore/messages": ("ots_filter.proto", "table_store.proto"),
+    "wire/tablestore/delivery_messages": ("delivery.proto",),
+    "wire/tablestore/tunnel_messages": ("tunnel.proto",),
+    "storage/hbase/messages": ("hbase.proto",),
 }
-"""The sets by the names of their modules, and the files that each is made of."""
+"""The sets by the places of their modules, and the files beside these that each is made of."""
 
 _SCALARS: Final = {
     FieldDescriptorProto.TYPE_BOOL: "bool",
@@ -36,6 +37,7 @@ _SCALARS: Final = {
     FieldDescriptorProto.TYPE_INT64: "int",
     FieldDescriptorProto.TYPE_SINT64: "int",
     FieldDescriptorProto.TYPE_STRING: "str",
+    FieldDescriptorProto.TYPE_UINT32: "int",
     FieldDescriptorProto.TYPE_UINT64: "int",
 }
 _STUB_HEAD: Final = """\
@@ -58,7 +60,8 @@ def compile_descriptors(name: str) -> FileDescriptorSet:
     """The set of that name, of the .proto files as they are now. Raises `RuntimeError`."""
     with tempfile.TemporaryDirectory() as directory:
         out = Path(directory) / "messages.binpb"
-        arguments = ["protoc", f"-I{PACKAGE}", f"--descriptor_set_out={out}", *SOURCES[name]]
+        package = (PACKAGES / name).parent
+        arguments = ["protoc", f"-I{package}", f"--descriptor_set_out={out}", *SOURCES[name]]
         if protoc.main(arguments) != 0:
             raise RuntimeError("protoc refused the .proto files; it says why above")
         return FileDescriptorSet.FromString(out.read_bytes())
@@ -134,8 +137,8 @@ def main() -> None:
     for name in SOURCES:
         descriptors = compile_descriptors(name)
         data = descriptors.SerializeToString(deterministic=True)
-        (PACKAGE / f"{name}.binpb").write_bytes(data)
-        (PACKAGE / f"{name}.pyi").write_text(stub(descriptors), encoding="utf-8")
+        (PACKAGES / f"{name}.binpb").write_bytes(data)
+        (PACKAGES / f"{name}.pyi").write_text(stub(descriptors), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import pytest
+from tests import hbase
 from tests.postgres import fresh_url
 
 from widerow.storage.interface import Store
@@ -13,12 +15,12 @@ from widerow.testing.lossy import LossyDisk, LossyStore
 from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 from widerow.testing.strict import StrictSpace, StrictStore
 
-__all__ = ["BAD_WEATHER", "OPENERS", "SHARD", "key"]
+__all__ = ["BAD_WEATHER", "DRIVERS", "SHARD", "key"]
 
 BAD_WEATHER: Final = Weather(refused=0.2, busy=0.1, unknown=0.2, cut=0.3)
 
 
-OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
+_OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "memory": lambda _: open_store("memory:"),
     "rocksdb": lambda directory: open_store(f"rocksdb:{directory}"),
     "lossy": lambda _: LossyStore(LossyDisk()),
@@ -28,8 +30,16 @@ OPENERS: Final[dict[str, Callable[[Path], Store]]] = {
     "remote, in bad weather": lambda _: remote_store(
         MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER)
     ),
+    "remote, in several homes": lambda _: remote_store(
+        MemoryDriver(RemoteSpace(), FakeEntropy(1), BAD_WEATHER, homes=3)
+    ),
     "postgres": lambda _: open_store(fresh_url()),
+    "hbase": lambda _: open_store(hbase.fresh_url()),
 }
+_PATIENT: Final = {"hbase": pytest.mark.timeout(hbase.START_SECONDS)}
+DRIVERS: Final = [
+    pytest.param(opener, id=name, marks=_PATIENT.get(name, ())) for name, opener in _OPENERS.items()
+]
 SHARD: Final = b"\x10shard"
 
 

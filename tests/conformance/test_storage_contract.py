@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 import pytest
-from tests.conformance.drivers import OPENERS, SHARD, key
+from tests.conformance.drivers import DRIVERS, SHARD, key
 
 from widerow.errors import StorageFailure, StorePoisoned
 from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
@@ -553,7 +553,7 @@ ACROSS_SHARDS: Final = (writes_may_name_several_shards,)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opener", OPENERS.values(), ids=OPENERS.keys())
+@pytest.mark.parametrize("opener", DRIVERS)
 def test_driver_keeps_the_contract(
     check: Callable[[Store], None], opener: Callable[[Path], Store], tmp_path: Path
 ) -> None:

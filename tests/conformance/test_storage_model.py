@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from tests import hbase
 from tests.conformance.drivers import BAD_WEATHER
 from tests.postgres import fresh_url
 
@@ -237,6 +238,17 @@ class PostgresHistory(History):
         return open_store(self.database)
 
 
+class HBaseHistory(History):
+    """The same in a cluster."""
+
+    def __init__(self) -> None:
+        self.database = hbase.fresh_url()
+        super().__init__()
+
+    def open(self) -> Store:
+        return open_store(self.database)
+
+
 History.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
 RocksDBHistory.TestCase.settings = settings(max_examples=25, stateful_step_count=12, deadline=None)
 LossyHistory.TestCase.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
@@ -246,6 +258,8 @@ RemoteHistory.TestCase.settings = StrictHistory.TestCase.settings
 TestRemoteHistory = RemoteHistory.TestCase
 PostgresHistory.TestCase.settings = settings(max_examples=12, stateful_step_count=12, deadline=None)
 TestPostgresHistory = PostgresHistory.TestCase
+HBaseHistory.TestCase.settings = settings(max_examples=5, stateful_step_count=12, deadline=None)
+TestHBaseHistory = pytest.mark.timeout(hbase.START_SECONDS)(HBaseHistory.TestCase)
 TestConflictHistory = ConflictHistory.TestCase
 TestStrictHistory = StrictHistory.TestCase
 TestLossyHistory = LossyHistory.TestCase

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from tests.conformance.drivers import OPENERS, SHARD, key
+from tests.conformance.drivers import DRIVERS, SHARD, key
 
 from widerow.storage.group import conclude
 from widerow.storage.interface import Outcome, Store, Transaction, Write
@@ -99,7 +99,7 @@ CHECKS = (
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("opener", OPENERS.values(), ids=OPENERS.keys())
+@pytest.mark.parametrize("opener", DRIVERS)
 def test_driver_tells_its_writes(
     check: Callable[[Store], None], opener: Callable[[Path], Store], tmp_path: Path
 ) -> None:

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
+from tests import hbase
 from tests.postgres import fresh_url
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
@@ -43,10 +44,11 @@ from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.table import Index, IndexField
 from widerow.model.typed.types import LONG, STRING, Identity
 from widerow.model.values import KeyType
+from widerow.storage.hbase.opening import open_driver
 from widerow.storage.interface import Store
 from widerow.storage.postgres.driver import PostgresDriver
 from widerow.storage.postgres.opening import make_table
-from widerow.storage.remote.driver import ShardChange
+from widerow.storage.remote.driver import Driver, ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.answers import decode_row
 from widerow.testing.changes import create, get, put
@@ -112,10 +114,11 @@ def engines_of(
 class Hooked:
     """A driver of a database, some of whose commits are left without an answer."""
 
-    def __init__(self, driver: PostgresDriver, entropy: FakeEntropy, unknown: float) -> None:
+    def __init__(self, driver: Driver, entropy: FakeEntropy, unknown: float) -> None:
         self.capabilities = driver.capabilities
         self.before_commit: Callable[[], None] | None = None
-        self.view, self.statistics, self.close = driver.view, driver.statistics, driver.close
+        self.view, self.home = driver.view, driver.home
+        self.statistics, self.close = driver.statistics, driver.close
         self._driver = driver
         self._entropy = entropy
         self._unknown = round(unknown * 256)
@@ -139,10 +142,24 @@ def over_postgres(seed: int, conflicts: float, unknown: float) -> World:  # noqa
     return engines_of([OptimisticStore(driver) for driver in drivers], drivers)
 
 
-WORLDS = {"strict": strict, "remote": over_drivers, "postgres": over_postgres}
+def over_hbase(seed: int, conflicts: float, unknown: float) -> World:  # noqa: ARG001  # real ones
+    url = hbase.fresh_url()
+    drivers = [Hooked(open_driver(url), FakeEntropy(seed + n), unknown) for n in range(2)]
+    return engines_of([OptimisticStore(driver) for driver in drivers], drivers)
 
 
-@pytest.fixture(params=WORLDS)
+WORLDS = {
+    "strict": strict,
+    "remote": over_drivers,
+    "postgres": over_postgres,
+    "hbase": over_hbase,
+}
+PATIENT = pytest.mark.timeout(hbase.START_SECONDS)
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=PATIENT if name == "hbase" else ()) for name in WORLDS]
+)
 def calm(request: pytest.FixtureRequest) -> Iterator[World]:
     """A world in which nothing goes wrong by chance."""
     made = WORLDS[request.param](0, 0.0, 0.0)
@@ -539,6 +556,16 @@ class TwoEnginesOverPostgres(TwoEngines):
 
 TestTwoEnginesOverPostgres = TwoEnginesOverPostgres.TestCase
 TestTwoEnginesOverPostgres.settings = settings(max_examples=8, stateful_step_count=20)
+
+
+class TwoEnginesOverHBase(TwoEngines):
+    """The same over HBase."""
+
+    kind = "hbase"
+
+
+TestTwoEnginesOverHBase = PATIENT(TwoEnginesOverHBase.TestCase)
+TestTwoEnginesOverHBase.settings = settings(max_examples=4, stateful_step_count=15)
 
 
 class TwoEnginesOverDrivers(TwoEngines):

@@ -14,10 +14,14 @@ __all__ = ["CACHE_BYTES_DEFAULT", "is_in_database", "open_store", "shown_url", "
 
 CACHE_BYTES_DEFAULT: Final = 128 * 1024 * 1024  # fills as blocks are read; a small store stays so
 
-_DATABASES: Final = ("postgresql", "postgres")
+_POSTGRES: Final = ("postgresql", "postgres")
+_DATABASES: Final = (*_POSTGRES, "hbase")
 _SCHEMES: Final = ("memory", "rocksdb", *_DATABASES)
+_KNOWN: Final = (
+    "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, hbase://HOST:PORT/TABLE, or the path "
+    "of a directory"
+)
 _USER_INFO: Final = re.compile("(?<=://)([^/]*)@")
-_KNOWN: Final = "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, or the path of a directory"
 
 
 def open_store(
@@ -28,7 +32,8 @@ def open_store(
 ) -> Store:
     """Open what `url` names: `memory:`, `rocksdb:DIR`, `rocksdb:///abs/dir`, or a bare path.
 
-    Or `postgresql://user:password@host:port/database?option=value`, as libpq reads it.
+    Or `postgresql://user:password@host:port/database?option=value`, as libpq reads it, or
+    `hbase://host:port,host:port/table`, where any servers of the cluster are named.
 
     A directory is created if it does not exist. `cache_bytes` bounds the block cache of a store on
     disk, `acceptance` says whether that may be a damaged one; neither means anything elsewhere.
@@ -41,8 +46,12 @@ def open_store(
     scheme, rest = _split(url)
     if scheme == "memory":
         return _open_memory(url, rest)
-    if scheme in _DATABASES:
+    if scheme in _POSTGRES:
         return _open_postgres(url)
+    if scheme == "hbase":
+        from widerow.storage.hbase.opening import open_hbase  # noqa: PLC0415  # only when asked for
+
+        return open_hbase(url)
     return _open_rocksdb(store_directory(url), cache_bytes, acceptance)
 
 

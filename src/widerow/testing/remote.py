@@ -9,6 +9,8 @@ processes, work on one `RemoteSpace`. By chance, as often as a `Weather` says:
   hold then;
 * a page ends before it is full.
 
+Shards are kept in `homes` places, and what is committed together must be of one of them.
+
 A view shows each shard at a moment of its own, as `space.py` has it. `before_commit` lets a test do
 something between the bodies of a group and its commit; while `is_reachable` is false, no call
 reaches the database, and commits under way have no answer. All chance comes from the entropy given.
@@ -83,9 +85,12 @@ class MemoryDriver:
         shared=True,
     )
 
-    def __init__(self, space: RemoteSpace, entropy: Entropy, weather: Weather = CALM) -> None:
+    def __init__(
+        self, space: RemoteSpace, entropy: Entropy, weather: Weather = CALM, homes: int = 1
+    ) -> None:
         """A driver of `space`, in this weather."""
         self.space = space
+        self.homes = homes
         self.weather = weather
         self.is_reachable = True
         self.before_commit: Callable[[], None] | None = None
@@ -97,9 +102,15 @@ class MemoryDriver:
         """A view that has read nothing yet."""
         return _DriverView(self)
 
+    def home(self, revision_key: bytes) -> bytes:
+        """One of the places, by the key's bytes."""
+        return b"%d" % (sum(revision_key) % self.homes)
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """Make all of the changes or none, or leave open what became of them."""
         self.trip()
+        if len({self.home(change.revision_key) for change in changes}) > 1:
+            raise StoreBusy("shards of several homes are not committed together")
         if self.before_commit is not None:
             self.before_commit()
         with self.space.lock:

@@ -79,6 +79,10 @@ class PostgresDriver:
         """A view that has read nothing yet."""
         return PostgresView(self._pool, self.check_open)
 
+    def home(self, revision_key: bytes) -> bytes:  # noqa: ARG002  # the same for all
+        """A database commits any shards together."""
+        return b"database"
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """One statement, which is one transaction and one sync."""
         self.check_open()

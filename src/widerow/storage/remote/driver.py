@@ -75,10 +75,20 @@ class Driver(Protocol):
         """A view that has read nothing yet. Costs nothing."""
         ...
 
+    def home(self, revision_key: bytes) -> bytes:
+        """What names the place where a shard is kept; it may change at any time.
+
+        Only changes of shards that have the same home can be committed together.
+        """
+        ...
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """Make all of these changes, durably, or none; the `revision_key`s whose condition failed.
 
-        If there is any, nothing was written. No two changes are of one revision.
+        If there is any, nothing was written. No two changes are of one revision. Where their homes
+        are no longer the same, it raises `StoreBusy`. The ranges of a whole table, index, stream or
+        tunnel, which hold nothing that anybody reads any more (`keys/layout.py`), may be removed
+        in parts before the rest is made, so also where the rest is not.
 
         Raises: `OutcomeUnknown` where it is not known whether the changes were made, or will be.
         After a later commit under the condition of one of the same revisions has succeeded, they

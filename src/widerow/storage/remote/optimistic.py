@@ -8,10 +8,10 @@ through these steps:
    bodies run first to find out what they ask for; what they did then is forgotten.
 2. Bodies run over overlays. Writes of one shard run one after another on each other's results, and
    become one change of that shard with one new revision (`units.py`).
-3. All changes are committed by one call, on condition that every revision is still the one that was
-   read. Where some are not, the others are committed again, and the writes of these shards begin
-   anew, after a random pause that grows. A write that was overtaken for `CONFLICT_SECONDS_MAX` ends
-   with `StoreBusy`, and nothing of it was written.
+3. All changes of shards with the same home (`driver.py`) are committed by one call, on condition
+   that every revision is still the one that was read. Where some are not, the others are committed
+   again, and the writes of these shards begin anew, after a random pause that grows. A write that
+   was overtaken for `CONFLICT_SECONDS_MAX` ends with `StoreBusy`, and nothing of it was written.
 4. A commit without an answer is looked up. The new revision stands there: it was made. The old one
    does: it was not made yet, so the layer writes a revision of its own under the condition of the
    old one. When that has succeeded, the lost commit can come no more, and the bodies run again. If
@@ -126,7 +126,7 @@ class OptimisticStore(Store):
         outcomes: list[Outcome[Any] | None] = [None] * len(writes)
         failed: dict[object, Exception] = {}  # chains of which a write is not known to be made
         waited_ns = 0
-        for run in runs_of(list(placed_writes(writes, outcomes))):
+        for run in runs_of(list(placed_writes(writes, outcomes, self._driver.home))):
             units = units_of([each for each in run if each.write.chain not in failed])
             waited_ns += self._run_units(units)
             for unit in units:
@@ -233,11 +233,18 @@ class OptimisticStore(Store):
     # --- commits -----------------------------------------------------------------------------
 
     def _commit(self, units: Sequence[Unit], until: float) -> list[Unit]:
-        """Commit what units wrote, together as long as that goes; those that have to run again.
+        """Commit what units wrote, home by home; those that have to run again.
 
         What was read is too old from the moment `until` on: the catalogue counts on it that nothing
         is committed `TRANSACTION_SECONDS_MAX` after its body has read.
         """
+        by_home: dict[bytes, list[Unit]] = {}
+        for unit in units:
+            by_home.setdefault(self._driver.home(next(iter(unit.changes))), []).append(unit)
+        return [unit for each in by_home.values() for unit in self._commit_merged(each, until)]
+
+    def _commit_merged(self, units: Sequence[Unit], until: float) -> list[Unit]:
+        """Commit units together as long as that goes; those that have to run again."""
         again: list[Unit] = []
         rest = list(units)
         for _ in range(MERGED_COMMITS_MAX):

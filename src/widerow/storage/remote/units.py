@@ -2,13 +2,14 @@
 
 A *unit* is what is committed or run again as a whole: the writes of one shard, which run one after
 another on each other's results, or of several shards where writes of one chain are in them. A *run*
-is a number of writes in which no two prefixes of different shards overlap, and which read nothing
-alone that one before them in the run may write. So units of one run know nothing of each other, and
+is a number of writes in which no two prefixes of different shards overlap, which read nothing alone
+that one before them in the run may write, and of which those of one chain have one home, so that
+they can be committed together (`driver.py`). So units of one run know nothing of each other, and
 a group is one run after the other, in nearly every case a single one.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, final
 
 from widerow.keys.layout import revision_key, revisions_beside
@@ -25,19 +26,25 @@ _NO_OUTCOME: Outcome[Any] = Outcome(None, None)
 
 @final
 class Placed:
-    """A write of a group: its place there, and the key of the revision of its shard."""
+    """A write of a group: its place there, and the key of the revision of its shard.
 
-    __slots__ = ("place", "revision", "write")
+    `home`: that of its shard, where the write belongs to a chain.
+    """
 
-    def __init__(self, place: int, write: Write[Any], revision: bytes) -> None:
+    __slots__ = ("home", "place", "revision", "write")
+
+    def __init__(self, place: int, write: Write[Any], revision: bytes, home: bytes) -> None:
         """The write at `place`."""
+        self.home = home
         self.place = place
         self.write = write
         self.revision = revision
 
 
 def placed_writes(
-    writes: Sequence[Write[Any]], outcomes: list[Outcome[Any] | None]
+    writes: Sequence[Write[Any]],
+    outcomes: list[Outcome[Any] | None],
+    home_of: Callable[[bytes], bytes],
 ) -> Iterator[Placed]:
     """The writes of one shard each; the others are refused, in `outcomes`."""
     for place, write in enumerate(writes):
@@ -48,7 +55,9 @@ def placed_writes(
                 None, ValueError(f"this store commits one shard at a time; the write names {told}")
             )
             continue
-        yield Placed(place, write, revisions.pop() if revisions else b"")
+        revision = revisions.pop() if revisions else b""
+        home = home_of(revision) if revision and write.chain is not None else b""
+        yield Placed(place, write, revision, home)
 
 
 @final
@@ -92,13 +101,19 @@ def runs_of(placed: Sequence[Placed]) -> Iterator[list[Placed]]:
     """The writes in their order, cut into runs."""
     run: list[Placed] = []
     prefixes = _Prefixes()
+    homes: dict[object, bytes] = {}  # of the chains in the run
     for each in placed:
         write = each.write
-        if any(prefixes.hold(key) for key in write.reads) or any(
-            prefixes.overlap(shard, each.revision) for shard in write.shards
+        if (
+            any(prefixes.hold(key) for key in write.reads)
+            or any(prefixes.overlap(shard, each.revision) for shard in write.shards)
+            or (each.home and homes.get(write.chain, each.home) != each.home)
         ):
             yield run
             run, prefixes = [], _Prefixes()
+            homes = {}
+        if each.home:
+            homes[write.chain] = each.home
         for shard in write.shards:
             prefixes.add(shard, each.revision)
         run.append(each)

@@ -6,6 +6,6 @@ actions is first asked for.
 
 from pathlib import Path
 
-from widerow.wire.tablestore.descriptor_sets import load_messages
+from widerow.descriptor_sets import load_messages
 
 globals().update(load_messages(Path(__file__).with_name("delivery_messages.binpb")))

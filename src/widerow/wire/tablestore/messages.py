@@ -9,6 +9,6 @@ may register messages of the same names.
 
 from pathlib import Path
 
-from widerow.wire.tablestore.descriptor_sets import load_messages
+from widerow.descriptor_sets import load_messages
 
 globals().update(load_messages(Path(__file__).with_name("messages.binpb")))

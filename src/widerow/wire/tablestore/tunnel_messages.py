@@ -6,6 +6,6 @@ is first asked for: a server that nobody asks for tunnels does not carry them.
 
 from pathlib import Path
 
-from widerow.wire.tablestore.descriptor_sets import load_messages
+from widerow.descriptor_sets import load_messages
 
 globals().update(load_messages(Path(__file__).with_name("tunnel_messages.binpb")))

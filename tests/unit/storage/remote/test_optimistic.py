@@ -102,6 +102,49 @@ def test_a_body_that_only_reads_commits_nothing() -> None:
     assert process.store.statistics()["commits"] == commits
 
 
+# --- homes ----------------------------------------------------------------------------------------
+
+
+def homes(count: int) -> Process:
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), homes=count)
+    return Process(driver, remote_store(driver))
+
+
+def test_shards_of_one_home_are_committed_together() -> None:
+    process = homes(3)
+    shards = [TABLE + b"%03d" % number for number in range(60)]
+    process.store.transact_group([add(shard) for shard in shards])
+    assert process.store.statistics()["commits"] == 3
+    assert process.store.snapshot().get_many(shards) == [b"1"] * 60
+
+
+def test_writes_in_order_are_made_in_order_in_several_homes() -> None:
+    """A, then B, then A again: each home sees what those before it have done, and no more."""
+    process = homes(2)
+    assert process.driver.home(revision_key(A)) != process.driver.home(revision_key(B))
+    seen: list[object] = []
+
+    def look(txn: Transaction) -> None:
+        seen.append(process.store.snapshot().get_many([A, B]))
+        txn.put(B, b"2")
+
+    outcomes = process.store.transact_group(in_order((add(A), Write((B,), look), add(A))))
+    assert [outcome.error for outcome in outcomes] == [None] * 3
+    assert seen[-1] == [b"1", None]
+    assert process.store.snapshot().get_many([A, B]) == [b"2", b"2"]
+
+
+def test_nothing_is_made_behind_a_failure_in_another_home() -> None:
+    process = homes(2)
+
+    def refuse(_: Transaction) -> None:
+        raise LookupError("refused")
+
+    outcomes = process.store.transact_group(in_order([add(A), Write((B,), refuse), add(A)]))
+    assert [type(outcome.error) for outcome in outcomes] == [type(None), LookupError, Behind]
+    assert process.store.snapshot().get(A) == b"1"
+
+
 # --- conflicts ------------------------------------------------------------------------------------
 
 

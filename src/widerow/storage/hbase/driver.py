@@ -1,0 +1,231 @@
+"""The driver: views, and conditional commits of what lies in one region.
+
+**A commit** is one call of `MultiRowMutationService`, which HBase brings along: it locks the rows,
+compares the revisions, and writes and syncs everything or nothing (durability FSYNC_WAL). Which
+condition failed is asked behind it.
+
+**What is newer** is decided by the timestamps of cells, and a removal hides what is not newer than
+it. Clocks of servers may disagree, so every commit brings its timestamp: the time here, but above
+that of each revision that it replaces. So what follows in a shard is newer than what was before.
+
+**Ranges** are looked up and their keys removed one by one, because HBase removes no ranges. Nobody
+else has changed the shard since, where the condition holds. The range of a whole table can lie in
+several regions, or have more keys than one call should: they are removed before the change itself
+is made, a part at a time (`storage/remote/driver.py`).
+"""
+
+from collections.abc import Iterable, Sequence
+from time import time_ns
+from typing import Final, final
+
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
+from widerow.keys.layout import ROW_PREFIX_BYTES
+from widerow.storage.hbase.messages import (
+    CoprocessorServiceRequest,
+    CoprocessorServiceResponse,
+    MutateRowsResponse,
+)
+from widerow.storage.hbase.regions import Region, Regions, refused_untouched, storage_failure
+from widerow.storage.hbase.requests import CellPlace, mutate_rows
+from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
+from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
+from widerow.storage.hbase.view import HBaseView, SharedReads
+from widerow.storage.interface import Capabilities
+from widerow.storage.remote.driver import ShardChange
+
+__all__ = ["HBaseDriver"]
+
+_REMOVED_AT_ONCE_MAX: Final = 10_000  # keys of a whole table in one call, which locks their rows
+_PAGE_ROWS: Final = 2000  # keys of a range that are looked up at once
+_NANOSECONDS: Final = 1000  # in a unit of timestamps
+# Answers after which it is known that nothing was written, and never will be.
+_REFUSED: Final = frozenset(
+    (
+        "AccessDeniedException",
+        "FailedSanityCheckException",
+        "IllegalArgumentException",
+        "NoSuchColumnFamilyException",
+        "UnknownProtocolException",
+    )
+)
+
+
+@final
+class HBaseDriver:
+    """A table, by way of the servers that have its regions. Any thread."""
+
+    capabilities = Capabilities(
+        atomic_across_shards=False,
+        reads_may_block=True,
+        persistent=True,
+        checkpoints=False,
+        shared=True,
+    )
+
+    def __init__(self, regions: Regions) -> None:
+        """Of that table. Connects to no server yet."""
+        self._regions = regions
+        self._shared = SharedReads(regions)
+
+    def view(self) -> HBaseView:
+        """A view that has read nothing yet."""
+        return HBaseView(self._shared)
+
+    def home(self, revision_key: bytes) -> bytes:
+        """The name of the region that has the shard."""
+        self._regions.servers.check_open()
+        try:
+            return self._regions.of(row_of(revision_key)[0]).name
+        except (ServerLost, RemoteFailure) as error:
+            raise storage_failure(error) from error
+
+    def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
+        """One call, which is one transaction and one sync."""
+        self._regions.servers.check_open()
+        self._shared.close_unwanted()
+        _check_keys(changes)
+        try:
+            region = self._regions.of(row_of(changes[0].revision_key)[0])
+            timestamp = self._timestamp(changes)
+            removed = self._removed(changes, region)
+        except (ServerLost, RemoteFailure) as error:
+            self._regions.forget()
+            raise storage_failure(error) from error
+        if timestamp is None or removed is None:
+            return self._others(changes)
+        timestamp = max(timestamp, *removed.values(), 0)
+        request = _request(region, changes, removed, timestamp)
+        if not self._made(region, request):
+            return self._others(changes)
+        for change in changes:
+            self._shared.note_timestamp(change.revision, timestamp)
+        return frozenset()
+
+    # --- before a commit ---------------------------------------------------------------------
+
+    def _timestamp(self, changes: Sequence[ShardChange]) -> int | None:
+        """One above those of the revisions that are replaced; None: one of them is no more."""
+        unknown = [each for each in changes if self._shared.timestamp(each.expected) is None]
+        if unknown and self._others(unknown, certain=True):
+            return None
+        known = [self._shared.timestamp(each.expected) or 0 for each in changes]
+        return max(time_ns() // _NANOSECONDS, 1 + max(known))
+
+    def _removed(
+        self, changes: Sequence[ShardChange], region: Region
+    ) -> dict[CellPlace, int] | None:
+        """Where the keys stand that the ranges remove, with their timestamps; None: refused.
+
+        Those that cannot be removed with the change are removed before.
+        """
+        rows = [row_of(each.revision_key)[0] for each in changes]
+        rows += [row_of(key)[0] for each in changes for key in (*each.puts, *each.deletes)]
+        if not all(map(region.has, rows)):
+            self._regions.forget()
+            raise StoreBusy("what is to be committed together stands in two regions of HBase")
+        kept = {row_of(key) for each in changes for key in (each.revision_key, *each.puts)}
+        found: dict[CellPlace, int] = {}
+        view = self.view()
+        try:
+            for start, stop in [bounds for each in changes for bounds in each.ranges]:
+                found |= dict(view.cells(start, stop, _PAGE_ROWS))
+        finally:
+            view.close()
+        found = {place: found[place] for place in found.keys() - kept}
+        apart = [place for place in found if not region.has(place[0])]
+        if not apart and len(found) <= _REMOVED_AT_ONCE_MAX:
+            return found
+        if any(map(_is_narrow, changes)):
+            return found if not apart else _cut()
+        if self._others(changes, certain=True):
+            return None
+        self._remove(found)
+        return {}
+
+    def _remove(self, found: dict[CellPlace, int]) -> None:
+        """Remove what was looked up, a part at a time, without a condition."""
+        by_region: dict[Region, list[CellPlace]] = {}
+        for place in found:
+            by_region.setdefault(self._regions.of(place[0]), []).append(place)
+        for region, places in by_region.items():
+            for first in range(0, len(places), _REMOVED_AT_ONCE_MAX):
+                part = places[first : first + _REMOVED_AT_ONCE_MAX]
+                newest = max(found[place] for place in part)
+                self._made(region, mutate_rows(region, {}, (), part, newest))
+
+    # --- the commit --------------------------------------------------------------------------
+
+    def _made(self, region: Region, request: CoprocessorServiceRequest) -> bool:
+        """Ask for a change; False where a condition failed."""
+        try:
+            connection = self._regions.servers.connection(region.address)
+            answer = connection.call("ExecService", request, CoprocessorServiceResponse)
+        except ServerLost as error:
+            self._regions.forget()
+            if not error.sent:
+                raise storage_failure(error) from error
+            raise OutcomeUnknown(f"HBase did not answer a commit: {error}") from error
+        except RemoteFailure as error:
+            self._regions.forget()
+            if refused_untouched(error) or error.kind in _REFUSED:
+                raise storage_failure(error) from error
+            raise OutcomeUnknown(f"HBase failed in a commit ({error.kind}): {error}") from error
+        return MutateRowsResponse.FromString(answer.value.value).processed
+
+    def _others(self, changes: Sequence[ShardChange], *, certain: bool = False) -> frozenset[bytes]:
+        """The revisions that are not those expected; all, if they are by now (not if `certain`)."""
+        view = self.view()
+        try:
+            found = view.read_many([change.revision_key for change in changes])
+        finally:
+            view.close()
+        others = frozenset(
+            change.revision_key
+            for change, revision in zip(changes, found, strict=True)
+            if revision != change.expected
+        )
+        if others or certain:
+            return others
+        return frozenset(change.revision_key for change in changes)
+
+    # --- the rest ----------------------------------------------------------------------------
+
+    def statistics(self) -> dict[str, int]:
+        """`connections` opened so far."""
+        return {"connections": self._regions.servers.opened}
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._regions.servers.close()
+
+
+def _request(
+    region: Region, changes: Sequence[ShardChange], removed: Iterable[CellPlace], timestamp: int
+) -> CoprocessorServiceRequest:
+    puts = [pair for change in changes for pair in change.puts.items()]
+    puts += [(change.revision_key, change.revision) for change in changes]
+    deletes = {row_of(key) for change in changes for key in change.deletes}
+    conditions = {change.revision_key: change.expected for change in changes}
+    return mutate_rows(region, conditions, puts, deletes.union(removed), timestamp)
+
+
+def _is_narrow(change: ShardChange) -> bool:
+    """Whether a change is of less than a whole table, stream or tunnel, and removes ranges."""
+    return bool(change.ranges) and len(change.revision_key) > ROW_PREFIX_BYTES + 1
+
+
+def _cut() -> dict[CellPlace, int]:
+    raise StorageFailure(
+        "a region of HBase ends inside a partition key value, so its rows cannot be changed "
+        "together: merge the two regions"
+    )
+
+
+def _check_keys(changes: Sequence[ShardChange]) -> None:
+    """Raises `StorageFailure` for a key that HBase cannot hold."""
+    longest = max((len(key) for change in changes for key in change.puts), default=0)
+    if longest > ROW_BYTES_MAX:
+        raise StorageFailure(
+            f"HBase has rows of {ROW_BYTES_MAX} bytes at most, and a key of {longest} bytes was to "
+            "be written: shorten the values of the primary key, or the names of columns"
+        )

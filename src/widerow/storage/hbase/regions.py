@@ -1,0 +1,253 @@
+"""Which server has which rows, and what the refusals of servers mean."""
+
+import threading
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from time import monotonic, sleep
+from typing import Final, NamedTuple, TypeVar, final
+
+from google.protobuf.message import DecodeError, Message
+
+from widerow.errors import StorageFailure, StoreBusy
+from widerow.storage.hbase.messages import (
+    Column,
+    GetMetaRegionLocationsRequest,
+    GetMetaRegionLocationsResponse,
+    RegionInfo,
+    RegionSpecifier,
+    Result,
+    Scan,
+    ScanRequest,
+    ScanResponse,
+)
+from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost
+
+__all__ = [
+    "CLIENT",
+    "MovePauses",
+    "Region",
+    "Regions",
+    "Servers",
+    "refused_untouched",
+    "storage_failure",
+]
+
+Answer = TypeVar("Answer", bound=Message)
+
+CLIENT: Final = "ClientService"
+_REGISTRY: Final = "ClientMetaService"
+_REGION_NAME: Final = 1  # a kind of `RegionSpecifier`
+_META: Final = b"hbase:meta,,1"
+_MAGIC_BYTES: Final = 4  # in front of a message that stands in a cell
+_META_ROWS: Final = 1000
+_PAUSE_SECONDS: Final = 0.02
+_PAUSE_SECONDS_MAX: Final = 0.5
+
+# A server that answers so has done nothing: the region lives elsewhere, or will in a moment.
+_UNTOUCHED: Final = frozenset(
+    (
+        "CallQueueTooBigException",
+        "NotServingRegionException",
+        "RegionMovedException",
+        "RegionOpeningException",
+        "RegionTooBusyException",
+        "ServerNotRunningYetException",
+        "WrongRegionException",
+    )
+)
+# After these a read begins anew: the server goes down, or a scanner of ours is no more.
+_PASSING: Final = _UNTOUCHED | {
+    "CallDroppedException",
+    "CallTimeoutException",
+    "LeaseException",
+    "MasterNotRunningException",
+    "PleaseHoldException",
+    "RegionServerAbortedException",
+    "RegionServerStoppedException",
+    "ScannerResetException",
+    "UnknownScannerException",
+}
+
+
+def refused_untouched(error: RemoteFailure) -> bool:
+    """Whether a server that answers so has done nothing, and another one may do it."""
+    return error.kind in _UNTOUCHED
+
+
+def storage_failure(error: ServerLost | RemoteFailure) -> StorageFailure:
+    """What a failed read means to whoever asked."""
+    if isinstance(error, ServerLost) or error.kind in _PASSING:
+        return StoreBusy(f"HBase cannot be reached, or asks to wait: {error}")
+    return StorageFailure(f"HBase refuses ({error.kind}): {error}")
+
+
+@final
+class MovePauses:
+    """Pauses that grow, until a time is over."""
+
+    def __init__(self, seconds: float) -> None:
+        """It begins now."""
+        self._deadline = monotonic() + seconds
+        self._pause = _PAUSE_SECONDS
+
+    def rest(self) -> bool:
+        """Wait; False without waiting where the time is over."""
+        if monotonic() + self._pause > self._deadline:
+            return False
+        sleep(self._pause)
+        self._pause = min(2 * self._pause, _PAUSE_SECONDS_MAX)
+        return True
+
+
+@final
+class Servers:
+    """The connections, one for each service of each server. Any thread."""
+
+    def __init__(self, seeds: Sequence[Address]) -> None:
+        """`seeds`: masters or region servers that are asked first. Connects to none."""
+        self._seeds = seeds
+        self._connections: dict[tuple[Address, str], RpcConnection] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self.opened = 0
+
+    def connection(self, address: Address, service: str = CLIENT) -> RpcConnection:
+        """A connection that works, as far as is known. Raises `ServerLost`."""
+        found = self._connections.get((address, service))
+        if found is not None and found.usable():
+            return found
+        with self._lock:
+            self.check_open()
+            found = self._connections.get((address, service))
+            if found is None or not found.usable():
+                found = RpcConnection(address, service)
+                self._connections[address, service] = found
+                self.opened += 1
+            return found
+
+    def ask_any(self, method: str, request: Message, kind: type[Answer]) -> Answer:
+        """Ask the first seed that answers. Raises `ServerLost`, `RemoteFailure`."""
+        failure: ServerLost | RemoteFailure | None = None
+        for seed in self._seeds:
+            try:
+                return self.connection(seed, _REGISTRY).call(method, request, kind)
+            except (ServerLost, RemoteFailure) as error:
+                failure = error
+        assert failure is not None, "there is a seed"
+        raise failure
+
+    def check_open(self) -> None:
+        """Raise `StorageFailure` once the connections are closed."""
+        if self._closed:
+            raise StorageFailure("the store is closed")
+
+    def close(self) -> None:
+        """Close every connection."""
+        with self._lock:
+            self._closed = True
+            for connection in self._connections.values():
+                connection.close()
+
+
+class Region(NamedTuple):
+    """A range of rows, start ≤ row < stop (empty: no bound), and the server that has it."""
+
+    name: bytes
+    start: bytes
+    stop: bytes
+    address: Address
+
+    @property
+    def specifier(self) -> RegionSpecifier:
+        """The region as requests name it."""
+        return RegionSpecifier(type=_REGION_NAME, value=self.name)
+
+    def has(self, row: bytes) -> bool:
+        """Whether a row is one of it."""
+        return self.start <= row and (not self.stop or row < self.stop)
+
+    def overlaps(self, other: "Region") -> bool:
+        """Whether there can be rows that both have."""
+        first, last = sorted((self, other), key=_start_of)
+        return not first.stop or last.start < first.stop
+
+
+@final
+class Regions:
+    """The regions of one table, as they were read last. Any thread."""
+
+    def __init__(self, servers: Servers, table: str) -> None:
+        """Of that table. Nothing is read yet."""
+        self.servers = servers
+        self._table = table.encode()
+        self._lock = threading.Lock()
+        self._known: list[Region] | None = None
+
+    def of(self, row: bytes, *, below: bool = False) -> Region:
+        """The region that has the row, or the rows just below it. Raises as `refresh` does."""
+        known = self._known or self._read()
+        search = bisect_left if below else bisect_right
+        return known[max(search(known, row, key=_start_of) - 1, 0)]
+
+    def forget(self) -> None:
+        """Read the regions again before they are asked for."""
+        self._known = None
+
+    def _read(self) -> list[Region]:
+        """Raises `StoreBusy` where the table has no regions, or has not all of them now."""
+        with self._lock:
+            if self._known is not None:
+                return self._known
+            regions = sorted(filter(None, map(_region, self._rows())), key=_start_of)
+            stops = [b"", *[each.stop for each in regions]]
+            if not regions or stops != [*[each.start for each in regions], b""]:
+                raise StoreBusy(f"the regions of {self._table.decode()} are not all there now")
+            self._known = regions
+            return regions
+
+    def _rows(self) -> list[Result]:
+        """What `hbase:meta` says of the table. An answer may end early, also without a row."""
+        asked = GetMetaRegionLocationsRequest()
+        found = self.servers.ask_any(
+            "GetMetaRegionLocations", asked, GetMetaRegionLocationsResponse
+        )
+        if not found.meta_locations:
+            raise StoreBusy("HBase does not know where hbase:meta is now")
+        server = found.meta_locations[0].server_name
+        connection = self.servers.connection(Address(str(server.host_name), server.port))
+        scan = Scan(
+            start_row=self._table + b",,",
+            stop_row=self._table + b" ,,",  # the comparator of this table splits rows at commas
+            column=[Column(family=b"info")],
+        )
+        request = ScanRequest(
+            region=RegionSpecifier(type=_REGION_NAME, value=_META),
+            scan=scan,
+            number_of_rows=_META_ROWS,
+        )
+        answer = connection.call("Scan", request, ScanResponse)
+        rows = list(answer.results)
+        while answer.more_results_in_region:
+            request = ScanRequest(scanner_id=answer.scanner_id, number_of_rows=_META_ROWS)
+            answer = connection.call("Scan", request, ScanResponse)
+            rows += answer.results
+        return rows
+
+
+def _start_of(region: Region) -> bytes:
+    return region.start
+
+
+def _region(row: Result) -> Region | None:
+    """The region that a row of `hbase:meta` tells of; None: one that is no more, or not yet."""
+    cells = {cell.qualifier: cell.value for cell in row.cell}
+    host, _, rest = cells.get(b"server", b"").decode().rpartition(":")
+    if not host or b"regioninfo" not in cells:
+        return None
+    try:
+        info = RegionInfo.FromString(cells[b"regioninfo"][_MAGIC_BYTES:])
+    except DecodeError as error:
+        raise StorageFailure(f"hbase:meta cannot be read: {error}") from error
+    if info.split or info.offline:
+        return None
+    return Region(row.cell[0].row, info.start_key, info.end_key, Address(host, int(rest)))

@@ -1,0 +1,195 @@
+"""The requests that are made of regions."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from widerow.storage.hbase.messages import (
+    BinaryComparator,
+    ByteArrayComparable,
+    Column,
+    ColumnValue,
+    Comparator,
+    Condition,
+    CoprocessorServiceCall,
+    CoprocessorServiceRequest,
+    Filter,
+    KeyOnlyFilter,
+    MultiRowRangeFilter,
+    MutateRowsRequest,
+    MutationProto,
+    QualifierValue,
+    RowRange,
+    Scan,
+    ScanRequest,
+)
+from widerow.storage.hbase.regions import Region
+from widerow.storage.hbase.rows import FAMILY, RowSpan, row_of
+
+__all__ = [
+    "CellPlace",
+    "RangeRead",
+    "close_scanner",
+    "mutate_rows",
+    "open_pin",
+    "prove_scanner",
+    "scan_further",
+    "scan_range",
+    "scan_single_rows",
+]
+
+CellPlace = tuple[bytes, bytes]  # a row and a qualifier
+
+_FILTERS: Final = "org.apache.hadoop.hbase.filter."
+_EQUAL: Final = 2
+_PUT: Final = 2
+_DELETE: Final = 3
+_DELETE_ALL_UP_TO: Final = 1  # every version of a column that is not newer
+_FSYNC_WAL: Final = 4
+_KEYS_ONLY: Final = Filter(
+    name=_FILTERS + "KeyOnlyFilter",
+    serialized_filter=KeyOnlyFilter(len_as_val=False).SerializeToString(),
+)
+
+
+class RangeRead(NamedTuple):
+    """What is asked for of a span: how many rows and bytes at most, and in which order."""
+
+    rows_max: int
+    bytes_max: int
+    reverse: bool
+    keys_only: bool = False
+
+
+def open_pin(region: Region) -> ScanRequest:
+    """A scanner that reads nothing: as long as it is open, its moment can be read."""
+    scan = Scan(column=[Column(family=FAMILY)])
+    return ScanRequest(region=region.specifier, scan=scan, number_of_rows=0)
+
+
+def prove_scanner(scanner: int) -> ScanRequest:
+    """Fails where a scanner is open no more; else it stays so for another while."""
+    return ScanRequest(scanner_id=scanner, renew=True)
+
+
+def scan_further(scanner: int, rows_max: int) -> ScanRequest:
+    """Go on where a scanner has paused."""
+    return ScanRequest(scanner_id=scanner, number_of_rows=rows_max, client_handles_heartbeats=True)
+
+
+def close_scanner(scanner: int) -> ScanRequest:
+    """The end of a scanner."""
+    return ScanRequest(scanner_id=scanner, close_scanner=True, number_of_rows=0)
+
+
+def scan_single_rows(
+    region: Region, places: Sequence[CellPlace], bytes_max: int, read_point: int
+) -> ScanRequest:
+    """Some single rows, as of a moment. Their other columns may come with them."""
+    rows = sorted({row for row, _ in places})
+    scan = Scan(
+        column=[Column(family=FAMILY, qualifier=sorted({qualifier for _, qualifier in places}))],
+        start_row=rows[0],
+        stop_row=rows[-1],
+        include_stop_row=True,
+        mvcc_read_point=read_point,
+        max_result_size=bytes_max,
+    )
+    if len(rows) > 1:
+        ranges = [
+            RowRange(start_row=row, start_row_inclusive=True, stop_row=row, stop_row_inclusive=True)
+            for row in rows
+        ]
+        listed = MultiRowRangeFilter(row_range_list=ranges).SerializeToString()
+        named = Filter(name=_FILTERS + "MultiRowRangeFilter", serialized_filter=listed)
+        scan.filter.CopyFrom(named)
+    return ScanRequest(
+        region=region.specifier,
+        scan=scan,
+        number_of_rows=len(rows) + 1,  # one more, so that the answer can say that there are none
+        client_handles_heartbeats=True,
+    )
+
+
+def scan_range(region: Region, span: RowSpan, asked: RangeRead, read_point: int) -> ScanRequest:
+    """A span that lies in the region, as of a moment."""
+    first, last = (span.stop, span.start) if asked.reverse else (span.start, span.stop)
+    scan = Scan(
+        column=[Column(family=FAMILY, qualifier=[span.qualifier])],
+        start_row=first,
+        stop_row=last,
+        include_start_row=not asked.reverse,
+        include_stop_row=asked.reverse,
+        reversed=asked.reverse,
+        mvcc_read_point=read_point,
+        max_result_size=asked.bytes_max,
+        filter=_KEYS_ONLY if asked.keys_only else None,
+    )
+    return ScanRequest(
+        region=region.specifier,
+        scan=scan,
+        number_of_rows=asked.rows_max,
+        limit_of_rows=asked.rows_max,
+        client_handles_heartbeats=True,
+    )
+
+
+def mutate_rows(
+    region: Region,
+    conditions: Mapping[bytes, bytes | None],
+    puts: Iterable[tuple[bytes, bytes]],
+    deletes: Iterable[CellPlace],
+    timestamp: int,
+) -> CoprocessorServiceRequest:
+    """A change of rows of one region: all of it and synced, or nothing where a condition fails.
+
+    `conditions` and `puts` are of keys. `timestamp` decides what of a column is newer.
+    """
+    mutations = [
+        _mutation(_PUT, row_of(key), QualifierValue(value=value, timestamp=timestamp))
+        for key, value in puts
+    ]
+    mutations += [
+        _mutation(
+            _DELETE, place, QualifierValue(timestamp=timestamp, delete_type=_DELETE_ALL_UP_TO)
+        )
+        for place in deletes
+    ]
+    request = MutateRowsRequest(
+        mutation_request=mutations,
+        condition=[_condition(*row_of(key), expected) for key, expected in conditions.items()],
+    )
+    call = CoprocessorServiceCall(
+        row=region.start,
+        service_name="MultiRowMutationService",
+        method_name="MutateRows",
+        request=request.SerializeToString(),
+    )
+    return CoprocessorServiceRequest(region=region.specifier, call=call)
+
+
+def _mutation(kind: int, place: CellPlace, column: QualifierValue) -> MutationProto:
+    row, column.qualifier = place
+    return MutationProto(
+        row=row,
+        mutate_type=kind,
+        durability=_FSYNC_WAL,
+        column_value=[ColumnValue(family=FAMILY, qualifier_value=[column])],
+    )
+
+
+def _condition(row: bytes, qualifier: bytes, expected: bytes | None) -> Condition:
+    if expected is None:
+        comparator = Comparator(name=_FILTERS + "NullComparator", serialized_comparator=b"")
+    else:
+        compared = BinaryComparator(comparable=ByteArrayComparable(value=expected))
+        comparator = Comparator(
+            name=_FILTERS + "BinaryComparator",
+            serialized_comparator=compared.SerializeToString(),
+        )
+    return Condition(
+        row=row,
+        family=FAMILY,
+        qualifier=qualifier,
+        compare_type=_EQUAL,
+        comparator=comparator,
+    )

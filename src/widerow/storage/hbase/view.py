@@ -1,0 +1,368 @@
+"""Views: each region as it was at one moment, so each shard, which lies in one region, is too.
+
+A region keeps what was visible at a moment as long as a scanner of that moment is open, whatever is
+written, flushed or compacted meanwhile. So a view opens one in each region that it reads, its
+*pin*, and reads everything there as of the pin's moment. Without its pin such a read could lack
+rows and not say so. Therefore an answer counts only if the pin is known to have been open shortly
+before it came, `_PROOF_SECONDS`: a region cannot be closed, opened again and compacted in so short
+a time, and a scanner that is used lives for a minute. Where it took longer, the pin is asked for
+behind the answer. A view whose pin is gone raises `StoreBusy`.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from time import monotonic
+from typing import Final, NamedTuple, TypeVar, final
+
+from widerow.errors import StoreBusy
+from widerow.keys.layout import SPACE_REVISIONS
+from widerow.storage.hbase.messages import Cell, ScanRequest, ScanResponse
+from widerow.storage.hbase.regions import MovePauses, Region, Regions, storage_failure
+from widerow.storage.hbase.requests import (
+    CellPlace,
+    RangeRead,
+    close_scanner,
+    open_pin,
+    prove_scanner,
+    scan_further,
+    scan_range,
+    scan_single_rows,
+)
+from widerow.storage.hbase.rows import RowSpan, key_of, row_of, row_spans
+from widerow.storage.hbase.rpc import PendingCall, RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.remote.driver import Page
+
+__all__ = ["HBaseView", "SharedReads"]
+
+T = TypeVar("T")
+
+_PROOF_SECONDS: Final = 0.25
+_MOVES_SECONDS_MAX: Final = 5.0  # a read waits so long for a region that is on its way
+_PAGE_BYTES_MAX: Final = 1024 * 1024
+_ROWS_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer to `read_many`
+_PROBES_MAX: Final = 64  # spans that are asked together whether anything is in them
+_TIMESTAMPS_MAX: Final = 100_000
+
+
+@final
+class SharedReads:
+    """What the views of a driver share. Any thread, also where an object is taken apart."""
+
+    def __init__(self, regions: Regions) -> None:
+        """Over these regions."""
+        self.regions = regions
+        self._timestamps: dict[bytes, int] = {}
+        self._unwanted: deque[tuple[RpcConnection, int]] = deque()
+
+    def note_timestamp(self, revision: bytes, timestamp: int) -> None:
+        """A revision stands in a cell with this timestamp."""
+        if len(self._timestamps) >= _TIMESTAMPS_MAX:
+            self._timestamps.clear()
+        self._timestamps[revision] = timestamp
+
+    def timestamp(self, revision: bytes | None) -> int | None:
+        """The timestamp of a revision, if it is known; 0 of one that is absent."""
+        return 0 if revision is None else self._timestamps.get(revision)
+
+    def unwanted(self, connection: RpcConnection, scanner: int) -> None:
+        """A scanner that nobody needs any more."""
+        self._unwanted.append((connection, scanner))
+
+    def close_unwanted(self) -> None:
+        """Close the scanners that nobody needs. Nobody waits for that."""
+        while self._unwanted:
+            try:
+                connection, scanner = self._unwanted.popleft()
+                connection.send("Scan", close_scanner(scanner))
+            except (ServerLost, IndexError):
+                continue  # they end with their connection, or another thread was quicker
+
+
+@final
+class _Pin:
+    """An open scanner that keeps a region's moment."""
+
+    __slots__ = ("_call", "_proven", "connection", "read_point", "region", "scanner", "used")
+
+    def __init__(
+        self, region: Region, connection: RpcConnection, opened: ScanResponse, asked: float
+    ) -> None:
+        self.region = region
+        self.connection = connection
+        self.scanner = opened.scanner_id
+        self.read_point = opened.mvcc_read_point
+        self.used = False  # whether anything of its moment was handed out
+        self._proven = asked  # it was open then, or later
+        self._call: PendingCall | None = None
+
+    def ask(self) -> None:
+        """Ask whether it is open, unless that is known for now."""
+        if monotonic() - self._proven > _PROOF_SECONDS / 2:
+            self._proven = monotonic()
+            self._call = self.connection.send("Scan", prove_scanner(self.scanner))
+
+    def prove(self) -> None:
+        """See that it was open until now. Raises `ServerLost`, `RemoteFailure`."""
+        if self._call is not None:
+            call, self._call = self._call, None
+            call.answer(ScanResponse)
+        if monotonic() - self._proven > _PROOF_SECONDS:
+            self._proven = monotonic()
+            self.connection.call("Scan", prove_scanner(self.scanner), ScanResponse)
+
+
+class _RegionLost(Exception):
+    """A region cannot be read now, or not any more as of the view's moment."""
+
+    def __init__(self, region: Region, cause: ServerLost | RemoteFailure) -> None:
+        super().__init__(str(cause))
+        self.region = region
+        self.cause = cause
+
+
+class _ViewLost(StoreBusy):
+    """What was read before cannot be followed by anything of the same moment."""
+
+
+class _Read(NamedTuple):
+    """A scan of one region: its request at a moment, and whether a part of it is not enough."""
+
+    region: Region
+    request: Callable[[int], ScanRequest]
+    rows_max: int
+    whole: bool
+
+
+class _Found(NamedTuple):
+    """Cells, and whether the range that was asked for has more behind them."""
+
+    cells: list[Cell]
+    more: bool
+
+
+class _Spot(NamedTuple):
+    """A span of a range that lies in one region."""
+
+    region: Region
+    span: RowSpan
+
+    def edge(self, *, reverse: bool) -> bytes:
+        """The key where reading it begins, as `Page.following` has it."""
+        if not reverse:
+            return key_of(self.span.start, self.span.qualifier)
+        stop, qualifier = self.span.stop, self.span.qualifier
+        if stop[:1] == self.span.start[:1]:
+            return key_of(stop, qualifier)
+        return bytes((qualifier[0] + 1,))  # the end of the space
+
+
+@final
+class HBaseView:
+    """A view. See the module."""
+
+    __slots__ = ("_pins", "_shared")
+
+    def __init__(self, shared: SharedReads) -> None:
+        """A view that has read nothing yet."""
+        self._shared = shared
+        self._pins: dict[bytes, _Pin] = {}
+
+    # --- what a view offers ------------------------------------------------------------------
+
+    def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order: one scan of each region."""
+        places = [row_of(key) for key in keys]
+        found: dict[CellPlace, bytes] = {}
+        for each in self._patiently(lambda: self._rows(places)):
+            for cell in each.cells:
+                found[cell.row, cell.qualifier] = cell.value
+                if cell.qualifier == SPACE_REVISIONS:
+                    self._shared.note_timestamp(cell.value, cell.timestamp)
+        return [found.get(place) for place in places]
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """A page of one region, of at most about a megabyte."""
+        asked = RangeRead(rows_max, _PAGE_BYTES_MAX, reverse)
+        cells, following = self._patiently(lambda: self._page(start, stop, asked))
+        return Page([(key_of(c.row, c.qualifier), c.value) for c in cells], following)
+
+    def cells(self, start: bytes, stop: bytes, rows_max: int) -> Iterator[tuple[CellPlace, int]]:
+        """Where the keys of a range stand, and with which timestamps; without their values."""
+        asked = RangeRead(rows_max, _PAGE_BYTES_MAX, reverse=False, keys_only=True)
+        at: bytes | None = start
+        while at is not None:
+            cells, at = self._patiently(partial(self._page, at, stop, asked))
+            for cell in cells:
+                yield (cell.row, cell.qualifier), cell.timestamp
+
+    def close(self) -> None:
+        """Let the pins go; they are closed with the driver's next call."""
+        pins, self._pins = self._pins, {}
+        for pin in pins.values():
+            self._shared.unwanted(pin.connection, pin.scanner)
+
+    # --- reading again where that is right ---------------------------------------------------
+
+    def _patiently(self, read: Callable[[], T]) -> T:
+        """Read, and read again where a region has moved of which nothing was handed out."""
+        pauses = MovePauses(_MOVES_SECONDS_MAX)
+        regions = self._shared.regions
+        cause: Exception
+        while True:
+            regions.servers.check_open()
+            self._shared.close_unwanted()
+            try:
+                found = read()
+            except _RegionLost as lost:
+                cause = lost.cause
+                failure = storage_failure(lost.cause)
+                pin = self._pins.get(lost.region.name)
+                if pin is not None and pin.used:  # it stays, so that the view stays lost
+                    raise StoreBusy(f"the view was lost: {lost}") from cause
+                self._pins.pop(lost.region.name, None)
+            except _ViewLost:
+                raise
+            except (ServerLost, RemoteFailure) as error:
+                cause, failure = error, storage_failure(error)
+            except StoreBusy as error:
+                cause = failure = error
+            else:
+                for pin in self._pins.values():
+                    pin.used = True
+                return found
+            regions.forget()
+            if not isinstance(failure, StoreBusy) or not pauses.rest():
+                raise failure from cause
+
+    # --- what is read ------------------------------------------------------------------------
+
+    def _rows(self, places: Sequence[CellPlace]) -> list[_Found]:
+        by_region: dict[Region, list[CellPlace]] = {}
+        for place in places:
+            by_region.setdefault(self._shared.regions.of(place[0]), []).append(place)
+        reads = [
+            _Read(
+                region,
+                partial(scan_single_rows, region, wanted, _ROWS_BYTES_MAX),
+                len(wanted) + 1,
+                whole=True,
+            )
+            for region, wanted in by_region.items()
+        ]
+        return self._scan(reads)
+
+    def _page(self, start: bytes, stop: bytes, asked: RangeRead) -> tuple[list[Cell], bytes | None]:
+        """The cells of a page, and `Page.following`."""
+        spots = self._spots(start, stop, reverse=asked.reverse)
+        first = next(spots, None)
+        if first is None:
+            return [], None
+        found = self._scan([_range_read(first, asked)])[0]
+        if found.more:
+            last = found.cells[-1]
+            key = key_of(last.row, last.qualifier)
+            return found.cells, key if asked.reverse else key + b"\x00"
+        if found.cells:
+            return found.cells, _edge(next(spots, None), asked)
+        few = list(islice(spots, _PROBES_MAX))
+        one = asked._replace(rows_max=1)
+        probed = self._scan([_range_read(spot, one) for spot in few])
+        for spot, seen in zip(few, probed, strict=True):
+            if seen.cells:
+                return [], _edge(spot, asked)
+        return [], _edge(next(spots, None), asked)
+
+    def _spots(self, start: bytes, stop: bytes, *, reverse: bool) -> Iterator[_Spot]:
+        """What a range is made of, in the order in which it is read."""
+        every = row_spans(start, stop)
+        for span in reversed(list(every)) if reverse else every:
+            yield from self._regions_of(span, reverse=reverse)
+
+    def _regions_of(self, span: RowSpan, *, reverse: bool) -> Iterator[_Spot]:
+        start, stop = span.start, span.stop
+        while start < stop:
+            region = self._shared.regions.of(stop if reverse else start, below=reverse)
+            first = max(start, region.start)
+            last = min(stop, region.stop or stop)
+            yield _Spot(region, span._replace(start=first, stop=last))
+            if reverse:
+                stop = first
+            else:
+                start = last
+
+    # --- scans at the moments of pins --------------------------------------------------------
+
+    def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
+        """The answers to some scans, which are asked for together."""
+        pins = self._pinned({read.region for read in reads})
+        sent = [self._begin(read) for read in reads]
+        found = [self._finish(read, call) for read, call in zip(reads, sent, strict=True)]
+        for pin in pins:
+            with _reading(pin.region):
+                pin.prove()
+        return found
+
+    def _pinned(self, regions: Iterable[Region]) -> list[_Pin]:
+        """The pins of some regions; those that have none get one."""
+        opening = []
+        for region in regions:
+            if region.name in self._pins:
+                continue
+            if any(pin.used and pin.region.overlaps(region) for pin in self._pins.values()):
+                raise _ViewLost("the view was lost: a region that it has read was split or merged")
+            with _reading(region):
+                connection = self._shared.regions.servers.connection(region.address)
+                asked = monotonic()
+                opening.append(
+                    (region, connection, asked, connection.send("Scan", open_pin(region)))
+                )
+        for region, connection, asked, call in opening:
+            with _reading(region):
+                opened = call.answer(ScanResponse)
+            self._pins[region.name] = _Pin(region, connection, opened, asked)
+        pins = [self._pins[region.name] for region in regions]
+        for pin in pins:
+            with _reading(pin.region):
+                pin.ask()
+        return pins
+
+    def _begin(self, read: _Read) -> PendingCall:
+        pin = self._pins[read.region.name]
+        with _reading(read.region):
+            return pin.connection.send("Scan", read.request(pin.read_point))
+
+    def _finish(self, read: _Read, call: PendingCall) -> _Found:
+        """What a scan found: all of it, or as much as one answer with rows holds."""
+        connection = self._pins[read.region.name].connection
+        with _reading(read.region):
+            answer = call.answer(ScanResponse)
+            scanner, rows = answer.scanner_id, list(answer.results)
+            is_open = answer.more_results_in_region and len(rows) < read.rows_max
+            while answer.more_results_in_region and (read.whole or not rows):
+                request = scan_further(scanner, read.rows_max)
+                answer = connection.call("Scan", request, ScanResponse)
+                rows += answer.results
+        if is_open and answer.more_results_in_region:
+            self._shared.unwanted(connection, scanner)
+        return _Found([cell for row in rows for cell in row.cell], answer.more_results_in_region)
+
+
+def _range_read(spot: _Spot, asked: RangeRead) -> _Read:
+    request = partial(scan_range, spot.region, spot.span, asked)
+    return _Read(spot.region, request, asked.rows_max, whole=False)
+
+
+def _edge(spot: _Spot | None, asked: RangeRead) -> bytes | None:
+    return None if spot is None else spot.edge(reverse=asked.reverse)
+
+
+@contextmanager
+def _reading(region: Region) -> Iterator[None]:
+    """What goes wrong inside is about that region."""
+    try:
+        yield
+    except (ServerLost, RemoteFailure) as error:
+        raise _RegionLost(region, error) from error

@@ -1,0 +1,163 @@
+"""Calls over one connection, against a server in the test (storage/hbase/rpc.py)."""
+
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+
+import pytest
+from tests.unit.storage.hbase.fake import FakeServer, answer_frame, failure_frame
+
+from widerow.storage.hbase import rpc
+from widerow.storage.hbase.messages import ScanRequest, ScanResponse
+from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
+
+Serve = Callable[[FakeServer, socket.socket], None]
+
+
+def asked(number: int) -> ScanRequest:
+    return ScanRequest(scanner_id=number)
+
+
+def echo(server: FakeServer, connection: socket.socket) -> bytes:
+    """The answer to the next call: the scanner that it names."""
+    call = server.receive(connection)
+    scanner = ScanRequest.FromString(call.body).scanner_id
+    return answer_frame(call.number, ScanResponse(scanner_id=scanner))
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Serve], RpcConnection]]:
+    opened: list[FakeServer | RpcConnection] = []
+
+    def start(behaviour: Serve) -> RpcConnection:
+        server = FakeServer(behaviour)
+        connection = RpcConnection(server.address, "ClientService")
+        opened.extend((connection, server))
+        return connection
+
+    yield start
+    for each in opened:
+        each.close()
+
+
+def test_answers_come_in_any_order(serve: Callable[[Serve], RpcConnection]) -> None:
+    def backwards(server: FakeServer, connection: socket.socket) -> None:
+        frames = [echo(server, connection) for _ in range(20)]
+        connection.sendall(b"".join(reversed(frames)))
+
+    connection = serve(backwards)
+    calls = [connection.send("Scan", asked(number)) for number in range(20)]
+    assert [call.answer(ScanResponse).scanner_id for call in calls] == list(range(20))
+
+
+def test_frames_may_be_split_anywhere(serve: Callable[[Serve], RpcConnection]) -> None:
+    def in_pieces(server: FakeServer, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        frames = echo(server, connection) + echo(server, connection)
+        for at in range(len(frames)):
+            connection.sendall(frames[at : at + 1])
+
+    connection = serve(in_pieces)
+    calls = [connection.send("Scan", asked(number)) for number in (300, 7)]
+    assert [call.answer(ScanResponse).scanner_id for call in calls] == [300, 7]
+
+
+def test_threads_share_a_connection(serve: Callable[[Serve], RpcConnection]) -> None:
+    def answer_all(server: FakeServer, connection: socket.socket) -> None:
+        while True:
+            connection.sendall(echo(server, connection))
+
+    connection = serve(answer_all)
+    found: list[tuple[int, int]] = []
+
+    def ask(first: int) -> None:
+        for number in range(first, first + 50):
+            answer = connection.call("Scan", asked(number), ScanResponse)
+            found.append((number, answer.scanner_id))
+
+    threads = [threading.Thread(target=ask, args=(1000 * n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 200
+    assert all(number == answered for number, answered in found)
+
+
+def test_an_exception_is_told_by_its_name(serve: Callable[[Serve], RpcConnection]) -> None:
+    def fail_once(server: FakeServer, connection: socket.socket) -> None:
+        number = server.receive(connection).number
+        connection.sendall(
+            failure_frame(number, "org.apache.hadoop.hbase.NotServingRegionException")
+        )
+        connection.sendall(echo(server, connection))
+
+    connection = serve(fail_once)
+    with pytest.raises(RemoteFailure, match="told") as failure:
+        connection.call("Scan", asked(1), ScanResponse)
+    assert failure.value.kind == "NotServingRegionException"
+    assert connection.call("Scan", asked(2), ScanResponse).scanner_id == 2
+
+
+def test_a_lost_connection_ends_every_call(serve: Callable[[Serve], RpcConnection]) -> None:
+    def hang_up(server: FakeServer, connection: socket.socket) -> None:
+        for _ in range(3):
+            server.receive(connection)
+        connection.close()
+
+    connection = serve(hang_up)
+    calls = [connection.send("Scan", asked(number)) for number in range(3)]
+    for call in calls:
+        with pytest.raises(ServerLost) as lost:
+            call.answer(ScanResponse)
+        assert lost.value.sent
+    assert not connection.usable()
+    with pytest.raises(ServerLost) as later:
+        connection.send("Scan", asked(9))
+    assert not later.value.sent
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        struct.pack("!I", rpc.FRAME_BYTES_MAX + 1),
+        struct.pack("!I", 3) + b"\x7f\x00\x00",  # a header that is longer than its frame
+        struct.pack("!I", 2) + b"\x01\xff",  # a header that is none
+        struct.pack("!I", 0),
+    ],
+)
+def test_what_is_no_answer_loses_the_connection(
+    serve: Callable[[Serve], RpcConnection], sent: bytes
+) -> None:
+    def babble(server: FakeServer, connection: socket.socket) -> None:
+        server.receive(connection)
+        connection.sendall(sent)
+        server.receive(connection)  # until the other side has gone
+
+    with pytest.raises(ServerLost, match="cannot be read"):
+        serve(babble).call("Scan", asked(1), ScanResponse)
+
+
+def test_a_server_that_does_not_answer_is_left(
+    serve: Callable[[Serve], RpcConnection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(server: FakeServer, connection: socket.socket) -> None:
+        while True:
+            server.receive(connection)
+
+    connection = serve(silent)
+    monkeypatch.setattr(rpc, "ANSWER_SECONDS_MAX", 0.05)
+    other = connection.send("Scan", asked(2))
+    with pytest.raises(ServerLost, match="does not answer"):
+        connection.call("Scan", asked(1), ScanResponse)
+    with pytest.raises(ServerLost):
+        other.answer(ScanResponse)
+
+
+def test_nobody_listens() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = rpc.Address(*listener.getsockname())
+    with pytest.raises(ServerLost) as lost:
+        RpcConnection(address, "ClientService")
+    assert not lost.value.sent
