@@ -27,7 +27,7 @@ from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
-from widerow.engine.nodes.nodes import Nodes
+from widerow.engine.nodes.nodes import LoadOfAll, Nodes
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
@@ -124,6 +124,9 @@ class Engine:
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
+        if self.partitions.shared_notes is not None:
+            told = self.partitions.told.append
+            self.nodes.load = LoadOfAll(self.partitions.shared_notes, told, self.throttle)
         self._typed = Once(self._make_typed)
         self._builds = Once(self._make_builds)
         self._tunnels = Once(self._make_tunnels)

@@ -19,7 +19,8 @@ from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import Nodes
-from widerow.engine.nodes.record import NodeRecord, Taken, decode_node, encode_node
+from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
+from widerow.engine.partitions.throttle import Taken
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import open_catalog
 from widerow.errors import Replan, StorageFailure, StoreBusy, StoreDamaged
@@ -448,7 +449,7 @@ def test_the_record_is_as_the_page_has_it() -> None:
     found = re.search(r"```node\n(.+)\n```", PAGE)
     assert found is not None
     node = NodeRecord(
-        bytes(range(12)),
+        bytes(range(11)),
         "db1.example:8087",
         "0.1.0",
         1_468_944_000_000_000,
@@ -460,7 +461,7 @@ def test_the_record_is_as_the_page_has_it() -> None:
         taken=(Taken(7, b"a\x00\x01", writes=True, units=12.5),),
     )
     assert encode_node(node) == found[1].encode()
-    assert decode_node(bytes(range(12)), found[1].encode()) == node
+    assert decode_node(bytes(range(11)), found[1].encode()) == node
 
 
 @pytest.mark.parametrize(
@@ -469,8 +470,8 @@ def test_the_record_is_as_the_page_has_it() -> None:
 def test_a_record_that_is_no_node_is_damage(record: bytes) -> None:
     world = _World(1)
     with pytest.raises(StoreDamaged, match="the record of a node"):
-        decode_node(bytes(12), record)
-    key = node_key(bytes(12))
-    world.store.transact((key[:-1],), lambda txn: txn.put(key, record))
+        decode_node(bytes(11), record)
+    key = node_key(bytes(11))
+    world.store.transact((key,), lambda txn: txn.put(key, record))
     with pytest.raises(StorageFailure):
         world.all[0].nodes.look()
