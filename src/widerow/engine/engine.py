@@ -68,7 +68,7 @@ from widerow.errors import (
     NotFound,
     Rule,
 )
-from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
+from widerow.keys.layout import NODE_ID_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG
 from widerow.limits import (
     TABLES_PER_INSTANCE_MAX,
 )
@@ -119,8 +119,9 @@ class Engine:
         names = ColumnNames(strict=strict_column_names)
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE_MODEL)
-        self.lease = Lease(store, clock, entropy)
-        self.nodes = Nodes(store, self.catalog, self.lease, clock, entropy)
+        node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
+        self.lease = Lease(store, clock, node_id.hex())
+        self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None

@@ -24,7 +24,7 @@ from widerow.engine.partitions.throttle import Taken
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import open_catalog
 from widerow.errors import Replan, StorageFailure, StoreBusy, StoreDamaged
-from widerow.keys.layout import CATALOG_EPOCH_KEY, node_key, row_prefix
+from widerow.keys.layout import CATALOG_EPOCH_KEY, NODE_ID_BYTES, node_key, row_prefix
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
     NODE_BEAT_SECONDS,
@@ -34,7 +34,7 @@ from widerow.limits import (
 )
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
-from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.clock import FakeClock
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
 ENDED = SIGHT_SECONDS + 1.0  # behind it nothing that was read before is gone by
@@ -66,9 +66,9 @@ class _Process:
         self.clock = FakeClock()
         self.store = store
         self.catalog = open_catalog(store)
-        entropy = FakeEntropy(seed)
-        self.lease = Lease(store, self.clock, entropy)
-        self.nodes = Nodes(store, self.catalog, self.lease, self.clock, entropy)
+        node_id = bytes([seed]) * NODE_ID_BYTES
+        self.lease = Lease(store, self.clock, node_id.hex())
+        self.nodes = Nodes(store, self.catalog, self.lease, self.clock, node_id)
         self.nodes.name = f"node{seed}"
 
     def commit(self, plan: Plan[None] | None) -> None:
@@ -108,8 +108,7 @@ class _World:
 def test_a_store_of_one_process_has_no_nodes() -> None:
     store, clock = MemoryStore(), FakeClock()
     catalog = open_catalog(store)
-    lease = Lease(store, clock, FakeEntropy())
-    nodes = Nodes(store, catalog, lease, clock, FakeEntropy())
+    nodes = Nodes(store, catalog, Lease(store, clock, ""), clock, b"")
     assert nodes.beat() is None
     write = catalog.change(lambda _: None)
     store.transact_group([write])
@@ -160,6 +159,30 @@ def test_a_node_that_dies_delays_one_change_and_no_other() -> None:
     world.live(0, seconds=1.0)
     assert known()
     assert world.all[0].change()()
+
+
+def test_the_store_is_looked_after_seconds_after_its_keeper_died() -> None:
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    other.commit(other.lease.plan())
+    world.live(seconds=2)
+    assert (one.lease.held(), other.lease.held()) == (True, False)
+    world.live(1, seconds=SIGHT_SECONDS - 1.5)
+    assert other.lease.plan() is None
+    world.live(1, seconds=2.5)
+    other.commit(other.lease.plan())
+    assert other.lease.held()
+
+
+def test_a_keeper_that_leaves_gives_its_lease_back() -> None:
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    world.live(seconds=1)
+    one.commit(one.nodes.leave())
+    other.commit(other.lease.plan())
+    assert other.lease.held()
 
 
 def test_a_node_that_leaves_delays_nobody() -> None:

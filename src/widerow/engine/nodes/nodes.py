@@ -28,7 +28,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from widerow import __version__
-from widerow.clock import Clock, Entropy
+from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.sight import Sight
 from widerow.engine.lease import Lease
@@ -40,7 +40,6 @@ from widerow.engine.plan import Plan, failing
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
-    NODE_ID_BYTES,
     node_key,
     node_notes_key,
     node_notes_prefix,
@@ -116,9 +115,12 @@ class Nodes:
     """
 
     def __init__(
-        self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, entropy: Entropy
+        self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, node_id: bytes
     ) -> None:
-        """No node yet. `name`, for people, may be set before the first beat."""
+        """No node yet. `name`, for people, may be set before the first beat.
+
+        `node_id`: names this process and no other, in hex also for its lease.
+        """
         self.name = ""
         self.requests = 0
         self.load: LoadOfAll | None = None
@@ -129,7 +131,7 @@ class Nodes:
         self._catalog = catalog
         self._lease = lease
         self._clock = clock
-        self._id = entropy.token_bytes(NODE_ID_BYTES) if self.is_shared else b""
+        self._id = node_id
         self._started_us = clock.now_us()
         self._number = 0  # of the last beat that was planned
         self._beat_ns: int | None = None  # before the last beat that is durable was made
@@ -143,6 +145,7 @@ class Nodes:
         self._elders: frozenset[bytes] = frozenset()  # who was there at the first look
         if self.is_shared:
             catalog.go_by(self.sight, self.word, self.check_clock)
+            lease.is_silent = self.is_silent
 
     # --- telling -----------------------------------------------------------------------------
 
@@ -174,12 +177,14 @@ class Nodes:
         return Plan(tuple(writes), failing)
 
     def leave(self) -> Plan[None] | None:
-        """What takes this node away, once it serves no more; None: it is none."""
+        """What takes this node away, once it serves no more, and its lease; None: it is none."""
         self.sight.end()
         if not self._number:
             return None
         self._beat_ns = None
-        return Plan(tuple(_removal(self._id, self._number)), failing)
+        given_back = self._lease.release()
+        lease = () if given_back is None else given_back.writes
+        return Plan((*_removal(self._id, self._number), *lease), failing)
 
     def clear(self) -> Plan[None] | None:
         """What takes away the records of nodes that are gone; for whoever looks after the store."""
@@ -264,6 +269,14 @@ class Nodes:
             self.requests,
             self._taken,
         )
+
+    def is_silent(self, node: str) -> bool:
+        """Whether the node of that id, in hex, has told nothing for as long as a sight lasts.
+
+        False of one that has told nothing at all.
+        """
+        seen = self._others.get(bytes.fromhex(node))
+        return seen is not None and not seen.lives(self._clock.monotonic_ns())
 
     def seen(self) -> list[SeenNode]:
         """Every other node that has a record, whether it lives or not."""

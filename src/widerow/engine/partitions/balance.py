@@ -34,12 +34,12 @@ from widerow.engine.partitions.walk import Walk
 from widerow.engine.plan import Plan, put_off
 from widerow.errors import NotFound
 from widerow.keys.layout import load_key, statistics_key, statistics_prefix
-from widerow.limits import NODE_NOTES_KEPT
 from widerow.storage.interface import Store, Transaction, Write
 
 __all__ = ["Event", "Partitions"]
 
 NOTES_MAX: Final = 65_536  # waiting to be taken in; beyond that the oldest are forgotten
+TOLD_MAX: Final = 256  # messages of other servers that wait; beyond that the oldest are forgotten
 EVENTS_MAX: Final = 256  # waiting to be logged
 LOOK_SECONDS: Final = 1.0  # between two decisions about a table
 FLUSH_SECONDS: Final = 30.0  # between two writes of the statistics
@@ -83,7 +83,7 @@ class Partitions:
         self.note_load = self.notes.add  # asked for every row, so not by way of this class
         # Where the store is shared: what is to be told to the others, and what they told.
         self.shared_notes = SharedNotes() if store.capabilities.shared else None
-        self.told: deque[Sequence[LoadNote]] = deque(maxlen=NODE_NOTES_KEPT)
+        self.told: deque[Sequence[LoadNote]] = deque(maxlen=TOLD_MAX)
         self._loads: dict[int, TableLoad] = {}
         self._reports: dict[int, list[Report]] = {}
         self._told: dict[tuple[int, Reason, bytes], float] = {}
