@@ -14,6 +14,7 @@ import tablestore
 from tests.postgres import fresh_url
 from urllib3.exceptions import HTTPError
 
+from widerow.server.settings import CLIENT_VARIABLES, DESCRIPTIONS, PREFIX
 from widerow.testing.process import WiderowProcess
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
@@ -133,8 +134,6 @@ def test_the_unit_is_one(tmp_path: Path) -> None:
 
 def test_every_setting_of_the_examples_is_one() -> None:
     """Names of variables, as `widerow serve` reads them."""
-    from widerow.server.settings import CLIENT_VARIABLES, DESCRIPTIONS, PREFIX  # noqa: PLC0415
-
     known = {PREFIX + name.upper() for name in DESCRIPTIONS} | set(CLIENT_VARIABLES)
     own = {"WIDEROW_ONE", "WIDEROW_TWO", "WIDEROW_THREE", "WIDEROW_PROXY_ADDRESS"}
     for file in (
