@@ -117,6 +117,8 @@ SIGHT_SECONDS: Final = 3  # a node goes so long by a catalogue that it has read;
 SIGHT_MARGIN_SECONDS: Final = 0.3  # clocks of machines run up to a tenth faster than others
 NODE_LOOK_SECONDS: Final = 0.25  # between two looks at the others: about what CreateTable waits
 NODE_BEAT_SECONDS: Final = 1.0  # between two records of a node, each a commit
+SILENT_SECONDS: Final = 10  # without a beat; then another node looks after the store. A beat may
+# wait for seconds behind writes to a part of the store that moves
 NODE_GONE_SECONDS: Final = 60  # without a beat; then a node's record is removed
 NODE_CLOCKS: Final = 5  # beats that tell of a node's clock; one that is late says little
 NODE_NOTES_MAX: Final = 500  # keys whose load a node tells of at a beat: some 30 KB

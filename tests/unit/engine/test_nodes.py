@@ -31,6 +31,7 @@ from widerow.limits import (
     NODE_GONE_SECONDS,
     NODE_LOOK_SECONDS,
     SIGHT_SECONDS,
+    SILENT_SECONDS,
 )
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
@@ -168,7 +169,7 @@ def test_the_store_is_looked_after_seconds_after_its_keeper_died() -> None:
     other.commit(other.lease.plan())
     world.live(seconds=2)
     assert (one.lease.held(), other.lease.held()) == (True, False)
-    world.live(1, seconds=SIGHT_SECONDS - 1.5)
+    world.live(1, seconds=SILENT_SECONDS - 1.5)
     assert other.lease.plan() is None
     world.live(1, seconds=2.5)
     other.commit(other.lease.plan())

@@ -53,6 +53,7 @@ from widerow.limits import (
     NODE_NOTES_KEPT,
     SIGHT_MARGIN_SECONDS,
     SIGHT_SECONDS,
+    SILENT_SECONDS,
 )
 from widerow.storage.interface import Reader, Store, Transaction, Write
 
@@ -62,6 +63,7 @@ _SECOND_NS: Final = 1_000_000_000
 _SIGHT_NS: Final = SIGHT_SECONDS * _SECOND_NS
 _ENDED_NS: Final = round((SIGHT_SECONDS + SIGHT_MARGIN_SECONDS) * _SECOND_NS)
 _BEAT_NS: Final = round(NODE_BEAT_SECONDS * _SECOND_NS)
+_SILENT_NS: Final = SILENT_SECONDS * _SECOND_NS
 _GONE_NS: Final = NODE_GONE_SECONDS * _SECOND_NS
 
 
@@ -271,12 +273,12 @@ class Nodes:
         )
 
     def is_silent(self, node: str) -> bool:
-        """Whether the node of that id, in hex, has told nothing for as long as a sight lasts.
+        """Whether the node of that id, in hex, has told nothing for `SILENT_SECONDS`.
 
         False of one that has told nothing at all.
         """
         seen = self._others.get(bytes.fromhex(node))
-        return seen is not None and not seen.lives(self._clock.monotonic_ns())
+        return seen is not None and self._clock.monotonic_ns() - seen.since_ns > _SILENT_NS
 
     def seen(self) -> list[SeenNode]:
         """Every other node that has a record, whether it lives or not."""
