@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from widerow.engine.partitions.history import decode_interval, encode_interval
-from widerow.engine.partitions.records import decode_counts, decode_ranges, encode_counts, encode_ranges
+from widerow.engine.partitions.records import (
+    decode_counts,
+    decode_ranges,
+    encode_counts,
+    encode_ranges,
+)
 from widerow.engine.partitions.sizes import Piece
 from widerow.engine.sweep.record import decode_sweep, encode_sweep
 from widerow.errors import StoreDamaged

@@ -1,6 +1,8 @@
 """The ranges of a database follow the partitions, whatever is refused or lost in between."""
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -10,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widerow.engine.engine import Engine
-from widerow.engine.partitions.range_rules import ChangeKind
 from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.partitions.split_points import server_location
 from widerow.errors import NotFound, StorageFailure, StoreBusy
-from widerow.keys.encode import encode_key_value
+from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_ROWS, may_begin_range, ranges_key, row_prefix
 from widerow.limits import (
     LEASE_SECONDS,
@@ -23,8 +25,11 @@ from widerow.limits import (
     RANGES_SECONDS,
     TRANSACTION_SECONDS_MAX,
 )
+from widerow.model.requests import ComputeSplitPoints
 from widerow.model.schema import Table
 from widerow.model.values import KeyMarker, KeyType
+from widerow.server.partition_events import log_events
+from widerow.server.partition_metrics import partition_lines
 from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.placement import MemoryPlacement
@@ -468,12 +473,81 @@ def test_writes_go_on_while_ranges_change(seed: int, divisions: list[list[int]])
             engine.run(engine.rows.write_row("i", put("t", {"k": written}, {"v": "x"})))
             written += 1
     assert _rows(engine) == written
-    kinds = {is_split for _, is_split in of.space.ranges.made}
-    assert kinds <= {True, False}
-    assert set(ChangeKind) == {ChangeKind.SPLIT, ChangeKind.MERGE}
 
 
 def _rows(engine: Engine) -> int:
     prefix = row_prefix(table(engine).id)
-    found: Iterator[object] = iter(engine.store.snapshot().scan(prefix, prefix + b"\xff"))
-    return sum(1 for _ in found)
+    return sum(1 for _ in engine.store.snapshot().scan(prefix, after_prefix(prefix)))
+
+
+# --- what people see ------------------------------------------------------------------------------
+
+
+def test_partitions_tell_their_servers(one: World) -> None:
+    engine = one.engines[0]
+    found = make(engine)
+    divide(engine, "t", [10, 20])
+    servers = one.space.ranges.servers
+    told = engine.describe_partitions("i", "t")["partitions"]
+    assert [len(each["servers"]) for each in told] == [1, 1, 1]  # one range has all of them
+    steps(one, 20)
+    one.space.ranges.split(at(found, 15)[1])  # by hand: a partition on two servers
+    with pytest.MonkeyPatch.context() as still:
+        still.setattr("widerow.testing.placement._MOVES", 0.0)
+        servers.update(zip(at(found, 10, 15, 20), (0, 1, 2, 0), strict=True))
+        told = engine.describe_partitions("i", "t")["partitions"]
+        assert [[each["address"] for each in part["servers"]] for part in told] == [
+            *(["one:16020"], ["two:16020", "three:16020"], ["one:16020"])
+        ]
+        engine.store.placement = None
+        assert [part["servers"] for part in engine.describe_partitions("i", "t")["partitions"]] == [
+            *([], [], [])
+        ]
+
+
+def test_locations_are_servers(one: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = one.engines[0]
+    found = make(engine)
+    for key in range(30):
+        engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": "x" * 500})))
+    divide(engine, "t", [10, 20])
+    steps(one, 30)
+    monkeypatch.setattr("widerow.testing.placement._MOVES", 0.0)
+    one.space.ranges.servers.update(zip(at(found, 10, 20), (0, 1, 0), strict=True))
+    request = ComputeSplitPoints("t", 1200, None)
+    answer = engine.compute_split_points("i", request)
+    names = [name for name, _ in answer.locations]
+    assert sum(repeat for _, repeat in answer.locations) == len(answer.points) + 1 > 9
+    assert len(names) == 3
+    assert names[0] == names[2] == server_location("one:16020")
+    assert names[1] == server_location("two:16020")
+    assert {len(name) for name in names} == {32}
+    turn(one, Weather(busy=1.0))  # nobody can tell: each partition has a name
+    names = [name for name, _ in engine.compute_split_points("i", request).locations]
+    assert len(set(names)) == len(names) == 3
+    assert server_location("one:16020") not in names
+
+
+def test_changes_of_ranges_are_counted_and_logged(
+    one: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = one.engines[0]
+    make(engine)
+    divide(engine, "t", [1])
+    turn(one, Weather(refused=0.5))
+    steps(one, 60)
+    done = counts(one)
+    with caplog.at_level(logging.INFO, "widerow.partitions"):
+        log_events(engine.partitions)
+    said = Counter(record.message for record in caplog.records)
+    assert said["range split"] == done["split", "done"] == 2
+    assert said["the database does not split a range"] == done["split", "failed"] > 0
+    assert not engine.partitions.following.events
+    page = list(partition_lines(engine))
+    assert 'widerow_range_changes_total{kind="split",end="done"} 2' in page
+    failed = done["split", "failed"]
+    assert f'widerow_range_changes_total{{kind="split",end="failed"}} {failed}' in page
+    assert 'widerow_range_changes_total{kind="merge",end="done"} 0' in page
+    assert "widerow_range_changes_pending 0" in page
+    engine.store.placement = None
+    assert not [line for line in partition_lines(engine) if "range" in line]
