@@ -81,16 +81,15 @@ class Writers:
 
 def changed(placement: DataPlacement, kind: str, writers: Writers) -> Change:
     """Have one change made while they write."""
-    began = monotonic()
+    began, number = monotonic(), None
     begin = {"split": placement.begin_split, "merge": placement.begin_merge}[kind]
-    while True:
+    while number is None:
         try:
             number = begin(MIDDLE)
-            break
+            assert number is not None, "every change is the opposite of the one before"
         except StoreBusy:
             sleep(POLL_SECONDS)
     waited, began = monotonic() - began, monotonic()
-    assert number is not None, "every change is the opposite of the one before"
     before = writers.taken()
     while not placement.has_ended(number):
         sleep(POLL_SECONDS)
