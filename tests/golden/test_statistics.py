@@ -13,6 +13,7 @@ from widerow.engine.partitions.records import (
     encode_counts,
     encode_ranges,
 )
+from widerow.engine.partitions.shared_notes import LoadNote, decode_notes, encode_notes
 from widerow.engine.partitions.sizes import Piece
 from widerow.engine.sweep.record import decode_sweep, encode_sweep
 from widerow.errors import StoreDamaged
@@ -24,9 +25,8 @@ PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "statistics.md").read_t
 )
 
 
-def examples() -> tuple[bytes, bytes, bytes, bytes]:
-    counts, load, passed, ranges = re.findall(r"```json\n(.*)\n```", PAGE)
-    return counts.encode(), load.encode(), passed.encode(), ranges.encode()
+def examples() -> tuple[bytes, ...]:
+    return tuple(each.encode() for each in re.findall(r"```json\n(.*)\n```", PAGE))
 
 
 def test_the_example_of_counts_is_what_is_written() -> None:
@@ -52,10 +52,22 @@ def test_the_example_of_a_pass_is_what_is_written() -> None:
     assert decode_sweep(encode_sweep(record._replace(first=None))).first is None
 
 
+def test_the_example_of_a_message_is_what_is_written() -> None:
+    notes = decode_notes(examples()[3])
+    assert encode_notes(notes) == examples()[3]
+    assert notes == [LoadNote(7, b"6666\x00\x01", 12, 40, 3, -512)]
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"format":2}', b'{"format":1,"notes":[[1]]}'])
+def test_a_message_that_is_not_understood_is_refused(damage: bytes) -> None:
+    with pytest.raises(StoreDamaged, match="a record of a node's notes"):
+        decode_notes(damage)
+
+
 def test_the_example_of_ranges_is_what_is_written() -> None:
-    bounds = decode_ranges(7, examples()[3])
+    bounds = decode_ranges(7, examples()[4])
     assert bounds == {row_prefix(7), row_prefix(7) + encode_key_value(100)}
-    assert encode_ranges(7, bounds) == examples()[3]
+    assert encode_ranges(7, bounds) == examples()[4]
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b'{"format":2}', b'{"format":1,"begins":["x"]}'])
