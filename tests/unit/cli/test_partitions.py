@@ -90,20 +90,21 @@ def document_of(*partitions: dict[str, Any]) -> dict[str, Any]:
 
 def test_servers_are_shown_where_the_store_has_any(capsys: pytest.CaptureFixture[str]) -> None:
     one, two = {"address": "node1.example:16020"}, {"address": "node2.example:16020"}
+    placed = document_of({**BUSY, "servers": [one]}, {**BUSY, "servers": [one, two]})
     with pytest.MonkeyPatch.context() as patched:
-        for columns in ("80", "200"):
-            patched.setenv("COLUMNS", columns)
-            print_partitions(
-                document_of({**BUSY, "servers": [one]}, {**BUSY, "servers": [one, two]})
-            )
-            printed = capsys.readouterr().out
-            assert max(cell_len(line) for line in printed.splitlines()) <= int(columns)
-            assert "server" in printed
-            assert "…" not in printed
-        assert printed.count("node1.example:16020") == 2
-        assert "node1.example:16020, node2.example:16020" in printed
+        patched.setenv("COLUMNS", "80")
+        print_partitions(placed)
+        narrow = capsys.readouterr().out
+        patched.setenv("COLUMNS", "200")
+        print_partitions(placed)
+        wide = capsys.readouterr().out
         print_partitions(document_of(BUSY))
         assert "server" not in capsys.readouterr().out
+    assert max(cell_len(line) for line in narrow.splitlines()) <= 80
+    assert "server" in narrow
+    assert "…" not in narrow
+    assert wide.count("node1.example:16020") == 2
+    assert "node1.example:16020, node2.example:16020" in wide
 
 
 @pytest.mark.parametrize("start", ["short", "k" * 1024, "杭州" * 340])
