@@ -208,6 +208,8 @@ class Partitions:
         self.absorb()
         taking = self._lease.plan()
         if taking is not None or not self._lease.held():
+            if taking is None:
+                self.following.pending = 0  # it is for the holder to say
             self._follow()
             return taking
         if self._terms != self._lease.terms:

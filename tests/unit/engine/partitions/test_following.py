@@ -266,6 +266,8 @@ def test_the_next_holder_of_the_lease_goes_on() -> None:
     assert len(both.bounds) < 4  # the first one's lease has not ended
     both.clock.advance(LEASE_SECONDS)
     steps(both, 20, who=1)
+    steps(both, 1)
+    assert both.engines[0].partitions.following.pending == 0  # only the holder tells
     assert both.bounds == at(found, 1, 2, 3)
     divide(both.engines[1], "t", [])
     steps(both, 20, who=1)  # it knows what the first one asked for
