@@ -111,6 +111,7 @@ class Following:
     def _forget(self) -> None:
         self._bounds: tuple[bytes, ...] = ()  # where ranges began at the last look
         self._noted: dict[int, frozenset[bytes]] = {}
+        self._doubtful: set[bytes] = set()  # splits may still be on their way there
         self._begun: _Begun | None = None
         self._failures: dict[RangeChange, _Failures] = {}
         self._made: dict[RangeChange, float] = {}
@@ -183,6 +184,7 @@ class Following:
     def _begin(self, placement: DataPlacement, change: RangeChange, now: float) -> None:
         begin = {"split": placement.begin_split, "merge": placement.begin_merge}[change.kind.value]
         self._begun = _Begun(change, None, now)
+        self._doubtful.add(change.key)
         try:
             self._begun = _Begun(change, begin(change.key), now)
         except StoreBusy:
@@ -252,10 +254,12 @@ class Following:
             records = self._store.snapshot().get_many([ranges_key(table) for table in unread])
             for table, record in zip(unread, records, strict=True):
                 self._noted[table] = frozenset() if record is None else decode_ranges(table, record)
+                self._doubtful |= self._noted[table]
 
     def _notes(self, wanted: Wanted) -> Iterator[Write[None]]:
         """What makes the records say where ranges are asked for, and of the past what is left."""
-        present = frozenset(self._bounds)
+        self._doubtful.difference_update(self._bounds)
+        present = self._doubtful.union(self._bounds)
         for table_id, noted in self._noted.items():
             table = self._tables.by_id(table_id)
             bounds = wanted.get(table_id, frozenset()) | noted & present

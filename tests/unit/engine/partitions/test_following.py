@@ -329,6 +329,25 @@ def test_a_change_that_does_not_end_is_left_to_itself(
     assert one.bounds == at(found, 1)
 
 
+def test_a_split_that_comes_late_is_known_to_be_ours(
+    one: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody wants it any more when it comes, and it was given up before."""
+    engine = one.engines[0]
+    make(engine)
+    divide(engine, "t", [1])
+    monkeypatch.setattr("widerow.testing.placement._ENDS", 0.0)
+    steps(one, 2)
+    assert one.space.ranges.under_way
+    divide(engine, "t", [])
+    one.clock.advance(RANGE_CHANGE_SECONDS_MAX + 1)
+    steps(one, 20)
+    monkeypatch.undo()
+    steps(one, 60)
+    assert one.space.ranges.made[0][1]  # it was split after all
+    assert one.bounds == []
+
+
 def test_a_change_that_the_database_forgets_is_begun_again(
     one: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
