@@ -173,6 +173,16 @@ BLOCKING_THREADS_MAX: Final = 64  # requests waiting for a store across a networ
 FLUSH_SECONDS_MAX: Final = 5  # SIGTERM: how long clients may take to read their last answer
 HOUSEKEEPING_SECONDS: Final = 10  # between looks for something to clean up
 BALANCE_SECONDS: Final = 0.25  # between looks at partitions: units are counted by the second
+# The ranges of a database that divides its data: about two seconds are what a split of HBase takes.
+RANGE_LOOK_SECONDS: Final = 1.0  # between two comparisons while there is something to change
+RANGES_SECONDS: Final = 10.0  # and while there is not: somebody may change them by hand
+RANGE_PAUSE_SECONDS: Final = 1.0  # after a change has failed; twice as long after each more
+RANGE_PAUSE_SECONDS_MAX: Final = 300.0  # what stands in its way is for somebody to see to
+RANGE_BUSY_SECONDS_MAX: Final = (
+    10.0  # where the database only asks to wait: compactions take so long
+)
+RANGE_CHANGE_SECONDS_MAX: Final = 600.0  # then a change that does not end is left to itself
+RANGE_REPEAT_SECONDS: Final = 3600.0  # before a change that somebody has undone is made again
 HOUSEKEEPING_PAUSE_SECONDS: Final = 0.02  # between two steps of it: a step takes about 1 ms
 FIRST_LOOK_SECONDS: Final = 1.0  # for the first table whose rows leave intents behind
 STREAM_TRIM_SECONDS: Final = 60  # between two looks for stream records that are too old

@@ -116,6 +116,7 @@ class Hooked:
 
     def __init__(self, driver: Driver, entropy: FakeEntropy, unknown: float) -> None:
         self.capabilities = driver.capabilities
+        self.placement = driver.placement
         self.before_commit: Callable[[], None] | None = None
         self.view, self.home = driver.view, driver.home
         self.statistics, self.close = driver.statistics, driver.close

@@ -7,20 +7,26 @@ from pathlib import Path
 import pytest
 
 from widerow.engine.partitions.history import decode_interval, encode_interval
-from widerow.engine.partitions.records import decode_counts, encode_counts
+from widerow.engine.partitions.records import (
+    decode_counts,
+    decode_ranges,
+    encode_counts,
+    encode_ranges,
+)
 from widerow.engine.partitions.shared_notes import LoadNote, decode_notes, encode_notes
 from widerow.engine.partitions.sizes import Piece
 from widerow.engine.sweep.record import decode_sweep, encode_sweep
 from widerow.errors import StoreDamaged
+from widerow.keys.encode import encode_key_value
+from widerow.keys.layout import row_prefix
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "statistics.md").read_text(
     encoding="utf-8"
 )
 
 
-def examples() -> tuple[bytes, bytes, bytes, bytes]:
-    counts, load, passed, told = re.findall(r"```json\n(.*)\n```", PAGE)
-    return counts.encode(), load.encode(), passed.encode(), told.encode()
+def examples() -> tuple[bytes, ...]:
+    return tuple(each.encode() for each in re.findall(r"```json\n(.*)\n```", PAGE))
 
 
 def test_the_example_of_counts_is_what_is_written() -> None:
@@ -56,6 +62,18 @@ def test_the_example_of_a_message_is_what_is_written() -> None:
 def test_a_message_that_is_not_understood_is_refused(damage: bytes) -> None:
     with pytest.raises(StoreDamaged, match="a record of a node's notes"):
         decode_notes(damage)
+
+
+def test_the_example_of_ranges_is_what_is_written() -> None:
+    bounds = decode_ranges(7, examples()[4])
+    assert bounds == {row_prefix(7), row_prefix(7) + encode_key_value(100)}
+    assert encode_ranges(7, bounds) == examples()[4]
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"format":2}', b'{"format":1,"begins":["x"]}'])
+def test_ranges_that_are_not_understood_are_refused(damage: bytes) -> None:
+    with pytest.raises(StoreDamaged, match="a record of ranges"):
+        decode_ranges(7, damage)
 
 
 def test_the_page_names_every_field() -> None:

@@ -212,6 +212,11 @@ class Cluster:
                 "hbase.client.keyvalue.maxsize": 64 * 1024 * 1024,
                 "hbase.server.keyvalue.maxsize": 64 * 1024 * 1024,
                 "hbase.wal.hsync": "true",
+                # Halves of a region can be split, and a merged one merged, when the files of what
+                # they were made of are gone.
+                "hbase.hfile.compaction.discharger.interval": 2000,
+                "hbase.catalogjanitor.interval": 5000,
+                "hbase.balancer.period": 20000,
             },
         }
         self._conf.mkdir(exist_ok=True)

@@ -271,6 +271,9 @@ def _table(found: Json, keys: Sequence[str], *, wide: bool) -> "Table":
     for heading in ("rows", "size", "read/s", "write/s"):
         shown.add_column(heading, justify="right", no_wrap=True)
     shown.add_column("load", no_wrap=True)
+    is_placed = any(row.get("servers") for row in rows)
+    if is_placed:
+        shown.add_column("server", overflow="fold")
     if wide:
         shown.add_column("hottest key", no_wrap=True)
     for row, key in zip(rows, keys, strict=True):
@@ -280,6 +283,7 @@ def _table(found: Json, keys: Sequence[str], *, wide: bool) -> "Table":
             _rate(row["read_units_per_second"]),
             _rate(row["write_units_per_second"]),
             _bar(row["share"]) if wide else f"{row['share']:4.0%}",
+            *([_servers(row)] if is_placed else []),
             *([_hottest(row)] if wide else []),
         ]
         shown.add_row(Text(key, overflow="fold"), *cells)
@@ -289,6 +293,11 @@ def _table(found: Json, keys: Sequence[str], *, wide: bool) -> "Table":
 def _hottest(row: Json) -> str:
     hottest = row["top_keys"][:1]
     return f"{hottest[0]['share']:.0%} {hottest[0]['hash']}" if hottest else ""
+
+
+def _servers(row: Json) -> str:
+    """The server of a partition, or those of its parts."""
+    return ", ".join(each["address"] for each in row["servers"])
 
 
 def _count(number: int) -> str:

@@ -33,6 +33,7 @@ from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
 from widerow.engine.partitions.balance import Partitions
 from widerow.engine.partitions.document import partitions_document
+from widerow.engine.partitions.places import places_of
 from widerow.engine.partitions.rules import Thresholds
 from widerow.engine.partitions.split_points import find_locations, find_split_points
 from widerow.engine.partitions.tables import Partitioned
@@ -322,7 +323,8 @@ class Engine:
             return find_split_points(self.store.snapshot(), numbered, load.sizes, *asked)
 
         points = load.answered.of(written, asked, find)
-        return SplitPoints(table, points, find_locations(divided, points))
+        places = places_of(self.store, divided)
+        return SplitPoints(table, points, find_locations(divided, points, places))
 
     def _divided(self, table: Table) -> Table:
         """Whose partitions a table's rows lie in: those of a local index lie beside the rows."""
@@ -337,7 +339,8 @@ class Engine:
         whoever may open an instance sees what bears its name and nothing else.
         """
         found = self.find_partitioned(instance, table)
-        return partitions_document(self.partitions, found, history=history)
+        places = places_of(self.store, found)
+        return partitions_document(self.partitions, found, places, history=history)
 
     def describe_nodes(self) -> dict[str, Any]:
         """What is known of the servers of a shared store (docs/operating/cluster.md)."""

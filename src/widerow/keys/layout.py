@@ -22,6 +22,7 @@
     20 id 01                         what is counted of a table: sizes, capacity units
     20 id 02 time                    its load in some seconds from then on
     20 id 03                         the last pass of the sweep over it
+    20 id 04                         where a database was asked to divide its rows
 
 `id` is the number of the table or index, `tunnel` that of a tunnel, in four bytes, big-endian. A
 number once used for something is never used for another thing. `node` is eleven random bytes; no
@@ -68,12 +69,14 @@ __all__ = [
     "intent_prefix",
     "load_key",
     "local_index_prefix",
+    "may_begin_range",
     "namespace_key",
     "node_key",
     "node_notes_key",
     "node_notes_prefix",
     "nodes_notes_prefix",
     "nodes_prefix",
+    "ranges_key",
     "revision_key",
     "revisions_beside",
     "row_prefix",
@@ -138,6 +141,10 @@ _SHARDS_OF_SPACES: Final = {
     SPACE_NODES: (SPACE_NODES, 4 + 1 + NODE_ID_BYTES),
 }
 _NUMBER_BYTES: Final = 4
+# Behind a table's number, the last row of its statistics, which is their revision, where a database
+# keeps keys without their spaces. Its tunnels and streams stand before that too, because their
+# numbers begin with less than 10 until 268 million have been given out.
+_LAST_OF_STATISTICS: Final = SPACE_ROWS
 _NO_TABLE: Final = b"\x00\x00\x00\x00"
 
 SEGMENT_MARK: Final = b"\x01"
@@ -272,6 +279,26 @@ def load_key(table_id: int, start_s: int) -> bytes:
 def sweep_key(table_id: int) -> bytes:
     """The record of the last pass of the sweep over a table."""
     return statistics_prefix(table_id) + b"\x03"
+
+
+def ranges_key(table_id: int) -> bytes:
+    """The record of where a database was asked to divide a table's rows."""
+    return statistics_prefix(table_id) + b"\x04"
+
+
+def may_begin_range(key: bytes) -> bool:
+    """Whether no shard is cut if what stands from `key` on is kept apart from what is before.
+
+    `key`: the `row_prefix` of a table, alone or with a whole encoded partition key behind it; any
+    other one is none. A partition key cannot be told from a part of one here. The statistics,
+    tunnels and streams of a table stand among its first partition keys, and these are not divided.
+    """
+    behind = key[ROW_PREFIX_BYTES:]
+    return (
+        len(key) >= ROW_PREFIX_BYTES
+        and key.startswith(SPACE_ROWS)
+        and (not behind or behind > _LAST_OF_STATISTICS)
+    )
 
 
 def segment_key(row_key: bytes, first_column: str) -> bytes:

@@ -434,7 +434,7 @@ class TypedStore:
             plan = self._whole.partitions.step()
         if plan is not None:
             self._run(plan)
-        log_events(self._whole.partitions.events)
+        log_events(self._whole.partitions)
         return plan is not None
 
     def _keep_counts(self) -> None:

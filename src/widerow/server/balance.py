@@ -46,7 +46,7 @@ class Balance:
                 except Exception as error:  # noqa: BLE001  # balance can wait, serving goes on
                     facts = {"kind": type(error).__name__}
                     _log.warning("balancing partitions is put off", extra={"facts": facts})
-            log_events(self._partitions.events)
+            log_events(self._partitions)
             await asyncio.sleep(HOUSEKEEPING_PAUSE_SECONDS if more else BALANCE_SECONDS)
 
     async def finish(self) -> None:
@@ -59,7 +59,7 @@ class Balance:
                 await commit(self._committer, plan)
         except StorageFailure as error:
             _log.info("statistics are not kept", extra={"facts": {"reason": str(error)}})
-        log_events(self._partitions.events)
+        log_events(self._partitions)
 
     async def _step(self) -> bool:
         """One step; whether there was something to do."""

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from widerow.engine.engine import Engine
+from widerow.engine.partitions.following import RANGE_ENDS, Following
+from widerow.engine.partitions.range_rules import ChangeKind
 from widerow.engine.partitions.table_load import TableLoad
 from widerow.engine.partitions.tables import Partitioned
 from widerow.server.metrics import family
@@ -39,8 +41,20 @@ def partition_lines(engine: Engine) -> Iterator[str]:
     )
     for reason, count in sorted(reports.items(), key=lambda pair: pair[0].value):
         yield f'widerow_partition_reports{{reason="{reason.value}"}} {count}'
+    if engine.store.placement is not None:
+        yield from _range_lines(partitions.following)
     yield from family("throttled_total", "counter", "Rows and pages refused for lack of reserve.")
     yield f"widerow_throttled_total {0 if engine.throttle is None else engine.throttle.refused}"
+
+
+def _range_lines(following: Following) -> Iterator[str]:
+    yield from family("range_changes_total", "counter", "Changes of the database's ranges, by end.")
+    for kind in ChangeKind:
+        for end in RANGE_ENDS:
+            label = f'kind="{kind.value}",end="{end}"'
+            yield f"widerow_range_changes_total{{{label}}} {following.counts[kind.value, end]}"
+    yield from family("range_changes_pending", "gauge", "Changes of ranges still to be made.")
+    yield f"widerow_range_changes_pending {following.pending}"
 
 
 def _label(table: Partitioned) -> str:

@@ -53,6 +53,10 @@ Rules every driver keeps; `tests/conformance` proves them.
 15. **Changes by other processes.** If `capabilities.shared` is true, other processes may change the
     store at any time, and code that keeps read data in memory needs a way to notice such a change.
     If it is false, all changes go through this object, and rule 14 tells of all of them.
+16. **Where data is kept.** A store over a database that divides its data into ranges has a
+    `placement` (`storage/placement.py`), which tells them and changes them. No other rule depends
+    on it: a range is divided where no shard is cut, and reads and writes go on meanwhile, though
+    some may wait or end with `StoreBusy`.
 """
 
 from abc import ABC, abstractmethod
@@ -65,6 +69,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from widerow.errors import OutcomeUnknown, StorageFailure
 from widerow.storage.group import Outcome, Write, conclude, doubt
+from widerow.storage.placement import DataPlacement
 
 __all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
 
@@ -143,6 +148,9 @@ class Store(ABC):
     """
 
     capabilities: Capabilities
+
+    placement: DataPlacement | None = None
+    """What divides the data among servers; None where nothing does (rule 16)."""
 
     durable_ns: int = 0
     """Nanoseconds that the last group waited for its disk, or for other machines, until it was

@@ -9,7 +9,8 @@ processes, work on one `RemoteSpace`. By chance, as often as a `Weather` says:
   hold then;
 * a page ends before it is full.
 
-Shards are kept in `homes` places, and what is committed together must be of one of them.
+Shards are kept in `homes` places, and what is committed together must be of one of them. A driver
+that is `placed` keeps them by ranges instead (`placement.py`), and commits nothing that is cut.
 
 A view shows each shard at a moment of its own, as `space.py` has it. `before_commit` lets a test do
 something between the bodies of a group and its commit; while `is_reachable` is false, no call
@@ -17,7 +18,7 @@ reaches the database, and commits under way have no answer. All chance comes fro
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
@@ -26,21 +27,14 @@ from widerow.storage.pending import WriteSet
 from widerow.storage.remote.driver import Page, ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.clock import FakeEntropy
+from widerow.testing.placement import MemoryPlacement, Ranges
 from widerow.testing.space import MovingView, Space
+from widerow.testing.weather import CALM, Weather
+
+if TYPE_CHECKING:
+    from widerow.storage.placement import DataPlacement
 
 __all__ = ["CALM", "MemoryDriver", "RemoteSpace", "Weather", "remote_store"]
-
-
-class Weather(NamedTuple):
-    """How often what goes wrong, from 0 to 1."""
-
-    refused: float = 0.0
-    busy: float = 0.0
-    unknown: float = 0.0
-    cut: float = 0.0
-
-
-CALM = Weather()
 
 
 class RemoteSpace(Space):
@@ -50,6 +44,7 @@ class RemoteSpace(Space):
         """An empty space."""
         super().__init__()
         self.late: list[Sequence[ShardChange]] = []
+        self.ranges = Ranges()
 
     def refused(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """The revisions that are not those expected."""
@@ -86,7 +81,13 @@ class MemoryDriver:
     )
 
     def __init__(
-        self, space: RemoteSpace, entropy: Entropy, weather: Weather = CALM, homes: int = 1
+        self,
+        space: RemoteSpace,
+        entropy: Entropy,
+        weather: Weather = CALM,
+        homes: int = 1,
+        *,
+        placed: bool = False,
     ) -> None:
         """A driver of `space`, in this weather."""
         self.space = space
@@ -97,6 +98,9 @@ class MemoryDriver:
         self._entropy = entropy
         self._closed = False
         self._trips = 0
+        self.placement: DataPlacement | None = (
+            MemoryPlacement(self, space.ranges, space.lock) if placed else None
+        )
 
     def view(self) -> "_DriverView":
         """A view that has read nothing yet."""
@@ -104,6 +108,8 @@ class MemoryDriver:
 
     def home(self, revision_key: bytes) -> bytes:
         """One of the places, by the key's bytes."""
+        if self.placement is not None:
+            return self.space.ranges.place(revision_key)
         return b"%d" % (sum(revision_key) % self.homes)
 
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
@@ -111,6 +117,8 @@ class MemoryDriver:
         self.trip()
         if len({self.home(change.revision_key) for change in changes}) > 1:
             raise StoreBusy("shards of several homes are not committed together")
+        if self.placement is not None:
+            self._check_whole(changes)
         if self.before_commit is not None:
             self.before_commit()
         with self.space.lock:
@@ -127,6 +135,13 @@ class MemoryDriver:
             if not refused:
                 self.space.make(changes)
             return refused
+
+    def _check_whole(self, changes: Sequence[ShardChange]) -> None:
+        """Raise `StorageFailure` for a change of a shard that is in two ranges."""
+        for change in changes:
+            keys = (change.revision_key, *change.puts, *change.deletes)
+            if len(set(map(self.space.ranges.place, keys))) > 1:
+                raise StorageFailure(f"the shard of {change.revision_key.hex()} is cut")
 
     def _lose(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """Lose the answer to a commit, with or without the commit."""

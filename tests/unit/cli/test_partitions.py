@@ -64,28 +64,54 @@ def test_the_table_is_shown_with_its_load(server: WiderowServer) -> None:
     assert "write units:" in text
 
 
-@pytest.mark.parametrize("start", ["short", "k" * 1024, "杭州" * 340])
-def test_80_columns_are_enough(start: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/operating/partitions.md: nothing is cut; what does not fit stands below the table."""
-    busy = {
-        "start": start,
-        "rows": 1_234_567_890,
-        "bytes": 1023 * 1024**3,
-        "read_units_per_second": 123_456.7,
-        "write_units_per_second": 98_765.4,
-        "share": 1.0,
-        "top_keys": [{"hash": "0123456789abcdef", "share": 0.54}],
-    }
-    idle = {**busy, "start": None, "rows": 0, "share": 0.0, "top_keys": []}
-    document = {
+BUSY = {
+    "start": "short",
+    "rows": 1_234_567_890,
+    "bytes": 1023 * 1024**3,
+    "read_units_per_second": 123_456.7,
+    "write_units_per_second": 98_765.4,
+    "share": 1.0,
+    "top_keys": [{"hash": "0123456789abcdef", "share": 0.54}],
+    "servers": [],
+}
+
+
+def document_of(*partitions: dict[str, Any]) -> dict[str, Any]:
+    return {
         "name": "shop/orders",
         "key": {"name": "k", "type": "STRING"},
-        "partitions": [idle, busy],
+        "partitions": list(partitions),
         "reserved": {"read": 3, "write": 0},
         "consumed": {"read": 10**12, "write": 10**12},
         "additional": {"read": 1e12, "write": 1e12},
         "reports": [],
     }
+
+
+def test_servers_are_shown_where_the_store_has_any(capsys: pytest.CaptureFixture[str]) -> None:
+    one, two = {"address": "node1.example:16020"}, {"address": "node2.example:16020"}
+    placed = document_of({**BUSY, "servers": [one]}, {**BUSY, "servers": [one, two]})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("COLUMNS", "80")
+        print_partitions(placed)
+        narrow = capsys.readouterr().out
+        patched.setenv("COLUMNS", "200")
+        print_partitions(placed)
+        wide = capsys.readouterr().out
+        print_partitions(document_of(BUSY))
+        assert "server" not in capsys.readouterr().out
+    assert max(cell_len(line) for line in narrow.splitlines()) <= 80
+    assert "server" in narrow
+    assert "…" not in narrow
+    assert wide.count("node1.example:16020") == 2
+    assert "node1.example:16020, node2.example:16020" in wide
+
+
+@pytest.mark.parametrize("start", ["short", "k" * 1024, "杭州" * 340])
+def test_80_columns_are_enough(start: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """docs/operating/partitions.md: nothing is cut; what does not fit stands below the table."""
+    busy = {**BUSY, "start": start}
+    document = document_of({**busy, "start": None, "rows": 0, "share": 0.0, "top_keys": []}, busy)
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("COLUMNS", "80")
         print_partitions(document)

@@ -31,6 +31,10 @@ class CatalogPartitions:
         shown = map(self._shown, self._catalog.tables())
         return [table for table in shown if table is not None]
 
+    def leaving(self) -> frozenset[int]:
+        """The numbers of those that were dropped and whose rows are not all gone."""
+        return frozenset(self._catalog.seen().leftovers)
+
     def current(self, table: Partitioned, txn: Transaction | None = None) -> Partitioned:
         """The table as it is now, which a body asks before it writes. Raises `NotFound`."""
         found = self._shown(self._catalog.in_body(txn).by_id.get(table.id))

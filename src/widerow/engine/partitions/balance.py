@@ -5,7 +5,8 @@ server's housekeeping, then calls `step` a few times a second. A step takes in w
 the rules decide once a second, and answers the next small piece of work as a plan: a change of the
 catalogue, a few hundred records read to learn sizes, the counts written to the store. Bounds of
 partitions stand in the table's catalogue record and change with it, atomically; statistics are
-written now and then, and the last half minute of them may be lost.
+written now and then, and the last half minute of them may be lost. Where the store divides its data
+into ranges, these follow the partitions (`following.py`).
 """
 
 from collections import Counter, deque
@@ -15,6 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.clock import Clock
 from widerow.engine.lease import Lease
+from widerow.engine.partitions.following import Following
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.records import decode_counts, encode_counts
@@ -92,8 +94,14 @@ class Partitions:
         self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
         self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
+        self.following = Following(tables, store, self._size_of, self.thresholds.split_bytes)
         # What is noted was noted since `_drained`: where the counting of a table begins.
         self._drained = self._looked = self._flushed = self._seconds()
+
+    def table_name(self, table_id: int | None) -> str:
+        """The name that logs show; empty for a number that no table has any more."""
+        table = None if table_id is None else self._tables.by_id(table_id)
+        return "" if table is None else table.qualified
 
     def partition_key(self, table: Partitioned) -> PartitionKey:
         """What a table's rows are divided by. Raises `NotFound` if it was dropped."""
@@ -179,6 +187,10 @@ class Partitions:
             self._grown.add(table_id)
         return load
 
+    def _size_of(self, table: Partitioned, is_read: bool) -> int:  # noqa: FBT001  # as `Following` asks
+        load = self._load(table.id) if is_read else self._loads.get(table.id)
+        return 0 if load is None else load.sizes.size
+
     def _read(self, table: Partitioned) -> TableLoad:
         record = self._store.snapshot().get(statistics_key(table.id))
         origin = self._clock.now_us() / 1e6 - self._seconds()
@@ -196,6 +208,8 @@ class Partitions:
         self.absorb()
         taking = self._lease.plan()
         if taking is not None or not self._lease.held():
+            if taking is None:
+                self.following.pending = 0  # it is for the holder to say
             self._follow()
             return taking
         if self._terms != self._lease.terms:
@@ -206,6 +220,9 @@ class Partitions:
             writes = self._look(now)
             if writes:
                 return Plan(tuple(writes), put_off)
+        change = self.following.step(now)
+        if change is not None:
+            return change
         if self.learn_sizes():
             return Plan((), put_off)
         if now - self._flushed >= FLUSH_SECONDS:
@@ -242,6 +259,7 @@ class Partitions:
         self._walk = None
         self._loads.clear()
         self._unsaved.clear()
+        self.following.take_over()
         self._awake |= {table.id for table in self._tables.tables() if table.splits != table.asked}
 
     def _look(self, now: float) -> list[Write[Any]]:

@@ -5,7 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from widerow.engine.partitions.balance import Partitions
+from widerow.engine.partitions.places import Places
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
+from widerow.engine.partitions.split_points import server_location
 from widerow.engine.partitions.tables import KeyText, Partitioned, PartitionKey
 
 __all__ = ["key_hash", "key_text", "partitions_document"]
@@ -24,12 +26,18 @@ def key_text(key: bytes | None, kind: PartitionKey) -> KeyText | None:
 
 
 def partitions_document(
-    partitions: Partitions, table: Partitioned, *, history: bool = False
+    partitions: Partitions,
+    table: Partitioned,
+    places: Places | None = None,
+    *,
+    history: bool = False,
 ) -> Json:
     """Everything about one table (docs/operating/partitions.md names the fields).
 
-    `history`: with the load of the last hours. Raises `NotFound`, `StoreDamaged`.
+    `places`: the servers of its rows, where the store has any; `history`: with the load of the last
+    hours. Raises `NotFound`, `StoreDamaged`.
     """
+    places = places or Places(table, ())
     load = partitions.load_of(table)
     facts = load.facts()
     kind, consumed = partitions.partition_key(table), load.consumed
@@ -50,7 +58,7 @@ def partitions_document(
         },
         "rows": load.sizes.rows,
         "bytes": load.sizes.size,
-        "partitions": [_partition(each, kind, whole) for each in facts],
+        "partitions": [_partition(each, kind, whole, places) for each in facts],
         "reports": [_report(each) for each in partitions.reports(table)],
     }
     if history:
@@ -66,11 +74,13 @@ def partitions_document(
     return document
 
 
-def _partition(facts: PartitionFacts, kind: PartitionKey, whole: float) -> Json:
+def _partition(facts: PartitionFacts, kind: PartitionKey, whole: float, places: Places) -> Json:
+    servers = places.servers(facts.start, facts.stop)
     return {
         "start": key_text(facts.start, kind),
         "end": key_text(facts.stop, kind),
         "start_hex": facts.start.hex(),
+        "servers": [{"address": each, "location": server_location(each)} for each in servers],
         "rows": facts.rows,
         "bytes": facts.size,
         "read_units_per_second": round(facts.read_rate, 2),

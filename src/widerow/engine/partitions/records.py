@@ -1,14 +1,16 @@
-"""What is counted of a table, as a record (docs/formats/statistics.md)."""
+"""What is counted of a table, and where it was divided, as records (docs/formats/statistics.md)."""
 
 import json
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from widerow.engine.partitions.sizes import Piece, SizeMap
 from widerow.engine.partitions.table_load import Consumed
 from widerow.engine.stored_json import decode_json
 from widerow.errors import StoreDamaged
+from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 
-__all__ = ["decode_counts", "encode_counts"]
+__all__ = ["decode_counts", "decode_ranges", "encode_counts", "encode_ranges"]
 
 _FORMAT: Final = 1
 
@@ -55,3 +57,19 @@ def decode_counts(record: bytes) -> tuple[SizeMap, Consumed]:
         return SizeMap(pieces), Consumed(read_units, write_units, more_read, more_write)
 
     return decode_json(record, "a statistics record", read, form=_FORMAT)
+
+
+def encode_ranges(table_id: int, bounds: AbstractSet[bytes]) -> bytes:
+    """The record of where ranges were asked for in a table: keys of its rows, or its prefix."""
+    assert all(bound.startswith(row_prefix(table_id)) for bound in bounds)
+    begins = [bound[ROW_PREFIX_BYTES:].hex() for bound in sorted(bounds)]
+    return json.dumps({"format": _FORMAT, "begins": begins}, separators=(",", ":")).encode()
+
+
+def decode_ranges(table_id: int, record: bytes) -> frozenset[bytes]:
+    """The mirror of `encode_ranges`. Raises `StoreDamaged`."""
+
+    def read(found: dict[str, Any]) -> frozenset[bytes]:
+        return frozenset(row_prefix(table_id) + bytes.fromhex(each) for each in found["begins"])
+
+    return decode_json(record, "a record of ranges", read, form=_FORMAT)

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
+from widerow.engine.partitions.places import Places
 from widerow.engine.partitions.sizes import Piece, SizeMap
 from widerow.engine.partitions.tables import KeyEnd, Partitioned
 from widerow.engine.partitions.walk import Walk
 from widerow.storage.interface import Reader
 
-__all__ = ["AnsweredPoints", "find_locations", "find_split_points"]
+__all__ = ["AnsweredPoints", "find_locations", "find_split_points", "server_location"]
 
 WALKED_BYTES_MAX: Final = 32 * 1024 * 1024  # a table up to this size is read through
 WALKED_ROWS_MAX: Final = 100_000  # and of this many rows; about a tenth of a second
 _PARTS: Final = 8  # pieces to a part: a part is too large by at most one of them
+_LOCATION_CHARACTERS: Final = 32  # as the service's (semantics §6)
 _ANSWERS_MAX: Final = 8  # kept of one table; each has up to two thousand keys
 
 
@@ -96,14 +98,27 @@ def _cuts(pieces: Iterable[Piece], split_bytes: int) -> Iterable[bytes]:
         held += piece.size
 
 
-def find_locations(table: Partitioned, points: Iterable[bytes]) -> tuple[tuple[str, int], ...]:
-    """Which partition each part begins in, as a name of 32 characters, run by run."""
-    starts = (b"", *table.splits)
-    begins = (bisect_right(table.splits, point) for point in (b"", *points))
-    return tuple(
-        (_location(table, starts[index]), len(list(run))) for index, run in groupby(begins)
-    )
+def find_locations(
+    table: Partitioned, points: Iterable[bytes], places: Places
+) -> tuple[tuple[str, int], ...]:
+    """Where each part begins, as a name of 32 characters, run by run.
+
+    That is the server that has it, where the store can tell; else the partition. Parts on one
+    server have one name (`server_location`), whichever table they are of.
+    """
+    names = (_location(table, point, places) for point in (b"", *points))
+    return tuple((name, len(list(run))) for name, run in groupby(names))
 
 
-def _location(table: Partitioned, start: bytes) -> str:
-    return hashlib.sha256(b"%d %b" % (table.id, start)).hexdigest()[:32]
+def server_location(server: str) -> str:
+    """The name of a server (`host:port`) among locations, which tells clients no address."""
+    return hashlib.sha256(server.encode()).hexdigest()[:_LOCATION_CHARACTERS]
+
+
+def _location(table: Partitioned, point: bytes, places: Places) -> str:
+    servers = places.servers(point, point + b"\x00")
+    if servers:
+        return server_location(servers[0])
+    start = (b"", *table.splits)[bisect_right(table.splits, point)]
+    name = hashlib.sha256(b"%d %b" % (table.id, start))
+    return name.hexdigest()[:_LOCATION_CHARACTERS]

@@ -1,6 +1,7 @@
 """What partitions need to know of tables, whichever data model they are of."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple, Protocol
 
 from widerow.errors import NotFound
@@ -70,6 +71,10 @@ class PartitionedTables(Protocol):
 
     def tables(self) -> Sequence[Partitioned]:
         """Every such table."""
+        ...
+
+    def leaving(self) -> AbstractSet[int]:
+        """The numbers of those that were dropped and whose rows are not all gone."""
         ...
 
     def current(self, table: Partitioned, txn: Transaction | None = None) -> Partitioned:

@@ -25,6 +25,7 @@ from widerow.storage.hbase.messages import (
     CoprocessorServiceResponse,
     MutateRowsResponse,
 )
+from widerow.storage.hbase.placement import HBasePlacement
 from widerow.storage.hbase.regions import Region, Regions, refused_untouched, storage_failure
 from widerow.storage.hbase.requests import CellPlace, mutate_rows
 from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
@@ -66,6 +67,7 @@ class HBaseDriver:
         """Of that table. Connects to no server yet."""
         self._regions = regions
         self._shared = SharedReads(regions)
+        self.placement = HBasePlacement(regions)
 
     def view(self) -> HBaseView:
         """A view that has read nothing yet."""

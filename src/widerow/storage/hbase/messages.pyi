@@ -227,14 +227,70 @@ class GetProcedureResultRequest(Message):
         proc_id: int | None = ...,
     ) -> None: ...
 
+class GenericExceptionMessage(Message):
+    class_name: str | bytes
+    message: str | bytes
+    def __init__(
+        self,
+        *,
+        class_name: str | None = ...,
+        message: str | None = ...,
+    ) -> None: ...
+
+class ForeignExceptionMessage(Message):
+    @property
+    def generic_exception(self) -> GenericExceptionMessage: ...
+    def __init__(
+        self,
+        *,
+        generic_exception: GenericExceptionMessage | None = ...,
+    ) -> None: ...
+
 class GetProcedureResultResponse(Message):
     state: int
-    exception: bytes
+    @property
+    def exception(self) -> ForeignExceptionMessage: ...
     def __init__(
         self,
         *,
         state: int | None = ...,
-        exception: bytes | None = ...,
+        exception: ForeignExceptionMessage | None = ...,
+    ) -> None: ...
+
+class SplitTableRegionRequest(Message):
+    @property
+    def region_info(self) -> RegionInfo: ...
+    split_row: bytes
+    def __init__(
+        self,
+        *,
+        region_info: RegionInfo | None = ...,
+        split_row: bytes | None = ...,
+    ) -> None: ...
+
+class SplitTableRegionResponse(Message):
+    proc_id: int
+    def __init__(
+        self,
+        *,
+        proc_id: int | None = ...,
+    ) -> None: ...
+
+class MergeTableRegionsRequest(Message):
+    @property
+    def region(self) -> RepeatedCompositeFieldContainer[RegionSpecifier]: ...
+    def __init__(
+        self,
+        *,
+        region: Iterable[RegionSpecifier] | None = ...,
+    ) -> None: ...
+
+class MergeTableRegionsResponse(Message):
+    proc_id: int
+    def __init__(
+        self,
+        *,
+        proc_id: int | None = ...,
     ) -> None: ...
 
 class Column(Message):

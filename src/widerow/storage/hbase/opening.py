@@ -12,8 +12,6 @@ from widerow.storage.hbase.messages import (
     CoprocessorServiceResponse,
     CreateTableRequest,
     CreateTableResponse,
-    GetActiveMasterRequest,
-    GetActiveMasterResponse,
     GetProcedureResultRequest,
     GetProcedureResultResponse,
     GetTableDescriptorsRequest,
@@ -21,6 +19,7 @@ from widerow.storage.hbase.messages import (
     TableName,
     TableSchema,
 )
+from widerow.storage.hbase.placement import RUNNING, TABLE_NAMESPACE
 from widerow.storage.hbase.regions import MovePauses, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import mutate_rows
 from widerow.storage.hbase.rows import DATA, FAMILY
@@ -31,9 +30,6 @@ __all__ = ["open_driver", "open_hbase"]
 
 _URL: Final = re.compile(r"hbase://(?P<seeds>[^/@?#]+)/(?P<table>[A-Za-z0-9_][A-Za-z0-9_.-]*)")
 _SEED: Final = re.compile(r"(?P<host>[^\s:]+):(?P<port>\d{1,5})")
-_NAMESPACE: Final = b"default"
-_MASTER: Final = "MasterService"
-_RUNNING: Final = 1  # a state of a procedure
 _PROCEDURE_PAUSE_SECONDS: Final = 0.05
 _OPENING_SECONDS_MAX: Final = 15  # a new table's regions are opened in about two
 _ENDPOINT: Final = b"|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|1001|"
@@ -94,10 +90,8 @@ def _read(url: str) -> tuple[list[Address], str]:
 
 def _make_table(servers: Servers, table: str) -> None:
     """Make the table, or see that it is safe."""
-    found = servers.ask_any("GetActiveMaster", GetActiveMasterRequest(), GetActiveMasterResponse)
-    address = Address(str(found.server_name.host_name), found.server_name.port)
-    master = servers.connection(address, _MASTER)
-    name = TableName(namespace=_NAMESPACE, qualifier=table.encode())
+    master = servers.master()
+    name = TableName(namespace=TABLE_NAMESPACE, qualifier=table.encode())
     asked = GetTableDescriptorsRequest(table_names=[name])
     known = master.call("GetTableDescriptors", asked, GetTableDescriptorsResponse).table_schema
     if not known:
@@ -126,7 +120,7 @@ def _create(master: RpcConnection, name: TableName) -> None:
     asked = GetProcedureResultRequest(proc_id=made.proc_id)
     while True:
         result = master.call("getProcedureResult", asked, GetProcedureResultResponse)
-        if result.state != _RUNNING:
+        if result.state != RUNNING:
             break
         sleep(_PROCEDURE_PAUSE_SECONDS)
 

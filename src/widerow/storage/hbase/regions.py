@@ -11,6 +11,8 @@ from google.protobuf.message import DecodeError, Message
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.storage.hbase.messages import (
     Column,
+    GetActiveMasterRequest,
+    GetActiveMasterResponse,
     GetMetaRegionLocationsRequest,
     GetMetaRegionLocationsResponse,
     RegionInfo,
@@ -35,11 +37,13 @@ __all__ = [
 Answer = TypeVar("Answer", bound=Message)
 
 CLIENT: Final = "ClientService"
+_MASTER: Final = "MasterService"
 _REGISTRY: Final = "ClientMetaService"
 _REGION_NAME: Final = 1  # a kind of `RegionSpecifier`
 _META: Final = b"hbase:meta,,1"
 _MAGIC_BYTES: Final = 4  # in front of a message that stands in a cell
 _META_ROWS: Final = 1000
+_MERGED: Final = b"merge"  # columns that name what a region was merged of begin so
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
 
@@ -136,6 +140,17 @@ class Servers:
         assert failure is not None, "there is a seed"
         raise failure
 
+    def master(self) -> RpcConnection:
+        """A connection to the master, as the seeds know it now; it may have ended since.
+
+        Raises: `ServerLost`, `RemoteFailure`; `StoreBusy` where the cluster has none.
+        """
+        found = self.ask_any("GetActiveMaster", GetActiveMasterRequest(), GetActiveMasterResponse)
+        if not found.server_name.port:
+            raise StoreBusy("HBase has no master now")
+        name = found.server_name
+        return self.connection(Address(str(name.host_name), name.port), _MASTER)
+
     def check_open(self) -> None:
         """Raise `StorageFailure` once the connections are closed."""
         if self._closed:
@@ -150,21 +165,39 @@ class Servers:
 
 
 class Region(NamedTuple):
-    """A range of rows, start ≤ row < stop (empty: no bound), and the server that has it."""
+    """A range of rows, start ≤ row < stop (empty: no bound), and the server that has it.
+
+    `is_merged`: it has files still of the regions that it was merged of.
+    """
 
     name: bytes
     start: bytes
     stop: bytes
     address: Address
+    is_merged: bool = False
 
     @property
     def specifier(self) -> RegionSpecifier:
         """The region as requests name it."""
         return RegionSpecifier(type=_REGION_NAME, value=self.name)
 
+    @property
+    def number(self) -> int:
+        """What tells it from others that began at the same row: `table,start,number.digest`."""
+        return int(self.name.rpartition(b",")[2].partition(b".")[0])
+
+    @property
+    def digest(self) -> bytes:
+        """The last part of its name, by which the master knows it."""
+        return self.name.rpartition(b",")[2].partition(b".")[2].rstrip(b".")
+
     def has(self, row: bytes) -> bool:
         """Whether a row is one of it."""
         return self.start <= row and (not self.stop or row < self.stop)
+
+    def has_below(self, row: bytes) -> bool:
+        """Whether the rows just below a row are of it."""
+        return self.start < row and (not self.stop or row <= self.stop)
 
     def overlaps(self, other: "Region") -> bool:
         """Whether there can be rows that both have."""
@@ -174,7 +207,10 @@ class Region(NamedTuple):
 
 @final
 class Regions:
-    """The regions of one table, as they were read last. Any thread."""
+    """The regions of one table, as they were read last. Any thread.
+
+    While one is split or moved it may be missing; the others go on.
+    """
 
     def __init__(self, servers: Servers, table: str) -> None:
         """Of that table. Nothing is read yet."""
@@ -183,25 +219,48 @@ class Regions:
         self._lock = threading.Lock()
         self._known: list[Region] | None = None
 
+    @property
+    def table(self) -> bytes:
+        """The table's name."""
+        return self._table
+
     def of(self, row: bytes, *, below: bool = False) -> Region:
-        """The region that has the row, or the rows just below it. Raises as `refresh` does."""
+        """The region that has the row, or the rows just below it.
+
+        Raises: `StoreBusy` where there is none now, `ServerLost`, `RemoteFailure`.
+        """
         known = self._known or self._read()
         search = bisect_left if below else bisect_right
-        return known[max(search(known, row, key=_start_of) - 1, 0)]
+        found = known[max(search(known, row, key=_start_of) - 1, 0)]
+        if not (found.has_below(row) if below else found.has(row)):
+            self.forget()
+            raise self._missing()
+        return found
+
+    def all_now(self) -> Sequence[Region]:
+        """Every region, read anew. Raises as `of` does, where any is missing."""
+        self.forget()
+        found = self._read()
+        stops = [b"", *[each.stop for each in found]]
+        if stops != [*[each.start for each in found], b""]:
+            self.forget()
+            raise self._missing()
+        return found
 
     def forget(self) -> None:
         """Read the regions again before they are asked for."""
         self._known = None
 
+    def _missing(self) -> StoreBusy:
+        return StoreBusy(f"the regions of {self._table.decode()} are not all there now")
+
     def _read(self) -> list[Region]:
-        """Raises `StoreBusy` where the table has no regions, or has not all of them now."""
         with self._lock:
             if self._known is not None:
                 return self._known
             regions = sorted(filter(None, map(_region, self._rows())), key=_start_of)
-            stops = [b"", *[each.stop for each in regions]]
-            if not regions or stops != [*[each.start for each in regions], b""]:
-                raise StoreBusy(f"the regions of {self._table.decode()} are not all there now")
+            if not regions:
+                raise self._missing()
             self._known = regions
             return regions
 
@@ -250,4 +309,6 @@ def _region(row: Result) -> Region | None:
         raise StorageFailure(f"hbase:meta cannot be read: {error}") from error
     if info.split or info.offline:
         return None
-    return Region(row.cell[0].row, info.start_key, info.end_key, Address(host, int(rest)))
+    is_merged = any(name.startswith(_MERGED) for name in cells)
+    address = Address(host, int(rest))
+    return Region(row.cell[0].row, info.start_key, info.end_key, address, is_merged)

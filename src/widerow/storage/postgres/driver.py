@@ -69,6 +69,7 @@ class PostgresDriver:
         checkpoints=False,
         shared=True,
     )
+    placement = None
 
     def __init__(self, url: str) -> None:
         """Without a connection yet."""

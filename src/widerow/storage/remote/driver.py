@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from widerow.storage.interface import Capabilities
+from widerow.storage.placement import DataPlacement
 
 __all__ = ["Driver", "DriverView", "Page", "ShardChange"]
 
@@ -70,6 +71,11 @@ class Driver(Protocol):
     """An open connection to a database."""
 
     capabilities: Capabilities
+
+    @property
+    def placement(self) -> DataPlacement | None:
+        """What divides the data into ranges; None where the database does not, or not by keys."""
+        ...
 
     def view(self) -> DriverView:
         """A view that has read nothing yet. Costs nothing."""

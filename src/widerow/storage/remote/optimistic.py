@@ -97,6 +97,7 @@ class OptimisticStore(Store):
     ) -> None:
         """Over an open driver, which the store closes. `token` gives random bytes, `rest` waits."""
         self.capabilities = driver.capabilities
+        self.placement = driver.placement
         self._driver = driver
         self._token = token
         self._rest = rest

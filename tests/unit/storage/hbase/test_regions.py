@@ -125,15 +125,29 @@ def test_regions_that_are_no_more_are_passed_over(meta: Meta) -> None:
     [
         (),
         (row(b"", b"d"), row(b"dm", b"")),
-        (row(b"", b"d"), row(b"d", b"", server=b"")),
-        (row(b"d", b""),),
+        (row(b"", b"d"), row(b"d", b"dm", server=b""), row(b"dm", b"")),
+        (row(b"dm", b""),),
         (row(b"", b"d"),),
     ],
 )
-def test_a_table_with_a_hole_is_not_used(meta: Meta, rows: Sequence[Result]) -> None:
+def test_a_region_that_is_missing_is_not_used(meta: Meta, rows: Sequence[Result]) -> None:
     meta.parts = [rows]
+    for name, below in ((b"dl", False), (b"dm", True), (b"dl", True)):
+        with pytest.raises(StoreBusy, match="not all there"):
+            meta.regions.of(name, below=below)
     with pytest.raises(StoreBusy, match="not all there"):
-        meta.regions.of(b"z")
+        meta.regions.all_now()
+
+
+def test_other_regions_go_on_while_one_is_missing(meta: Meta) -> None:
+    meta.parts = [(row(b"", b"d"), row(b"dm", b""))]
+    assert meta.regions.of(b"z").start == b"dm"
+    assert meta.regions.of(b"d", below=True).start == b""
+    with pytest.raises(StoreBusy, match="not all there"):
+        meta.regions.of(b"dl")
+    meta.parts = [WHOLE]
+    assert meta.regions.of(b"dl").start == b"d"  # it is looked for again
+    assert [each.start for each in meta.regions.all_now()] == [b"", b"d", b"dm"]
 
 
 def test_the_first_seed_that_answers_is_asked(meta: Meta) -> None:

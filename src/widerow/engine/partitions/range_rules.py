@@ -1,0 +1,99 @@
+"""Where a database should divide its data: at the bounds of partitions. Pure, from what is known.
+
+* A table that has partitions, or that is large by itself, begins a range. Small tables share one,
+  with each other and with the last partition of the table before them: so a hundred tables that
+  are empty make no range.
+* Each of its partitions begins one, unless a shard could be cut there (`may_begin_range`): such a
+  partition, among the smallest keys there can be, shares the range of the one before.
+* A range that begins anywhere else is left alone as long as it begins inside a table that exists:
+  somebody wanted it. One that widerow asked for itself (`Noted`), and one that begins inside no
+  table, is merged with the range before. Of a table that was dropped it is when its rows are gone.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import Enum
+from typing import Final, NamedTuple
+
+from widerow.engine.partitions.tables import Partitioned
+from widerow.keys.layout import ROW_PREFIX_BYTES, SPACE_ROWS, may_begin_range, row_prefix
+
+__all__ = [
+    "ChangeKind",
+    "Noted",
+    "RangeChange",
+    "Wanted",
+    "changes_wanted",
+    "table_at",
+    "wanted_of",
+]
+
+OWN_RANGE_PART: Final = 8  # a table that fills so much of a partition, one in eight, has a range
+SHARED_RANGE_PART: Final = 2 * OWN_RANGE_PART  # and keeps it until it is half as large
+
+Wanted = Mapping[int, frozenset[bytes]]
+"""Where ranges should begin, by the number of the table."""
+
+Noted = Mapping[int, frozenset[bytes]]
+"""Where widerow itself made ranges begin, by the number of the table, as far as it matters."""
+
+
+class ChangeKind(Enum):
+    """What is done with ranges."""
+
+    SPLIT = "split"
+    MERGE = "merge"
+
+
+class RangeChange(NamedTuple):
+    """Make a range begin at a key, or make none begin there."""
+
+    kind: ChangeKind
+    key: bytes
+
+    @property
+    def opposite(self) -> "RangeChange":
+        """What takes it back."""
+        kind = ChangeKind.MERGE if self.kind is ChangeKind.SPLIT else ChangeKind.SPLIT
+        return RangeChange(kind, self.key)
+
+    def is_made(self, bounds: Collection[bytes]) -> bool:
+        """Whether ranges that begin at `bounds` are as they are after it."""
+        return (self.key in bounds) == (self.kind is ChangeKind.SPLIT)
+
+
+def table_at(bound: bytes) -> int | None:
+    """The number of the table that a range begins in, or at; None: of none."""
+    if len(bound) < ROW_PREFIX_BYTES or not bound.startswith(SPACE_ROWS):
+        return None
+    return int.from_bytes(bound[1:ROW_PREFIX_BYTES], "big")
+
+
+def wanted_of(table: Partitioned, size: int, split_bytes: int, *, begins: bool) -> frozenset[bytes]:
+    """Where ranges of a table should begin.
+
+    `size`: bytes of the table, as far as they are known. `split_bytes`: those of a full partition.
+    `begins`: whether a range begins with the table now.
+    """
+    start = row_prefix(table.id)
+    if table.splits:
+        return frozenset((start, *filter(may_begin_range, (start + at for at in table.splits))))
+    part = SHARED_RANGE_PART if begins else OWN_RANGE_PART
+    return frozenset((start,)) if size * part >= split_bytes else frozenset()
+
+
+def changes_wanted(
+    wanted: Wanted, bounds: Sequence[bytes], noted: Noted, leaving: Collection[int]
+) -> Iterator[RangeChange]:
+    """What makes the ranges what they should be, splits first, each in the order of keys.
+
+    `bounds`: where ranges begin now, without the first. `noted`: of every table that exists and has
+    any of the `bounds`. `leaving`: the numbers of those that were dropped and have rows still.
+    """
+    every = frozenset().union(*wanted.values())
+    for key in sorted(every.difference(bounds)):
+        yield RangeChange(ChangeKind.SPLIT, key)
+    for key in bounds:
+        table = table_at(key)
+        is_ours = table is None or table not in noted or key in noted[table]
+        if key not in every and is_ours and table not in leaving:
+            yield RangeChange(ChangeKind.MERGE, key)
