@@ -115,6 +115,7 @@ ATTEMPT_SECONDS_MAX: Final = 20  # from a first read to a commit; later ends sti
 CONFLICT_SECONDS_MAX: Final = 10  # a write is tried so long; SDKs ask again after that
 OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a commit without an answer
 MERGED_COMMITS_MAX: Final = 3  # refused ones of several shards; then each shard has one of its own
+BRIEF_READS_MAX: Final = 3  # attempts of one request; the second takes a view that lasts
 READ_ROUNDS_MAX: Final = 3  # of a group, in each of which all its bodies read together
 BACK_OFF_SECONDS: Final = 0.002  # before a body runs again; about a round trip and a commit
 BACK_OFF_SECONDS_MAX: Final = 0.064  # it doubles; a key that many processes write gets its turns

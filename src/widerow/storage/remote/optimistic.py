@@ -44,8 +44,8 @@ from widerow.limits import (
 )
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Outcome, Store, Write
-from widerow.storage.remote.driver import Driver, DriverView, ShardChange
-from widerow.storage.remote.reading import ReadFailed, RemoteSnapshot, UnitReader
+from widerow.storage.remote.driver import Driver, ShardChange
+from widerow.storage.remote.reading import LostKeys, ReadFailed, RemoteSnapshot, UnitReader
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
 
 __all__ = ["REVISION_BYTES", "OptimisticStore"]
@@ -104,6 +104,7 @@ class OptimisticStore(Store):
         self._closed = False
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
+        self._lost_keys = LostKeys()
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
         self._counts = dict.fromkeys(
             ("groups", "writes", "syncs", "bytes", "conflicts", "unknown", "commits"), 0
@@ -115,6 +116,16 @@ class OptimisticStore(Store):
         """A view of each shard at a moment of its own, from the first read on."""
         self._check_open()
         return RemoteSnapshot(self._driver)
+
+    def brief_snapshot(self, rows: int = 0) -> RemoteSnapshot:
+        """Its first read is one round trip; it may be lost before the second."""
+        self._check_open()
+        return RemoteSnapshot(self._driver, self._lost_keys, rows)
+
+    def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """One round trip, which waits for nothing else."""
+        self._check_open()
+        return self._driver.read_many(keys, patient=False)
 
     # --- groups ------------------------------------------------------------------------------
 
@@ -186,7 +197,7 @@ class OptimisticStore(Store):
         for unit in units:
             if not unit.wanted:  # else it has run before and is known to ask for these
                 unit.run(UnitReader(self._guessed(unit), unit.wanted))
-        view = self._driver.view()
+        view = self.brief_snapshot()
         try:
             self._run_on(view, units)
         except ReadFailed as failed:
@@ -194,7 +205,7 @@ class OptimisticStore(Store):
         finally:
             view.close()
 
-    def _run_on(self, view: DriverView, units: Sequence[Unit]) -> None:
+    def _run_on(self, view: RemoteSnapshot, units: Sequence[Unit]) -> None:
         values: dict[bytes, bytes | None] = {}
         asked: set[bytes] = set()
         for unit in units:
@@ -203,7 +214,7 @@ class OptimisticStore(Store):
         for _ in range(READ_ROUNDS_MAX):
             if asked:
                 keys = sorted(asked)
-                values.update(zip(keys, view.read_many(keys), strict=True))
+                values.update(zip(keys, view.get_many(keys), strict=True))
             asked = set()
             running, left = left, []
             for unit in running:
@@ -334,11 +345,7 @@ class OptimisticStore(Store):
         The changes were made together or not at all, so one of them tells of all. `fences`: the
         revisions that this layer set itself to keep the commit from being made later.
         """
-        view = self._driver.view()
-        try:
-            found = view.read_many([change.revision_key for change in changes])
-        finally:
-            view.close()
+        found = self._driver.read_many([change.revision_key for change in changes])
         pairs = list(zip(changes, found, strict=True))
         if any(revision == change.revision for change, revision in pairs):
             return _Fate.MADE
