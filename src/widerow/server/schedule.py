@@ -111,6 +111,10 @@ class Schedule:
         """Call `work` when the loop has read all that there is to read now."""
         self._loop.call_soon(work)
 
+    def when_passed(self, seconds: float, work: Callable[[], None]) -> None:
+        """Call `work` on the loop after so long."""
+        self._loop.call_later(seconds, work)
+
     def request_came(self) -> None:
         """Begin the loop's turn if a request runs on a thread: that thread pauses until its end.
 

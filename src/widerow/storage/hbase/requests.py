@@ -73,7 +73,12 @@ def prove_scanner(scanner: int) -> ScanRequest:
 
 def scan_further(scanner: int, rows_max: int) -> ScanRequest:
     """Go on where a scanner has paused."""
-    return ScanRequest(scanner_id=scanner, number_of_rows=rows_max, client_handles_heartbeats=True)
+    return ScanRequest(
+        scanner_id=scanner,
+        number_of_rows=rows_max,
+        limit_of_rows=rows_max,
+        client_handles_heartbeats=True,
+    )
 
 
 def close_scanner(scanner: int) -> ScanRequest:

@@ -136,6 +136,12 @@ class _Read(NamedTuple):
     rows_max: int
     whole: bool
 
+    def lacks(self, rows: int, cells: Sequence[Cell]) -> bool:
+        """Whether more is wanted than these rows, which have these cells."""
+        if self.whole or not cells:
+            return True
+        return rows < self.rows_max and sum([len(c.value) for c in cells]) < _PAGE_BYTES_MAX // 2
+
 
 class _Found(NamedTuple):
     """Cells, and whether the range that was asked for has more behind them."""
@@ -294,18 +300,22 @@ class _RegionReads:
                 start = last
 
     def _finish(self, read: _Read, connection: RpcConnection, call: PendingCall) -> _Found:
-        """What a scan found: all of it, or as much as one answer with rows holds."""
+        """What a scan found: all of it, or as much as was asked for.
+
+        The server may end an answer earlier, because it has read for long, or from many blocks.
+        """
         with _reading(read.region):
             answer = call.answer(ScanResponse)
             scanner, rows = answer.scanner_id, list(answer.results)
-            is_open = answer.more_results_in_region and len(rows) < read.rows_max
-            while answer.more_results_in_region and (read.whole or not rows):
-                request = scan_further(scanner, read.rows_max)
+            cells = [cell for row in rows for cell in row.cell]
+            while answer.more_results_in_region and read.lacks(len(rows), cells):
+                request = scan_further(scanner, read.rows_max - (0 if read.whole else len(rows)))
                 answer = connection.call("Scan", request, ScanResponse)
                 rows += answer.results
-        if is_open and answer.more_results_in_region:
+                cells += [cell for row in answer.results for cell in row.cell]
+        if answer.more_results_in_region and len(rows) < read.rows_max:
             self._shared.unwanted(connection, scanner)
-        return _Found([cell for row in rows for cell in row.cell], answer.more_results_in_region)
+        return _Found(cells, answer.more_results_in_region)
 
 
 @final
