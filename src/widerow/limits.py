@@ -112,6 +112,16 @@ GROUP_WRITES_MAX: Final = (
 LEASE_SECONDS: Final = 30  # of a shared store: so long nobody looks after it when its holder dies
 TRANSACTION_SECONDS_MAX: Final = 60  # on a shared store; distributed engines end one after 5 to 30
 ATTEMPT_SECONDS_MAX: Final = 20  # from a first read to a commit; later ends still fall below that
+SIGHT_SECONDS: Final = 3  # a node goes so long by a catalogue that it has read; a dead one delays
+# a change of the catalogue by as much, once
+SIGHT_MARGIN_SECONDS: Final = 0.3  # clocks of machines run up to a tenth faster than others
+NODE_LOOK_SECONDS: Final = 0.25  # between two looks at the others: about what CreateTable waits
+NODE_BEAT_SECONDS: Final = 1.0  # between two records of a node, each a commit
+NODE_GONE_SECONDS: Final = 60  # without a beat; then a node's record is removed
+NODE_CLOCKS: Final = 5  # beats that tell of a node's clock; one that is late says little
+NODE_TAKEN_MAX: Final = 256  # partitions whose throughput a node tells of: some 10 KB
+CLOCK_SKEW_SECONDS_MAX: Final = 5  # leases of 30 s and transactions of 60 s rely on it
+WORD_SECONDS: Final = 0.02  # between two questions whether all nodes know of a change
 CONFLICT_SECONDS_MAX: Final = 10  # a write is tried so long; SDKs ask again after that
 OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a commit without an answer
 COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; the others wait for these

@@ -26,6 +26,8 @@ from widerow.engine.indexes.definitions import check_columns_free, check_definit
 from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
+from widerow.engine.nodes.document import nodes_document
+from widerow.engine.nodes.nodes import Nodes
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
@@ -118,6 +120,7 @@ class Engine:
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE_MODEL)
         self.lease = Lease(store, clock, entropy)
+        self.nodes = Nodes(store, self.catalog, self.lease, clock, entropy)
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
@@ -140,10 +143,13 @@ class Engine:
         self._mover = ChangeMover(store, self.tables)
         trim = StreamTrim(store, self.tables, clock)
         clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
-        self._chores = deque((*clearing, trim.step, self.sweep.step))
+        self._chores = deque((*clearing, trim.step, self.sweep.step, self.nodes.clear))
 
     def run(self, plan: Plan[T]) -> T:
-        """Commit a plan by itself and return its answer once it is durable."""
+        """Commit a plan by itself and return its answer once it is durable.
+
+        Does not wait until other servers know of a change of the catalogue, as a committer does.
+        """
         answer: Any = plan
         while isinstance(answer, Plan):
             answer, error = end_of(answer, outcomes_of(answer, self.store.transact_group))
@@ -328,6 +334,10 @@ class Engine:
         """
         found = self.find_partitioned(instance, table)
         return partitions_document(self.partitions, found, history=history)
+
+    def describe_nodes(self) -> dict[str, Any]:
+        """What is known of the servers of a shared store (docs/operating/cluster.md)."""
+        return nodes_document(self.nodes, self._clock)
 
     def find_partitioned(self, instance: str, name: str) -> Partitioned:
         """The table of that name in an instance or namespace. Raises `NotFound`."""

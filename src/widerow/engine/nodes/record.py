@@ -1,0 +1,83 @@
+"""What a node tells the others of itself (docs/formats/catalog.md, "Nodes")."""
+
+import json
+from typing import Any, Final, NamedTuple
+
+from widerow.engine.stored_json import decode_json
+from widerow.keys.layout import node_key, nodes_prefix
+
+__all__ = ["NodeRecord", "Taken", "decode_node", "encode_node", "node_of"]
+
+_FORMAT: Final = 1
+
+
+class Taken(NamedTuple):
+    """Capacity units a second that a node lets through of one partition of a reserve.
+
+    `start`: where the partition begins, the encoded key.
+    """
+
+    table_id: int
+    start: bytes
+    writes: bool
+    units: float
+
+
+class NodeRecord(NamedTuple):
+    """A node at one of its beats.
+
+    `id`: of the process, never used twice. `name`: for people. `beat`: counts up from 1. `now_us`:
+    what its clock said. `epoch`: that of the catalogue that it goes by, or a later one. `keeper`:
+    whether it looks after the store. `taken`: of reserved throughput, at most `NODE_TAKEN_MAX`.
+    """
+
+    id: bytes
+    name: str
+    version: str
+    started_us: int
+    beat: int
+    now_us: int
+    epoch: int
+    keeper: bool = False
+    requests: int = 0
+    taken: tuple[Taken, ...] = ()
+
+
+def encode_node(node: NodeRecord) -> bytes:
+    """The record of a node; its `id` stands in the key."""
+    fields: dict[str, Any] = {"format": _FORMAT, **node._asdict()}
+    del fields["id"]
+    fields["taken"] = [
+        [each.table_id, each.start.hex(), each.writes, round(each.units, 3)] for each in node.taken
+    ]
+    return json.dumps(fields).encode()
+
+
+def decode_node(node_id: bytes, record: bytes) -> NodeRecord:
+    """The node of a record. Raises `StoreDamaged`."""
+
+    def read(fields: dict[str, Any]) -> NodeRecord:
+        taken = tuple(
+            Taken(int(table_id), bytes.fromhex(start), bool(writes), float(units))
+            for table_id, start, writes, units in fields.pop("taken")
+        )
+        return NodeRecord(
+            node_id,
+            str(fields.pop("name")),
+            str(fields.pop("version")),
+            int(fields.pop("started_us")),
+            int(fields.pop("beat")),
+            int(fields.pop("now_us")),
+            int(fields.pop("epoch")),
+            bool(fields.pop("keeper")),
+            int(fields.pop("requests")),
+            taken,
+        )
+
+    return decode_json(record, "the record of a node", read, form=_FORMAT)
+
+
+def node_of(key: bytes) -> bytes | None:
+    """The id of the node whose record has that key; None: it is another record of a node."""
+    node_id = key[len(nodes_prefix()) : -1]
+    return node_id if key == node_key(node_id) else None
