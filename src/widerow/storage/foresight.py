@@ -73,9 +73,9 @@ class ForeseenReads:
     def scan(
         self,
         start: bytes,  # noqa: ARG002  # whatever it is
-        stop: bytes,  # noqa: ARG002
+        stop: bytes,  # noqa: ARG002  # the same
         *,
-        reverse: bool = False,  # noqa: ARG002
+        reverse: bool = False,  # noqa: ARG002  # the same
     ) -> Iterator[tuple[bytes, bytes]]:
         """Ranges are not foreseen."""
         raise NotForeseen
