@@ -21,10 +21,11 @@ from widerow.engine.check_rows import tablestore_parts
 from widerow.engine.indexes.check import index_parts
 from widerow.engine.indexes.intents import decode_entry_intent
 from widerow.engine.intents import IntentKind, decode_intent
-from widerow.engine.nodes.record import decode_node, node_of
+from widerow.engine.nodes.record import decode_node
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
+from widerow.engine.partitions.shared_notes import decode_notes
 from widerow.engine.streams.check import stream_parts
 from widerow.engine.streams.intents import decode_change_intent
 from widerow.engine.sweep.record import decode_sweep
@@ -51,6 +52,7 @@ from widerow.keys.layout import (
     SPACE_TUNNELS,
     SPACE_TYPED_CATALOG,
     intent_prefix,
+    nodes_notes_prefix,
     nodes_prefix,
     statistics_key,
     statistics_prefix,
@@ -195,11 +197,15 @@ def _plan_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  #
 
 
 def _node_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
-    yield CheckPart("", nodes_prefix(), after_prefix(nodes_prefix()), _check_node)
+    """Servers may have the store open, or have been killed: their records are as they left them."""
+    records, notes = nodes_prefix(), nodes_notes_prefix()
+    yield CheckPart("", records, after_prefix(records), _check_node)
+    yield CheckPart("", notes, after_prefix(notes), _check_notes)
 
 
 def _check_node(key: bytes, record: bytes) -> None:
-    """Servers may have the store open, or have been killed: their records are as they left them."""
-    node_id = node_of(key)
-    if node_id is not None:
-        decode_node(node_id, record)
+    decode_node(key[len(nodes_prefix()) :], record)
+
+
+def _check_notes(_: bytes, record: bytes) -> None:
+    decode_notes(record)

@@ -27,7 +27,7 @@ from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
-from widerow.engine.nodes.nodes import Nodes
+from widerow.engine.nodes.nodes import LoadOfAll, Nodes
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
@@ -68,7 +68,7 @@ from widerow.errors import (
     NotFound,
     Rule,
 )
-from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
+from widerow.keys.layout import NODE_ID_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG
 from widerow.limits import (
     TABLES_PER_INSTANCE_MAX,
 )
@@ -119,11 +119,15 @@ class Engine:
         names = ColumnNames(strict=strict_column_names)
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE_MODEL)
-        self.lease = Lease(store, clock, entropy)
-        self.nodes = Nodes(store, self.catalog, self.lease, clock, entropy)
+        node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
+        self.lease = Lease(store, clock, node_id.hex())
+        self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
+        if self.partitions.shared_notes is not None:
+            told = self.partitions.told.append
+            self.nodes.load = LoadOfAll(self.partitions.shared_notes, told, self.throttle)
         self._typed = Once(self._make_typed)
         self._builds = Once(self._make_builds)
         self._tunnels = Once(self._make_tunnels)

@@ -9,8 +9,8 @@
     04 00 03 namespace 00 01         namespaces of typed tables
     05 id tunnel rest                who consumes a tunnel of a table, and how far
     06 rest space                    the revision of a shard, in databases across a network only
-    07 00000000 node 01              a server of a store that several share: what it goes by
-    07 00000000 node 02 number       what it has counted, for the one that looks after the store
+    07 00000000 01 node              a server of a store that several share
+    07 00000000 02 node number       what it tells the others of the load that it has seen
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
@@ -24,7 +24,7 @@
     20 id 03                         the last pass of the sweep over it
 
 `id` is the number of the table or index, `tunnel` that of a tunnel, in four bytes, big-endian. A
-number once used for something is never used for another thing. `node` is twelve random bytes; no
+number once used for something is never used for another thing. `node` is eleven random bytes; no
 table has the number 0 before it, so nodes stand before all tables where spaces stand together.
 """
 
@@ -72,7 +72,7 @@ __all__ = [
     "node_key",
     "node_notes_key",
     "node_notes_prefix",
-    "node_prefix",
+    "nodes_notes_prefix",
     "nodes_prefix",
     "revision_key",
     "revisions_beside",
@@ -97,7 +97,7 @@ SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_TUNNELS: Final = b"\x05"
 SPACE_REVISIONS: Final = b"\x06"
 SPACE_NODES: Final = b"\x07"
-NODE_ID_BYTES: Final = 12
+NODE_ID_BYTES: Final = 11
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
 SPACE_SEQUENCES: Final = b"\x11"
@@ -135,7 +135,7 @@ _SHARDS_OF_SPACES: Final = {
     SPACE_STATISTICS: (SPACE_ROWS, 4),
     SPACE_TUNNELS: (SPACE_TUNNELS, 8),
     SPACE_CHANGES: (SPACE_CHANGES, 12),
-    SPACE_NODES: (SPACE_NODES, 4 + NODE_ID_BYTES),
+    SPACE_NODES: (SPACE_NODES, 4 + 1 + NODE_ID_BYTES),
 }
 _NUMBER_BYTES: Final = 4
 _NO_TABLE: Final = b"\x00\x00\x00\x00"
@@ -204,27 +204,27 @@ def tunnel_prefix(table_id: int, number: int) -> bytes:
 
 
 def nodes_prefix() -> bytes:
-    """What the servers of a shared store tell each other."""
-    return SPACE_NODES + _NO_TABLE
-
-
-def node_prefix(node_id: bytes) -> bytes:
-    """All of one node: a shard of its own."""
-    return nodes_prefix() + node_id
+    """The records of the servers of a shared store."""
+    return SPACE_NODES + _NO_TABLE + b"\x01"
 
 
 def node_key(node_id: bytes) -> bytes:
-    """The record of a node."""
-    return node_prefix(node_id) + b"\x01"
+    """The record of a server: a shard of its own."""
+    return nodes_prefix() + node_id
+
+
+def nodes_notes_prefix() -> bytes:
+    """What the servers tell each other of the load."""
+    return SPACE_NODES + _NO_TABLE + b"\x02"
 
 
 def node_notes_prefix(node_id: bytes) -> bytes:
-    """What a node has counted and nobody has taken in yet."""
-    return node_prefix(node_id) + b"\x02"
+    """What one server tells the others of the load: a shard of its own."""
+    return nodes_notes_prefix() + node_id
 
 
 def node_notes_key(node_id: bytes, number: int) -> bytes:
-    """One record of what a node has counted."""
+    """One message of a server about the load."""
     return node_notes_prefix(node_id) + number.to_bytes(8, "big")
 
 
@@ -299,7 +299,7 @@ def revision_key(shard: bytes) -> bytes:
         10, 11, 13, 15 id key         the table and the partition key (typed tables: the shard key)
         12 id stream shard …          the shard of the stream
         05 id tunnel …                the tunnel
-        07 00000000 node …            the node
+        07 00000000 kind node …       the node, its record or its messages
         20 id …, 14 id …, 11 id       the table or index
         10, 11, 12, 13, 15, 05 id     the table: writes that remove all of it
 

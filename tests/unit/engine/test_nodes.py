@@ -19,11 +19,12 @@ from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import Nodes
-from widerow.engine.nodes.record import NodeRecord, Taken, decode_node, encode_node
+from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
+from widerow.engine.partitions.throttle import Taken
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import open_catalog
 from widerow.errors import Replan, StorageFailure, StoreBusy, StoreDamaged
-from widerow.keys.layout import CATALOG_EPOCH_KEY, node_key, row_prefix
+from widerow.keys.layout import CATALOG_EPOCH_KEY, NODE_ID_BYTES, node_key, row_prefix
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
     NODE_BEAT_SECONDS,
@@ -33,7 +34,7 @@ from widerow.limits import (
 )
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
-from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.clock import FakeClock
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
 ENDED = SIGHT_SECONDS + 1.0  # behind it nothing that was read before is gone by
@@ -65,9 +66,9 @@ class _Process:
         self.clock = FakeClock()
         self.store = store
         self.catalog = open_catalog(store)
-        entropy = FakeEntropy(seed)
-        self.lease = Lease(store, self.clock, entropy)
-        self.nodes = Nodes(store, self.catalog, self.lease, self.clock, entropy)
+        node_id = bytes([seed]) * NODE_ID_BYTES
+        self.lease = Lease(store, self.clock, node_id.hex())
+        self.nodes = Nodes(store, self.catalog, self.lease, self.clock, node_id)
         self.nodes.name = f"node{seed}"
 
     def commit(self, plan: Plan[None] | None) -> None:
@@ -107,8 +108,7 @@ class _World:
 def test_a_store_of_one_process_has_no_nodes() -> None:
     store, clock = MemoryStore(), FakeClock()
     catalog = open_catalog(store)
-    lease = Lease(store, clock, FakeEntropy())
-    nodes = Nodes(store, catalog, lease, clock, FakeEntropy())
+    nodes = Nodes(store, catalog, Lease(store, clock, ""), clock, b"")
     assert nodes.beat() is None
     write = catalog.change(lambda _: None)
     store.transact_group([write])
@@ -159,6 +159,30 @@ def test_a_node_that_dies_delays_one_change_and_no_other() -> None:
     world.live(0, seconds=1.0)
     assert known()
     assert world.all[0].change()()
+
+
+def test_the_store_is_looked_after_seconds_after_its_keeper_died() -> None:
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    other.commit(other.lease.plan())
+    world.live(seconds=2)
+    assert (one.lease.held(), other.lease.held()) == (True, False)
+    world.live(1, seconds=SIGHT_SECONDS - 1.5)
+    assert other.lease.plan() is None
+    world.live(1, seconds=2.5)
+    other.commit(other.lease.plan())
+    assert other.lease.held()
+
+
+def test_a_keeper_that_leaves_gives_its_lease_back() -> None:
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    world.live(seconds=1)
+    one.commit(one.nodes.leave())
+    other.commit(other.lease.plan())
+    assert other.lease.held()
 
 
 def test_a_node_that_leaves_delays_nobody() -> None:
@@ -448,7 +472,7 @@ def test_the_record_is_as_the_page_has_it() -> None:
     found = re.search(r"```node\n(.+)\n```", PAGE)
     assert found is not None
     node = NodeRecord(
-        bytes(range(12)),
+        bytes(range(11)),
         "db1.example:8087",
         "0.1.0",
         1_468_944_000_000_000,
@@ -460,7 +484,7 @@ def test_the_record_is_as_the_page_has_it() -> None:
         taken=(Taken(7, b"a\x00\x01", writes=True, units=12.5),),
     )
     assert encode_node(node) == found[1].encode()
-    assert decode_node(bytes(range(12)), found[1].encode()) == node
+    assert decode_node(bytes(range(11)), found[1].encode()) == node
 
 
 @pytest.mark.parametrize(
@@ -469,8 +493,8 @@ def test_the_record_is_as_the_page_has_it() -> None:
 def test_a_record_that_is_no_node_is_damage(record: bytes) -> None:
     world = _World(1)
     with pytest.raises(StoreDamaged, match="the record of a node"):
-        decode_node(bytes(12), record)
-    key = node_key(bytes(12))
-    world.store.transact((key[:-1],), lambda txn: txn.put(key, record))
+        decode_node(bytes(11), record)
+    key = node_key(bytes(11))
+    world.store.transact((key,), lambda txn: txn.put(key, record))
     with pytest.raises(StorageFailure):
         world.all[0].nodes.look()

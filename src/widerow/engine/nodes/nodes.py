@@ -23,32 +23,40 @@ rows of a dropped table stay). Bodies of writes compare the epoch in any case.
 live and versions wrong for all. Of two nodes the one that came later refuses.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
 from widerow import __version__
-from widerow.clock import Clock, Entropy
+from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.sight import Sight
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew, largest
-from widerow.engine.nodes.record import NodeRecord, Taken, decode_node, encode_node, node_of
+from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
+from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes, decode_notes
+from widerow.engine.partitions.throttle import Taken, Throttle
 from widerow.engine.plan import Plan, failing
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.keys.encode import after_prefix
-from widerow.keys.layout import NODE_ID_BYTES, node_key, node_prefix, nodes_prefix
+from widerow.keys.layout import (
+    node_key,
+    node_notes_key,
+    node_notes_prefix,
+    nodes_prefix,
+)
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
     NODE_BEAT_SECONDS,
     NODE_CLOCKS,
     NODE_GONE_SECONDS,
+    NODE_NOTES_KEPT,
     SIGHT_MARGIN_SECONDS,
     SIGHT_SECONDS,
 )
 from widerow.storage.interface import Reader, Store, Transaction, Write
 
-__all__ = ["Nodes", "SeenNode", "read_nodes"]
+__all__ = ["LoadOfAll", "Nodes", "SeenNode", "read_nodes"]
 
 _SECOND_NS: Final = 1_000_000_000
 _SIGHT_NS: Final = SIGHT_SECONDS * _SECOND_NS
@@ -80,14 +88,23 @@ class SeenNode(NamedTuple):
         return now_ns - self.since_ns < _ENDED_NS
 
 
+class LoadOfAll(NamedTuple):
+    """What the nodes tell each other of the load, beside who they are.
+
+    `notes`: what this one has to tell. `told`: takes in what another one told. `throttle`: shares
+    the reserves; None where they are not enforced.
+    """
+
+    notes: SharedNotes
+    told: Callable[[Sequence[LoadNote]], None]
+    throttle: Throttle | None
+
+
 def read_nodes(reader: Reader) -> list[NodeRecord]:
     """The records of all nodes. Raises `StoreDamaged`. Cost: one page."""
-    found = reader.scan(nodes_prefix(), after_prefix(nodes_prefix()))
-    return [
-        decode_node(node_id, record)
-        for key, record in found
-        if (node_id := node_of(key)) is not None
-    ]
+    prefix = nodes_prefix()
+    found = reader.scan(prefix, after_prefix(prefix))
+    return [decode_node(key[len(prefix) :], record) for key, record in found]
 
 
 class Nodes:
@@ -98,12 +115,15 @@ class Nodes:
     """
 
     def __init__(
-        self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, entropy: Entropy
+        self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, node_id: bytes
     ) -> None:
-        """No node yet. `name`, for people, may be set before the first beat."""
+        """No node yet. `name`, for people, may be set before the first beat.
+
+        `node_id`: names this process and no other, in hex also for its lease.
+        """
         self.name = ""
         self.requests = 0
-        self.taken: tuple[Taken, ...] = ()
+        self.load: LoadOfAll | None = None
         self.apart: str | None = None  # what is wrong with this clock, as far as is known
         self.sight = Sight(clock)
         self.is_shared = store.capabilities.shared
@@ -111,7 +131,7 @@ class Nodes:
         self._catalog = catalog
         self._lease = lease
         self._clock = clock
-        self._id = entropy.token_bytes(NODE_ID_BYTES) if self.is_shared else b""
+        self._id = node_id
         self._started_us = clock.now_us()
         self._number = 0  # of the last beat that was planned
         self._beat_ns: int | None = None  # before the last beat that is durable was made
@@ -120,9 +140,12 @@ class Nodes:
         self.rate = 0.0  # requests a second between the last two beats of this node
         self._looked_ns: int | None = None  # when the last look began
         self._others: dict[bytes, SeenNode] = {}
+        self._taken: tuple[Taken, ...] = ()
+        self._heard: dict[bytes, int] = {}  # the number of each node's last notes that were heard
         self._elders: frozenset[bytes] = frozenset()  # who was there at the first look
         if self.is_shared:
             catalog.go_by(self.sight, self.word, self.check_clock)
+            lease.is_silent = self.is_silent
 
     # --- telling -----------------------------------------------------------------------------
 
@@ -133,6 +156,11 @@ class Nodes:
         if not self.is_shared or (fresh and epoch == self._told):
             return None
         self._number += 1  # never the same twice: nobody knows what became of one that failed
+        notes = None
+        if self.load is not None:
+            notes = self.load.notes.take()
+            if not fresh and self.load.throttle is not None:
+                self._taken = self.load.throttle.tell()
         record = self.own()
 
         def settled(_: None) -> None:
@@ -142,24 +170,30 @@ class Nodes:
                 self._told_requests = record.requests
             self._beat_ns, self._told = now_ns, epoch
 
-        write = Write((node_prefix(self._id),), partial(_put, record), settled=settled)
-        return Plan((write,), failing)
+        writes = [Write((node_key(self._id),), partial(_put, record), settled=settled)]
+        if notes is not None:
+            body = partial(_put_notes, self._id, record.beat, notes)
+            writes.append(Write((node_notes_prefix(self._id),), body))
+        return Plan(tuple(writes), failing)
 
     def leave(self) -> Plan[None] | None:
-        """What takes this node away, once it serves no more; None: it is none."""
+        """What takes this node away, once it serves no more, and its lease; None: it is none."""
         self.sight.end()
         if not self._number:
             return None
         self._beat_ns = None
-        return Plan((_removal(self._id, self._number),), failing)
+        given_back = self._lease.release()
+        lease = () if given_back is None else given_back.writes
+        return Plan((*_removal(self._id, self._number), *lease), failing)
 
     def clear(self) -> Plan[None] | None:
         """What takes away the records of nodes that are gone; for whoever looks after the store."""
         now_ns = self._clock.monotonic_ns()
         gone = [
-            _removal(node_id, seen.record.beat)
+            write
             for node_id, seen in list(self._others.items())
             if now_ns - seen.since_ns > _GONE_NS
+            for write in _removal(node_id, seen.record.beat)
         ]
         return Plan(tuple(gone), failing) if gone else None
 
@@ -177,7 +211,9 @@ class Nodes:
             self.sight.extend(min(began_ns, self._beat_ns) + _SIGHT_NS)
         found = [each for each in read_nodes(self._store.snapshot()) if each.id != self._id]
         seen_ns, seen_us = self._clock.monotonic_ns(), self._clock.now_us()
+        before = self._others
         self._others = {each.id: self._seen(each, seen_ns, seen_us) for each in found}
+        self._hear([each for each in self._others.values() if before.get(each.record.id) != each])
         if self._looked_ns is None:
             self._elders = frozenset(self._others)
         self._looked_ns = began_ns
@@ -197,6 +233,23 @@ class Nodes:
         skews = (*known.skews, skew)[-NODE_CLOCKS:]
         return SeenNode(record, seen_ns, skews, max(0.0, rate))
 
+    def _hear(self, beaten: Sequence[SeenNode]) -> None:
+        """Take in what those have told of the load that have beaten since the last look."""
+        load = self.load
+        if load is None:
+            return
+        snapshot = self._store.snapshot()
+        for record in [each.record for each in beaten]:
+            prefix = node_notes_prefix(record.id)
+            first = self._heard.get(record.id, record.beat) + 1  # nothing from before this started
+            for key, notes in snapshot.scan(node_notes_key(record.id, first), after_prefix(prefix)):
+                load.told(decode_notes(notes))
+                first = int.from_bytes(key[len(prefix) :], "big") + 1
+            self._heard[record.id] = max(first - 1, record.beat)
+        self._heard = {each: self._heard[each] for each in self._heard if each in self._others}
+        if load.throttle is not None:
+            load.throttle.hear([each.record.taken for each in self.others()])
+
     def others(self) -> list[SeenNode]:
         """The other nodes that live, as they were seen at the last look."""
         now_ns = self._clock.monotonic_ns()
@@ -214,8 +267,16 @@ class Nodes:
             self._catalog.state.epoch,
             self._lease.held(),
             self.requests,
-            self.taken,
+            self._taken,
         )
+
+    def is_silent(self, node: str) -> bool:
+        """Whether the node of that id, in hex, has told nothing for as long as a sight lasts.
+
+        False of one that has told nothing at all.
+        """
+        seen = self._others.get(bytes.fromhex(node))
+        return seen is not None and not seen.lives(self._clock.monotonic_ns())
 
     def seen(self) -> list[SeenNode]:
         """Every other node that has a record, whether it lives or not."""
@@ -276,14 +337,25 @@ def _put(record: NodeRecord, txn: Transaction) -> None:
     txn.put(node_key(record.id), encode_node(record))
 
 
-def _removal(node_id: bytes, beat: int) -> Write[None]:
+def _put_notes(node_id: bytes, number: int, notes: bytes, txn: Transaction) -> None:
+    txn.put(node_notes_key(node_id, number), notes)
+    prefix = node_notes_prefix(node_id)
+    for key, _ in list(txn.scan(prefix, node_notes_key(node_id, max(0, number - NODE_NOTES_KEPT)))):
+        txn.delete(key)
+
+
+def _removal(node_id: bytes, beat: int) -> Iterator[Write[None]]:
     """Take away a node that has not told anything behind that beat."""
 
-    def body(txn: Transaction) -> None:
-        record = txn.get(node_key(node_id))
-        if record is not None and decode_node(node_id, record).beat > beat:
-            return
-        for key, _ in list(txn.scan(node_prefix(node_id), after_prefix(node_prefix(node_id)))):
+    def record(txn: Transaction) -> None:
+        found = txn.get(node_key(node_id))
+        if found is not None and decode_node(node_id, found).beat <= beat:
+            txn.delete(node_key(node_id))
+
+    def notes(txn: Transaction) -> None:
+        prefix = node_notes_prefix(node_id)
+        for key, _ in list(txn.scan(prefix, after_prefix(prefix))):
             txn.delete(key)
 
-    return Write((node_prefix(node_id),), body)
+    yield Write((node_key(node_id),), record)
+    yield Write((node_notes_prefix(node_id),), notes)

@@ -3,24 +3,12 @@
 import json
 from typing import Any, Final, NamedTuple
 
+from widerow.engine.partitions.throttle import Taken
 from widerow.engine.stored_json import decode_json
-from widerow.keys.layout import node_key, nodes_prefix
 
-__all__ = ["NodeRecord", "Taken", "decode_node", "encode_node", "node_of"]
+__all__ = ["NodeRecord", "decode_node", "encode_node"]
 
 _FORMAT: Final = 1
-
-
-class Taken(NamedTuple):
-    """Capacity units a second that a node lets through of one partition of a reserve.
-
-    `start`: where the partition begins, the encoded key.
-    """
-
-    table_id: int
-    start: bytes
-    writes: bool
-    units: float
 
 
 class NodeRecord(NamedTuple):
@@ -75,9 +63,3 @@ def decode_node(node_id: bytes, record: bytes) -> NodeRecord:
         )
 
     return decode_json(record, "the record of a node", read, form=_FORMAT)
-
-
-def node_of(key: bytes) -> bytes | None:
-    """The id of the node whose record has that key; None: it is another record of a node."""
-    node_id = key[len(nodes_prefix()) : -1]
-    return node_id if key == node_key(node_id) else None
