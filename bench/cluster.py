@@ -346,6 +346,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         f"Made by `{document['command']}` at commit `{head['commit']}`, {head['date']}, on "
         f"{machine['processor']}, {machine['cores']} cores; load average {head['load_average']} "
         f"when the run began. {settings['repeats']} turns of {settings['seconds']} s of each side; "
+        f"widerow's hot modules ran {'compiled' if head['compiled'] else 'as plain Python'}; "
         "a ratio is the median of those of the turns. Database, server and load share the cores: "
         "trust ratios, not rates."
     )

@@ -6,9 +6,9 @@ two threads for reads and one for long writes. Writes compute from their first b
 so two threads of them would only take the interpreter's lock from each other. One of the threads
 computes at a time (`storage/bulk.py`), and it pauses for the loop's turns (`turn.py`).
 
-A store whose reads may block has other rules and the same code: a request is tried on the loop if its
-reads are foreseen (`storage/foresight.py`), and waits without a thread. Every other one runs on one
-of many threads, and no thread holds the lock of long work while it waits for such a store.
+A store whose reads may block has other rules and the same code: a request whose reads are foreseen
+is tried on the loop, and waits without a thread (`storage/foresight.py`). Every other one runs on
+one of many threads, and no thread holds the lock of long work while it waits for such a store.
 
 Compiled, because it is called for every request.
 """
