@@ -2,11 +2,11 @@
 
     PYTHONPATH=build/compiled:. python -m bench.cluster [--seconds 3] [--turns 5] [--report] [WHAT]
 
-WHAT is hbase, postgres or nothing for both. Each is started for the run and ended with it; `--hbase
-URL` and `--postgres URL` name ones that run already. The client is the bare one of `bare.py`: the
-product's own calls of HBase, or psycopg, without a server between, with as many connections. Both
-sides take turns, because everything shares the machine, and each ratio is the median of those of
-the turns.
+WHAT is hbase, postgres, two, or nothing for all. Each store is started for the run and ended with
+it; `--hbase URL` and `--postgres URL` name ones that run already. The client is the bare one of
+`bare.py`: the product's own calls of HBase, or psycopg, without a server between, with as many
+connections. Both sides take turns, because everything shares the machine, and each ratio is the
+median of those of the turns. `two` is of two servers over a store in memory (`standin.py`).
 """
 
 import argparse
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -84,6 +85,7 @@ CASES: Final = (
         {name: Goal(_RATE, 0.7) for name in ("hbase", "postgres")},
     ),
 )
+CAPACITY_GOAL: Final = Goal("requests for each core's second", 1.7)
 CPU_GOAL: Final = Goal("CPU µs", 2.5, at_most=True)
 
 
@@ -153,9 +155,16 @@ def requests_of(name: str) -> list[bytes]:
 class Sender:
     """Load for one operation of a widerow server, again and again."""
 
-    def __init__(self, place: Place, name: str, connections: int, settings: Settings) -> None:
-        """Nothing is sent yet."""
-        self._case = Case("cluster", name, requests_of(name), connections)
+    def __init__(
+        self,
+        place: Place,
+        name: str,
+        connections: int,
+        settings: Settings,
+        requests: Sequence[bytes] | None = None,
+    ) -> None:
+        """Nothing is sent yet. `requests`: others than those of the operation."""
+        self._case = Case("cluster", name, requests or requests_of(name), connections)
         self._place, self._settings = place, settings
 
     def turn(self) -> tuple[Outcome, float]:
@@ -246,6 +255,8 @@ def _fresh(name: str) -> str:
 
 
 STORES: Final = {"hbase": hbase, "postgres": postgresql}
+TWO: Final = "two"
+EVERY: Final = (TWO, *STORES)
 
 
 # --- the comparison -------------------------------------------------------------------------------
@@ -317,6 +328,78 @@ def _hot(store: str, place: Place, bare_url: str, settings: Settings) -> Compare
     return _compared(store, work, "bare client, many keys", (own, other), Goal(_RATE, 1.0), also)
 
 
+# --- two servers ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def standin() -> Iterator[str]:
+    """The URL of the store in memory of `standin.py`, in a process of its own."""
+    command = [sys.executable, "-m", "bench.standin"]
+    with subprocess.Popen(  # noqa: S603  # our own program
+        command, stdout=subprocess.PIPE, text=True, cwd=_HERE.parent
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def two_servers(settings: Settings) -> Iterator[Compared]:
+    """What two servers can answer together in terms of one, where the store is not the limit.
+
+    A server computes on one core. So it can answer as many requests a second as its processor time
+    for one of them fits into a second, and two can twice as many of what a request costs while both
+    are asked at the same time. Rates would say what the cores of this machine are shared by.
+    """
+    for name, connections in (("GetRow", 32), ("PutRow", 128)):
+        with (
+            standin() as url,
+            filled("--store", url) as first,
+            WiderowProcess("--store", url) as process,
+        ):
+            second = Place(process.endpoint, process.pid)
+            requests = requests_of(name)
+            half = len(requests) // 2
+            sides = (
+                Sender(first, name, connections, settings, requests),
+                Sender(first, name, connections, settings, requests[:half]),
+                Sender(second, name, connections, settings, requests[half:]),
+            )
+            alone, together = list[Any](), list[Any]()
+            for _ in range(settings.repeats):
+                alone.append(sides[0].turn())
+                with ThreadPoolExecutor(2) as threads:
+                    left, right = [threads.submit(each.turn) for each in sides[1:]]
+                    together.append(_sum_of(left.result(), right.result()))
+        ratios = tuple(2 * one / two for (_, one), (_, two) in zip(alone, together, strict=True))
+        yield Compared(
+            "in memory, a stand-in",
+            f"{name}, two servers",
+            connections,
+            "one server",
+            _side(together),
+            _side(alone),
+            CAPACITY_GOAL,
+            statistics.median(ratios),
+            tuple(round(each, 3) for each in ratios),
+            {},
+        )
+
+
+def _sum_of(left: tuple[Outcome, float], right: tuple[Outcome, float]) -> tuple[Outcome, float]:
+    """Two servers that were asked at the same time, and what a request of either took."""
+    (one, one_us), (two, two_us) = left, right
+    requests = one.requests + two.requests
+    both = one._replace(
+        requests=requests,
+        p50_us=max(one.p50_us, two.p50_us),
+        p99_us=max(one.p99_us, two.p99_us),
+        max_us=max(one.max_us, two.max_us),
+    )
+    return both, (one.requests * one_us + two.requests * two_us) / requests
+
+
 # --- what is told ---------------------------------------------------------------------------------
 
 
@@ -384,7 +467,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m bench.cluster", description="What a server over a database costs."
     )
-    parser.add_argument("stores", nargs="*", metavar="WHAT", help=", ".join(STORES))
+    parser.add_argument("stores", nargs="*", metavar="WHAT", help=", ".join(EVERY))
     parser.add_argument("--seconds", type=float, default=3, help="of a turn (%(default)s)")
     parser.add_argument("--turns", type=int, default=5, help="of each side (%(default)s)")
     parser.add_argument("--hbase", metavar="URL", help="hbase://HOST:PORT/NAME that runs already")
@@ -392,8 +475,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--report", action="store_true", help="write bench/CLUSTER.md and its JSON")
     given = parser.parse_args(arguments)
-    if unknown := set(given.stores) - set(STORES):
-        parser.error(f"no such store: {min(unknown)}; there are {', '.join(STORES)}")
+    if unknown := set(given.stores) - set(EVERY):
+        parser.error(f"no such store: {min(unknown)}; there are {', '.join(EVERY)}")
     settings = Settings(seconds=given.seconds, repeats=given.turns, rows=ROWS)
     head = describe(settings, generator())
     found: list[Compared] = []
@@ -401,7 +484,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="widerow-bench-")))
         try:
             embedded = stack.enter_context(filled("--path", str(folder / "embedded")))
-            for name in given.stores or STORES:
+            if not given.stores or TWO in given.stores:
+                found += two_servers(settings)
+            for name in [each for each in given.stores or STORES if each in STORES]:
                 with STORES[name](getattr(given, name), folder) as urls:
                     found += compare(name, urls, embedded, settings)
         except (LoadFailed, subprocess.CalledProcessError) as error:
