@@ -10,7 +10,6 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
-from widerow.errors import StorageFailure
 from widerow.limits import GATHERED_KEYS_MAX, GATHERED_READS_MAX, GATHERING_SECONDS_MAX
 from widerow.server.schedule import Schedule
 from widerow.storage.interface import Store
@@ -81,7 +80,7 @@ class GatheredReads(Generic[T]):
         self._schedule.answered()
         try:
             values = dict(zip(keys, future.result(), strict=True))
-        except StorageFailure:  # it may be about one key: each request finds out for itself
+        except Exception:  # noqa: BLE001  # it may be about one key: each request finds out for itself
             self._told(requests, None)
         else:
             self._told(requests, values)

@@ -115,7 +115,9 @@ def _make_table(servers: Servers, table: str) -> None:
 
 def _create(master: RpcConnection, name: TableName) -> None:
     family = ColumnFamilySchema(name=FAMILY, attributes=_pairs(_FAMILY_ATTRIBUTES))
-    schema = TableSchema(table_name=name, attributes=_pairs(SAFE_ATTRIBUTES), column_families=[family])
+    schema = TableSchema(
+        table_name=name, attributes=_pairs(SAFE_ATTRIBUTES), column_families=[family]
+    )
     request = CreateTableRequest(table_schema=schema, split_keys=[DATA])
     try:
         made = master.call("CreateTable", request, CreateTableResponse)
