@@ -475,6 +475,10 @@ class StoreBusy(StorageFailure):
     """The engine underneath asks for a pause (write stall). Nothing was changed."""
 
 
+class ViewLost(StoreBusy):
+    """What was read cannot be followed by more of the same moment: read again on a new view."""
+
+
 class StoreLocked(StorageFailure):
     """Another process holds the directory."""
 

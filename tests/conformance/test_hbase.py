@@ -1,13 +1,14 @@
 """What only HBase does: it flushes, compacts and splits, and its tables can be made by others."""
 
 from collections.abc import Iterator
+from time import monotonic
 from typing import Final
 
 import pytest
 from google.protobuf.message import Message
 from tests import hbase
 
-from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import revision_key, row_prefix
 from widerow.storage.hbase.driver import HBaseDriver
@@ -24,7 +25,7 @@ from widerow.storage.hbase.messages import (
 from widerow.storage.hbase.opening import open_driver, open_hbase
 from widerow.storage.hbase.regions import MovePauses, Region
 from widerow.storage.hbase.rows import row_of
-from widerow.storage.hbase.rpc import Address
+from widerow.storage.hbase.rpc import Address, PendingCall, RpcConnection
 from widerow.storage.interface import Write
 from widerow.storage.opener import open_store
 from widerow.storage.remote.driver import ShardChange
@@ -32,6 +33,7 @@ from widerow.storage.remote.optimistic import OptimisticStore
 
 pytestmark = pytest.mark.timeout(hbase.START_SECONDS)
 
+MOVED_SECONDS_MAX: Final = 5.0  # a patient read waits so long
 TABLE: Final = row_prefix(7)
 SHARD: Final = TABLE + b"m\x00\x01"
 REVISION: Final = revision_key(SHARD)
@@ -121,6 +123,50 @@ def test_a_view_whose_moment_is_lost_says_so(driver: HBaseDriver) -> None:
         with pytest.raises(StoreBusy, match="view was lost"):
             view.read_many([NAMES[0]])
     assert driver.view().read_many([NAMES[0]]) == [b"old"]
+
+
+def test_a_row_or_a_page_is_one_call(driver: HBaseDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what follows belongs to it, or is refused, whatever is flushed between."""
+    store = OptimisticStore(driver)
+    driver.commit([change(b"1", None, dict.fromkeys(NAMES, b"old"))])
+    calls: list[str] = []
+    send = RpcConnection.send
+
+    def sent(self: RpcConnection, method: str, request: Message) -> PendingCall:
+        calls.append(method)
+        return send(self, method, request)
+
+    monkeypatch.setattr(RpcConnection, "send", sent)
+    assert store.brief_snapshot().get(NAMES[0]) == b"old"
+    assert store.get_together(NAMES) == [b"old"] * 60
+    assert len(list(store.brief_snapshot(61).scan(SHARD, after_prefix(SHARD)))) == 60
+    assert calls == ["Scan"] * 3
+    view = store.brief_snapshot()
+    assert view.get_many(NAMES[:2]) == [b"old", b"old"]
+    administer(driver, "FlushRegion", region_of(driver, SHARD))
+    assert view.get_many(NAMES[1:3]) == [b"old", b"old"]
+    driver.commit([change(b"2", b"1", dict.fromkeys(NAMES[:30], b"new"), deletes=NAMES[30:])])
+    administer(driver, "FlushRegion", region_of(driver, SHARD))
+    administer(driver, "CompactRegion", region_of(driver, SHARD))
+    assert view.get_many(NAMES) == [b"old"] * 60
+    late = store.brief_snapshot()
+    assert late.get(NAMES[0]) == b"new"
+    driver.commit([change(b"3", b"2", {NAMES[0]: b"newer"})])
+    administer(driver, "FlushRegion", region_of(driver, SHARD))
+    with pytest.raises(ViewLost):
+        late.get(NAMES[1])
+
+
+def test_whoever_reads_together_waits_for_no_region(
+    driver: HBaseDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver.commit([change(b"1", None, {NAMES[0]: b"v"})])
+    elsewhere = region_of(driver, SHARD)._replace(name=b"gone,,1")
+    monkeypatch.setattr(driver._regions, "of", lambda _: elsewhere)
+    began = monotonic()
+    with pytest.raises(StoreBusy):
+        driver.read_many([NAMES[0]], patient=False)
+    assert monotonic() - began < MOVED_SECONDS_MAX / 2
 
 
 # --- commits --------------------------------------------------------------------------------------

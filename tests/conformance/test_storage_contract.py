@@ -15,7 +15,8 @@ from typing import Final, TypeVar
 import pytest
 from tests.conformance.drivers import DRIVERS, SHARD, key
 
-from widerow.errors import StorageFailure, StorePoisoned
+from widerow.errors import StorageFailure, StorePoisoned, ViewLost
+from widerow.limits import BRIEF_READS_MAX
 from widerow.storage.interface import Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
 
@@ -463,6 +464,43 @@ def readers_see_whole_groups_in_order(store: Store) -> None:
     run_threads(writer, reader, reader)
 
 
+def brief_snapshots_show_one_moment_or_say_so(store: Store) -> None:
+    """What the first read gave and what a later one gives belong together, or the reader begins
+    again, and then succeeds."""
+    names = [key(number) for number in range(30)]
+    put_all(store, dict.fromkeys(names, b"0"))
+    first_reads: Sequence[Callable[[Snapshot], list[bytes | None]]] = (
+        lambda view: view.get_many(names[::7]),
+        lambda view: [value for _, value in view.scan(SHARD, END)],
+        lambda view: [value for _, value in view.scan(SHARD, END, reverse=True)],
+    )
+    for turn, first_read in enumerate(first_reads, 1):
+        told = b"%d" % turn
+        for attempt in range(BRIEF_READS_MAX):
+            view = store.brief_snapshot(len(names) + 1)
+            values = first_read(view)
+            if attempt == 0:
+                put_all(store, dict.fromkeys(names, told))
+            try:
+                values += [value for _, value in view.scan(SHARD, END)] + view.get_many(names)
+            except ViewLost:
+                with pytest.raises(ViewLost):
+                    view.get(names[0])
+                continue
+            assert len(set(values)) == 1
+            break
+        else:
+            raise AssertionError("a reader that begins again is lost again and again")
+        assert store.brief_snapshot().get(names[0]) == told
+
+
+def keys_are_read_together(store: Store) -> None:
+    put_all(store, {key(1): b"1", key(3): b""})
+    assert store.get_together([key(3), key(2), key(1)]) == [b"", None, b"1"]
+    put_all(store, {key(1): b"2"})
+    assert store.get_together([key(1)]) == [b"2"]
+
+
 # --- the end -------------------------------------------------------------------------------------
 
 
@@ -532,6 +570,8 @@ CHECKS: Final[Sequence[Callable[[Store], None]]] = (
     interrupts_pass_through_and_forget_the_group,
     readers_see_no_unfinished_group,
     snapshots_do_not_move,
+    brief_snapshots_show_one_moment_or_say_so,
+    keys_are_read_together,
     keys_outside_the_shards_are_refused,
     keys_to_read_are_read_and_not_changed,
     ranges_may_end_where_their_shard_ends,
@@ -650,6 +690,24 @@ class MovingSnapshots(MemoryStore):
         return Latest(super().snapshot, bytes)
 
 
+class MovingBriefly(MemoryStore):
+    """Shows readers of brief snapshots what happened after their first read."""
+
+    def brief_snapshot(self, rows: int = 0) -> Snapshot:
+        del rows
+        return Latest(self.snapshot, bytes)
+
+
+class ReadsTogetherOnce(MemoryStore):
+    """Keeps what was read together."""
+
+    def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.kept = getattr(self, "kept", {}) or dict(
+            zip(keys, super().get_together(keys), strict=True)
+        )
+        return [self.kept[name] for name in keys]
+
+
 class ShorterFirst(MemoryStore):
     """Orders keys by their length before their bytes, and holds a whole scan at once."""
 
@@ -674,6 +732,8 @@ CONTROLS: Final[Sequence[tuple[type[MemoryStore], Callable[[Store], None]]]] = (
     (ReadsAnything, keys_to_read_are_read_and_not_changed),
     (KeepsFailures, failing_bodies_leave_nothing_behind),
     (MovingSnapshots, snapshots_do_not_move),
+    (MovingBriefly, brief_snapshots_show_one_moment_or_say_so),
+    (ReadsTogetherOnce, keys_are_read_together),
     (ShorterFirst, keys_are_ordered_as_unsigned_bytes_shorter_first),
     (RunsTwice, concurrent_writes_all_land),
 )

@@ -119,6 +119,9 @@ class Committer:
         self._post = post
         self._failed = failed
         self._resumed = resumed
+        # What waits for other machines is never committed on the loop.
+        waits = store.capabilities.reads_may_block
+        self._flushes_as = Caller.ELSEWHERE if waits else Caller.LOOP
         self._refused = False  # since the last group that was committed
         self._gathered: list[Waiting] = []  # of the loop's thread only
         self._line: deque[Waiting] = deque()  # added to under `_joining`, taken from in a turn
@@ -173,7 +176,7 @@ class Committer:
         gathered, self._gathered = self._gathered, []
         if not gathered:
             return
-        if self._place(gathered, Caller.LOOP) is Place.LOOP and self._commit_here(gathered, 0):
+        if self._place(gathered, self._flushes_as) is Place.LOOP and self._commit_here(gathered, 0):
             return
         try:
             self._join(gathered)

@@ -94,10 +94,11 @@ class IntentQueue:
             place = _HEAD.unpack_from(value)[1] + 1
             time_us = max(time_us, _SUFFIX.unpack_from(key, len(prefix))[0] + 1)
             break
-        for _, value in txn.scan(prefix, stop):
+        # Numbers begin at 0 where none waits, so a small one needs no look at the oldest.
+        if place >= INTENTS_MAX:
+            _, value = next(iter(txn.scan(prefix, stop)))
             if place - _HEAD.unpack_from(value)[1] >= INTENTS_MAX:
                 raise Exhausted(Rule.SERVER_BUSY)
-            break
         suffix = _SUFFIX.pack(time_us, self._origin.get(), next(self._numbers))
         txn.put(prefix + suffix, _HEAD.pack(kind, place) + body)
 

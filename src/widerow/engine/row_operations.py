@@ -43,6 +43,7 @@ from widerow.limits import (
     BATCH_GET_BYTES_MAX,
     BATCH_GET_ROWS_MAX,
     INT64_MIN,
+    RANGE_ROWS_MAX,
     READ_SLICE_ROWS,
     ROW_PAGE_BYTES_MAX,
 )
@@ -73,6 +74,7 @@ class RowOperations:
     ) -> None:
         """`names`: the rule for names of columns; `throttle`: refuses what is above the reserve."""
         self._store = store
+        self._brief = store.capabilities.reads_may_block  # whether brief snapshots cost less
         self._context = context
         self._tables = context.tables
         self._indexes = indexes
@@ -122,7 +124,7 @@ class RowOperations:
         if self._throttle is not None:
             self._throttle.read(table, partition_key)
         if reader is None:
-            reader = self._store.snapshot()
+            reader = self._store.brief_snapshot() if self._brief else self._store.snapshot()
         if table.index_of:
             reader = self._indexes.reading(table, reader)
         read = read_row(reader, key, values, rule, request.resume, budget)
@@ -150,7 +152,8 @@ class RowOperations:
             check_selection(get.selection, self._names, Rule.VERSION_CONDITION_MISSING_IN_BATCH)
             for key in get.keys:
                 check_point_key(key, write=False)
-        source = self._store.snapshot(), budget
+        store = self._store
+        source = store.brief_snapshot() if self._brief else store.snapshot(), budget
         answered: list[list[RowOutcome]] = []
         notes: list[tuple[Table, KeyValue, int]] = []
         room = BATCH_GET_BYTES_MAX
@@ -229,7 +232,10 @@ class RowOperations:
         bounds = range_bounds(table, first, check_key(table, end), direction)
         rule = self._rule(table, request.selection)
         if reader is None:
-            reader = self._store.snapshot()
+            # One more, which says whether the range goes on.
+            rows = 1 + (RANGE_ROWS_MAX if limit is None else limit)
+            store = self._store
+            reader = store.brief_snapshot(rows) if self._brief else store.snapshot()
         if table.index_of:
             reader = self._indexes.reading(table, reader)
         partition_key = _position(first[0])

@@ -16,9 +16,10 @@ for many requests (measured in docs/internals/performance.md).
 
 import logging
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from mypy_extensions import mypyc_attr
@@ -30,14 +31,29 @@ from widerow.commit.places import Caller
 from widerow.commit.waiting import Done, Waiting, tell_group
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
-from widerow.errors import InvalidRequest, Rule, StorageFailure, StoreDamaged, TooLong, WiderowError
-from widerow.limits import STAGE_REQUESTS_MAX, STAGED_BYTES_MAX, STAGED_ROW_BYTES_MAX
+from widerow.errors import (
+    InvalidRequest,
+    Rule,
+    StorageFailure,
+    StoreDamaged,
+    TooLong,
+    ViewLost,
+    WiderowError,
+)
+from widerow.limits import (
+    BRIEF_READS_MAX,
+    STAGE_REQUESTS_MAX,
+    STAGED_BYTES_MAX,
+    STAGED_ROW_BYTES_MAX,
+)
 from widerow.model.answers import RowRead
+from widerow.server.gathering import GatheredReads
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, plain_text
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
+from widerow.storage.foresight import ForeseenReads, NotForeseen
 from widerow.wire.dialect import Dialect, Opened, WireOperation
 
 if TYPE_CHECKING:
@@ -56,6 +72,7 @@ _NO_ACTION: Final = "other"
 _UNIQUE_BYTES: Final = 10
 _TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 _LOOP: Final = Caller.LOOP
+_NOTHING_READ: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +153,7 @@ class _Route:
         "dialect",
         "encode",
         "envelope",
+        "foreseen",
         "lengthy",
         "name",
         "open_request",
@@ -157,6 +175,7 @@ class _Route:
         self.encode = operation.encode
         self.consumed = operation.consumed
         self.lengthy = operation.lengthy
+        self.foreseen = operation.foreseen
         self.computes = operation.writes and operation.lengthy is not None  # and then waits
         self.counts = counts
         self.permission = operation.permission
@@ -290,6 +309,9 @@ class Dispatcher:
         self._gathered: list[_Task] = []
         self._now_us = 0  # when these stages began
         self._answers = _Answers(service.clock)
+        self._reads: GatheredReads[_Task] | None = None
+        if schedule.rules.all_on_threads:
+            self._reads = GatheredReads(service.engine.store, schedule, self._foreseen)
 
     def close(self) -> None:
         """End the threads when they have done their work."""
@@ -408,7 +430,7 @@ class Dispatcher:
             return False
         self._admit(task, self._now_us)
         if schedule.runs_on_thread(task.route.lengthy, task.asked):
-            self._run_on_thread(task)
+            self._run_elsewhere(task)
             return False
         return True
 
@@ -478,6 +500,62 @@ class Dispatcher:
             response = self._failed(task.call, failure)
         self._end(task, response)
 
+    # --- of a store whose reads may block ----------------------------------------------------
+
+    def _run_elsewhere(self, task: _Task) -> None:
+        """Try a request whose reads are foreseen; else, or where it is lengthy, run it on a thread.
+
+        Handing a request to a thread and back costs more than all else that is done for it.
+        """
+        route = task.route
+        lengthy = route.lengthy is not None and route.lengthy(task.asked)
+        if self._reads is None or lengthy or not route.foreseen:
+            self._run_on_thread(task)
+        else:
+            self._decode(task)
+            self._attempt(task, ForeseenReads(_NOTHING_READ))
+
+    def _attempt(self, task: _Task, reads: ForeseenReads) -> None:
+        """Run a request as far as these reads reach: to its end, or until it asks for others."""
+        route = task.route
+        try:
+            result = reads.attempt(partial(self._within_budget, task))
+        except NotForeseen:
+            if reads.wanted and reads.knows_nothing and not route.writes:
+                assert self._reads is not None, "a request is tried where reads are gathered"
+                self._reads.add(task, reads.wanted)
+            else:
+                self._run_on_thread(task)
+        except TooLong:
+            self._run_on_thread(task)
+        else:
+            if route.writes:
+                task.asked = None
+                self._committer.submit(result, task, _LOOP)
+            else:
+                self._end(task, self._succeeded(task, result))
+
+    def _within_budget(self, task: _Task) -> Any:  # noqa: ANN401  # what the operation's call returns
+        route, opened = task.route, task.call.opened
+        assert opened is not None
+        if route.call_within is not None:
+            return route.call_within(self._engine, opened.instance, task.asked, Budget())
+        return route.call(self._engine, opened.instance, task.asked)
+
+    def _foreseen(
+        self, tasks: Sequence[_Task], values: Mapping[bytes, bytes | None] | None
+    ) -> None:
+        """What some requests wait for was read: try them again. Without it each finds out why."""
+        for task in tasks:
+            try:
+                if values is None:
+                    self._run_on_thread(task)
+                else:
+                    self._attempt(task, ForeseenReads(values))
+            except Exception as error:  # noqa: BLE001  # every request is answered
+                self._end(task, self._failed(task.call, error))
+        self._answers.hand_over()
+
     # --- on threads --------------------------------------------------------------------------
 
     def _run_on_thread(self, task: _Task) -> None:
@@ -497,7 +575,7 @@ class Dispatcher:
             turns = LOOP_TURN.begun
             asked = task.asked if task.decoded else route.decode(task.asked)
             task.asked = None
-            result = route.call(self._engine, call.opened.instance, asked)
+            result = self._called(route, call.opened.instance, asked)
             body = b"" if route.writes else route.encode(result)
             if not route.writes and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
                 return self._enveloped(route, call, result, body)
@@ -510,6 +588,15 @@ class Dispatcher:
                 raise error
             body = route.encode(result)
         return self._enveloped(route, call, result, body)
+
+    def _called(self, route: _Route, instance: str, asked: Any) -> Any:  # noqa: ANN401  # the route's own
+        """On a thread: ask the engine, again where what was read changed before the last read."""
+        for _ in range(BRIEF_READS_MAX - 1):
+            try:
+                return route.call(self._engine, instance, asked)
+            except ViewLost:
+                continue
+        return route.call(self._engine, instance, asked)
 
     def _enveloped(
         self,

@@ -6,8 +6,9 @@ two threads for reads and one for long writes. Writes compute from their first b
 so two threads of them would only take the interpreter's lock from each other. One of the threads
 computes at a time (`storage/bulk.py`), and it pauses for the loop's turns (`turn.py`).
 
-A store whose reads may block has other rules and the same code: every request runs on one of many
-threads, and no thread holds the lock of long work while it waits for such a store.
+A store whose reads may block has other rules and the same code: a request whose reads are foreseen
+is tried on the loop, and waits without a thread (`storage/foresight.py`). Every other one runs on
+one of many threads, and no thread holds the lock of long work while it waits for such a store.
 
 Compiled, because it is called for every request.
 """
@@ -110,6 +111,10 @@ class Schedule:
     def when_turn_ends(self, work: Callable[[], None]) -> None:
         """Call `work` when the loop has read all that there is to read now."""
         self._loop.call_soon(work)
+
+    def when_passed(self, seconds: float, work: Callable[[], None]) -> None:
+        """Call `work` on the loop after so long."""
+        self._loop.call_later(seconds, work)
 
     def request_came(self) -> None:
         """Begin the loop's turn if a request runs on a thread: that thread pauses until its end.

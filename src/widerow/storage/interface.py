@@ -15,7 +15,8 @@ Rules every driver keeps; `tests/conformance` proves them.
     Data that is written and not yet synced is visible to the bodies of later writes only. Where
     `capabilities.atomic_across_shards` is false, a snapshot shows each shard at a moment of its
     own, at which it was current and which is not before the snapshot was taken. A shard stays as it
-    is once the snapshot has read something in it.
+    is once the snapshot has read something in it. A snapshot that cannot keep this any more raises
+    `ViewLost`, which is a `StoreBusy`.
 5.  Bodies run one after another, in the order given, each against the result of those before it
     (serializable). A body is free of side effects: it may run more than once.
 6.  A body that raises an `Exception` has written nothing; the others of its group are unaffected.
@@ -162,6 +163,23 @@ class Store(ABC):
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """The published view: everything synced when the last group finished."""
+
+    def brief_snapshot(self, rows: int = 0) -> Snapshot:  # noqa: ARG002  # for pages of a network
+        """A snapshot for one read, or a few in a row: where reads may block, it costs less.
+
+        Its second read, or a later one, may raise `ViewLost`, because something that it has read
+        was changed. Reading all of it again from another one succeeds (`BRIEF_READS_MAX` attempts).
+        `rows`: how many a scan will probably give, which are then read together; 0: not known.
+        """
+        return self.snapshot()
+
+    def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """The values of `keys` in their order, each shard at a moment of its own; one round trip.
+
+        For keys that several requests ask for: raises `StoreBusy` at once where some of them are
+        away for a moment, so that nobody waits for what another one has asked for.
+        """
+        return self.snapshot().get_many(keys)
 
     def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the bodies in order, commit them as one batch with one sync, return the outcomes.

@@ -106,6 +106,19 @@ class MemoryDriver:
         """A view that has read nothing yet."""
         return _DriverView(self)
 
+    def read_many(
+        self,
+        keys: Sequence[bytes],
+        *,
+        patient: bool = True,  # noqa: ARG002  # nothing is away for a moment only
+    ) -> list[bytes | None]:
+        """The values of `keys` in their order, by a view that ends with that."""
+        return self.view().read_many(keys)
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """A page, by a view that ends with that."""
+        return self.view().read_page(start, stop, rows_max, reverse=reverse)
+
     def home(self, revision_key: bytes) -> bytes:
         """One of the places, by the key's bytes."""
         if self.placement is not None:

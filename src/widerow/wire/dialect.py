@@ -37,6 +37,7 @@ class WireOperation(NamedTuple):
     body whether a request takes a millisecond or more, so that it should not hold up others.
     `call_within` is `call` with a budget, for reads that only turn out to be long while they are
     made: it raises `TooLong` then. None where `call` is short, or `lengthy` knows.
+    `foreseen`: what `call` reads is known from the request, or nothing, in nearly every case.
     `path` is handed to the dialect's `open_request` and `envelope`, for which a target may have
     several spellings; nobody else reads it.
     """
@@ -51,6 +52,7 @@ class WireOperation(NamedTuple):
     lengthy: Callable[[bytes], bool] | None = None
     path: str = "/"
     call_within: Callable[[Engine, str, Any, Budget], Any] | None = None
+    foreseen: bool = False
 
 
 @mypyc_attr(acyclic=True)

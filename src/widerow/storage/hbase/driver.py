@@ -30,9 +30,9 @@ from widerow.storage.hbase.regions import Region, Regions, refused_untouched, st
 from widerow.storage.hbase.requests import CellPlace, mutate_rows
 from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
-from widerow.storage.hbase.view import HBaseView, SharedReads
+from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
-from widerow.storage.remote.driver import ShardChange
+from widerow.storage.remote.driver import Page, ShardChange
 
 __all__ = ["HBaseDriver"]
 
@@ -72,6 +72,14 @@ class HBaseDriver:
     def view(self) -> HBaseView:
         """A view that has read nothing yet."""
         return HBaseView(self._shared)
+
+    def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
+        """One scan of each region, all at once."""
+        return HBaseReads(self._shared, patient=patient).read_many(keys)
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """One scan, where something is found by it."""
+        return HBaseReads(self._shared).read_page(start, stop, rows_max, reverse=reverse)
 
     def home(self, revision_key: bytes) -> bytes:
         """The name of the region that has the shard."""
@@ -176,11 +184,7 @@ class HBaseDriver:
 
     def _others(self, changes: Sequence[ShardChange], *, certain: bool = False) -> frozenset[bytes]:
         """The revisions that are not those expected; all, if they are by now (not if `certain`)."""
-        view = self.view()
-        try:
-            found = view.read_many([change.revision_key for change in changes])
-        finally:
-            view.close()
+        found = self.read_many([change.revision_key for change in changes])
         others = frozenset(
             change.revision_key
             for change, revision in zip(changes, found, strict=True)

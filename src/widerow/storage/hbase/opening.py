@@ -26,7 +26,7 @@ from widerow.storage.hbase.rows import DATA, FAMILY
 from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost
 from widerow.storage.remote.optimistic import OptimisticStore
 
-__all__ = ["open_driver", "open_hbase"]
+__all__ = ["SAFE_ATTRIBUTES", "open_driver", "open_hbase"]
 
 _URL: Final = re.compile(r"hbase://(?P<seeds>[^/@?#]+)/(?P<table>[A-Za-z0-9_][A-Za-z0-9_.-]*)")
 _SEED: Final = re.compile(r"(?P<host>[^\s:]+):(?P<port>\d{1,5})")
@@ -37,7 +37,7 @@ _POLICY: Final = b"org.apache.hadoop.hbase.regionserver.ConstantSizeRegionSplitP
 _FAMILY_ATTRIBUTES: Final = {b"VERSIONS": b"1", b"BLOOMFILTER": b"ROW"}
 # HBase splits no region by itself, because it does not know where a shard ends. A policy that
 # forbids all splits would forbid those at a row that is named, too.
-_ATTRIBUTES: Final = {
+SAFE_ATTRIBUTES: Final = {
     b"DURABILITY": b"FSYNC_WAL",
     b"MAX_FILESIZE": b"%d" % 2**60,
     b"SPLIT_POLICY": _POLICY,
@@ -99,8 +99,8 @@ def _make_table(servers: Servers, table: str) -> None:
         known = master.call("GetTableDescriptors", asked, GetTableDescriptorsResponse).table_schema
     attributes = {each.first: each.second for each in known[0].attributes}
     for attribute, wrong in _DEMANDED.items():
-        if attributes.get(attribute) != _ATTRIBUTES[attribute]:
-            told, demanded = attribute.decode(), _ATTRIBUTES[attribute].decode()
+        if attributes.get(attribute) != SAFE_ATTRIBUTES[attribute]:
+            told, demanded = attribute.decode(), SAFE_ATTRIBUTES[attribute].decode()
             raise StorageFailure(
                 f"the table {table} {wrong}: set its {told} to {demanded}, or name a table that is "
                 "not there yet"
@@ -109,7 +109,9 @@ def _make_table(servers: Servers, table: str) -> None:
 
 def _create(master: RpcConnection, name: TableName) -> None:
     family = ColumnFamilySchema(name=FAMILY, attributes=_pairs(_FAMILY_ATTRIBUTES))
-    schema = TableSchema(table_name=name, attributes=_pairs(_ATTRIBUTES), column_families=[family])
+    schema = TableSchema(
+        table_name=name, attributes=_pairs(SAFE_ATTRIBUTES), column_families=[family]
+    )
     request = CreateTableRequest(table_schema=schema, split_keys=[DATA])
     try:
         made = master.call("CreateTable", request, CreateTableResponse)

@@ -73,7 +73,12 @@ def prove_scanner(scanner: int) -> ScanRequest:
 
 def scan_further(scanner: int, rows_max: int) -> ScanRequest:
     """Go on where a scanner has paused."""
-    return ScanRequest(scanner_id=scanner, number_of_rows=rows_max, client_handles_heartbeats=True)
+    return ScanRequest(
+        scanner_id=scanner,
+        number_of_rows=rows_max,
+        limit_of_rows=rows_max,
+        client_handles_heartbeats=True,
+    )
 
 
 def close_scanner(scanner: int) -> ScanRequest:
@@ -82,9 +87,9 @@ def close_scanner(scanner: int) -> ScanRequest:
 
 
 def scan_single_rows(
-    region: Region, places: Sequence[CellPlace], bytes_max: int, read_point: int
+    region: Region, places: Sequence[CellPlace], bytes_max: int, read_point: int | None
 ) -> ScanRequest:
-    """Some single rows, as of a moment. Their other columns may come with them."""
+    """Some single rows, as of a moment, or of now. Their other columns may come with them."""
     rows = sorted({row for row, _ in places})
     scan = Scan(
         column=[Column(family=FAMILY, qualifier=sorted({qualifier for _, qualifier in places}))],
@@ -110,8 +115,10 @@ def scan_single_rows(
     )
 
 
-def scan_range(region: Region, span: RowSpan, asked: RangeRead, read_point: int) -> ScanRequest:
-    """A span that lies in the region, as of a moment."""
+def scan_range(
+    region: Region, span: RowSpan, asked: RangeRead, read_point: int | None
+) -> ScanRequest:
+    """A span that lies in the region, as of a moment, or of now."""
     first, last = (span.stop, span.start) if asked.reverse else (span.start, span.stop)
     scan = Scan(
         column=[Column(family=FAMILY, qualifier=[span.qualifier])],

@@ -6,7 +6,9 @@ written, flushed or compacted meanwhile. So a view opens one in each region that
 rows and not say so. Therefore an answer counts only if the pin is known to have been open shortly
 before it came, `_PROOF_SECONDS`: a region cannot be closed, opened again and compacted in so short
 a time, and a scanner that is used lives for a minute. Where it took longer, the pin is asked for
-behind the answer. A view whose pin is gone raises `StoreBusy`.
+behind the answer. A view whose pin is gone raises `ViewLost`.
+
+A read that nothing follows needs no pin, because one scan is of one moment: `HBaseReads`.
 """
 
 from collections import deque
@@ -17,7 +19,7 @@ from itertools import islice
 from time import monotonic
 from typing import Final, NamedTuple, TypeVar, final
 
-from widerow.errors import StoreBusy
+from widerow.errors import StoreBusy, ViewLost
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.hbase.messages import Cell, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import MovePauses, Region, Regions, storage_failure
@@ -35,7 +37,7 @@ from widerow.storage.hbase.rows import RowSpan, key_of, row_of, row_spans
 from widerow.storage.hbase.rpc import PendingCall, RemoteFailure, RpcConnection, ServerLost
 from widerow.storage.remote.driver import Page
 
-__all__ = ["HBaseView", "SharedReads"]
+__all__ = ["HBaseReads", "HBaseView", "SharedReads"]
 
 T = TypeVar("T")
 
@@ -123,17 +125,22 @@ class _RegionLost(Exception):
         self.cause = cause
 
 
-class _ViewLost(StoreBusy):
-    """What was read before cannot be followed by anything of the same moment."""
-
-
 class _Read(NamedTuple):
-    """A scan of one region: its request at a moment, and whether a part of it is not enough."""
+    """A scan of one region: its request at a moment, and whether a part of it is not enough.
+
+    Without a moment the request is of the one at which it is answered.
+    """
 
     region: Region
-    request: Callable[[int], ScanRequest]
+    request: Callable[[int | None], ScanRequest]
     rows_max: int
     whole: bool
+
+    def lacks(self, rows: int, cells: Sequence[Cell]) -> bool:
+        """Whether more is wanted than these rows, which have these cells."""
+        if self.whole or not cells:
+            return True
+        return rows < self.rows_max and sum([len(c.value) for c in cells]) < _PAGE_BYTES_MAX // 2
 
 
 class _Found(NamedTuple):
@@ -159,18 +166,27 @@ class _Spot(NamedTuple):
         return bytes((qualifier[0] + 1,))  # the end of the space
 
 
-@final
-class HBaseView:
-    """A view. See the module."""
+class _RegionReads:
+    """Reads of regions. Those of one subclass differ in what they do about moments."""
 
-    __slots__ = ("_pins", "_shared")
+    __slots__ = ("_seconds_max", "_shared")
 
-    def __init__(self, shared: SharedReads) -> None:
-        """A view that has read nothing yet."""
+    def __init__(self, shared: SharedReads, seconds_max: float) -> None:
+        """`seconds_max`: a read waits so long for a region that is on its way."""
         self._shared = shared
-        self._pins: dict[bytes, _Pin] = {}
+        self._seconds_max = seconds_max
 
-    # --- what a view offers ------------------------------------------------------------------
+    def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
+        """The answers to some scans, which are asked for together."""
+        raise NotImplementedError
+
+    def _lost(self, lost: _RegionLost) -> None:
+        """A region cannot be read. Raises `ViewLost` where it must not be read again."""
+
+    def _handed_out(self) -> None:
+        """What was read goes to the caller now."""
+
+    # --- what is offered ---------------------------------------------------------------------
 
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order: one scan of each region."""
@@ -198,17 +214,11 @@ class HBaseView:
             for cell in cells:
                 yield (cell.row, cell.qualifier), cell.timestamp
 
-    def close(self) -> None:
-        """Let the pins go; they are closed with the driver's next call."""
-        pins, self._pins = self._pins, {}
-        for pin in pins.values():
-            self._shared.unwanted(pin.connection, pin.scanner)
-
     # --- reading again where that is right ---------------------------------------------------
 
     def _patiently(self, read: Callable[[], T]) -> T:
         """Read, and read again where a region has moved of which nothing was handed out."""
-        pauses = MovePauses(_MOVES_SECONDS_MAX)
+        pauses = MovePauses(self._seconds_max)
         regions = self._shared.regions
         cause: Exception
         while True:
@@ -219,19 +229,15 @@ class HBaseView:
             except _RegionLost as lost:
                 cause = lost.cause
                 failure = storage_failure(lost.cause)
-                pin = self._pins.get(lost.region.name)
-                if pin is not None and pin.used:  # it stays, so that the view stays lost
-                    raise StoreBusy(f"the view was lost: {lost}") from cause
-                self._pins.pop(lost.region.name, None)
-            except _ViewLost:
+                self._lost(lost)
+            except ViewLost:
                 raise
             except (ServerLost, RemoteFailure) as error:
                 cause, failure = error, storage_failure(error)
             except StoreBusy as error:
                 cause = failure = error
             else:
-                for pin in self._pins.values():
-                    pin.used = True
+                self._handed_out()
                 return found
             regions.forget()
             if not isinstance(failure, StoreBusy) or not pauses.rest():
@@ -293,13 +299,88 @@ class HBaseView:
             else:
                 start = last
 
+    def _finish(self, read: _Read, connection: RpcConnection, call: PendingCall) -> _Found:
+        """What a scan found: all of it, or as much as was asked for.
+
+        The server may end an answer earlier, because it has read for long, or from many blocks.
+        """
+        with _reading(read.region):
+            answer = call.answer(ScanResponse)
+            scanner, rows = answer.scanner_id, list(answer.results)
+            cells = [cell for row in rows for cell in row.cell]
+            while answer.more_results_in_region and read.lacks(len(rows), cells):
+                request = scan_further(scanner, read.rows_max - (0 if read.whole else len(rows)))
+                answer = connection.call("Scan", request, ScanResponse)
+                rows += answer.results
+                cells += [cell for row in answer.results for cell in row.cell]
+        if answer.more_results_in_region and len(rows) < read.rows_max:
+            self._shared.unwanted(connection, scanner)
+        return _Found(cells, answer.more_results_in_region)
+
+
+@final
+class HBaseReads(_RegionReads):
+    """One read that nothing follows: each scan is a moment by itself, so no pin is needed."""
+
+    __slots__ = ()
+
+    def __init__(self, shared: SharedReads, *, patient: bool = True) -> None:
+        """`patient`: whether to wait for regions that are on their way."""
+        super().__init__(shared, _MOVES_SECONDS_MAX if patient else 0)
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """A page of one region, of at most about a megabyte."""
+        if len(list(islice(row_spans(start, stop), 2))) < 2:
+            return super().read_page(start, stop, rows_max, reverse=reverse)
+        # Several scans can be of one region then, and so of one shard.
+        view = HBaseView(self._shared)
+        try:
+            return view.read_page(start, stop, rows_max, reverse=reverse)
+        finally:
+            view.close()
+
+    def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
+        sent = []
+        for read in reads:
+            with _reading(read.region):
+                connection = self._shared.regions.servers.connection(read.region.address)
+                sent.append((read, connection, connection.send("Scan", read.request(None))))
+        return [self._finish(*each) for each in sent]
+
+
+@final
+class HBaseView(_RegionReads):
+    """A view. See the module."""
+
+    __slots__ = ("_pins",)
+
+    def __init__(self, shared: SharedReads) -> None:
+        """A view that has read nothing yet."""
+        super().__init__(shared, _MOVES_SECONDS_MAX)
+        self._pins: dict[bytes, _Pin] = {}
+
+    def close(self) -> None:
+        """Let the pins go; they are closed with the driver's next call."""
+        pins, self._pins = self._pins, {}
+        for pin in pins.values():
+            self._shared.unwanted(pin.connection, pin.scanner)
+
+    def _lost(self, lost: _RegionLost) -> None:
+        pin = self._pins.get(lost.region.name)
+        if pin is not None and pin.used:  # it stays, so that the view stays lost
+            raise ViewLost(f"the view was lost: {lost}") from lost.cause
+        self._pins.pop(lost.region.name, None)
+
+    def _handed_out(self) -> None:
+        for pin in self._pins.values():
+            pin.used = True
+
     # --- scans at the moments of pins --------------------------------------------------------
 
     def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
-        """The answers to some scans, which are asked for together."""
         pins = self._pinned({read.region for read in reads})
         sent = [self._begin(read) for read in reads]
-        found = [self._finish(read, call) for read, call in zip(reads, sent, strict=True)]
+        found = [self._finish(*each) for each in sent]
         for pin in pins:
             with _reading(pin.region):
                 pin.prove()
@@ -312,7 +393,7 @@ class HBaseView:
             if region.name in self._pins:
                 continue
             if any(pin.used and pin.region.overlaps(region) for pin in self._pins.values()):
-                raise _ViewLost("the view was lost: a region that it has read was split or merged")
+                raise ViewLost("the view was lost: a region that it has read was split or merged")
             with _reading(region):
                 connection = self._shared.regions.servers.connection(region.address)
                 asked = monotonic()
@@ -329,25 +410,11 @@ class HBaseView:
                 pin.ask()
         return pins
 
-    def _begin(self, read: _Read) -> PendingCall:
+    def _begin(self, read: _Read) -> tuple[_Read, RpcConnection, PendingCall]:
         pin = self._pins[read.region.name]
         with _reading(read.region):
-            return pin.connection.send("Scan", read.request(pin.read_point))
-
-    def _finish(self, read: _Read, call: PendingCall) -> _Found:
-        """What a scan found: all of it, or as much as one answer with rows holds."""
-        connection = self._pins[read.region.name].connection
-        with _reading(read.region):
-            answer = call.answer(ScanResponse)
-            scanner, rows = answer.scanner_id, list(answer.results)
-            is_open = answer.more_results_in_region and len(rows) < read.rows_max
-            while answer.more_results_in_region and (read.whole or not rows):
-                request = scan_further(scanner, read.rows_max)
-                answer = connection.call("Scan", request, ScanResponse)
-                rows += answer.results
-        if is_open and answer.more_results_in_region:
-            self._shared.unwanted(connection, scanner)
-        return _Found([cell for row in rows for cell in row.cell], answer.more_results_in_region)
+            call = pin.connection.send("Scan", read.request(pin.read_point))
+        return read, pin.connection, call
 
 
 def _range_read(spot: _Spot, asked: RangeRead) -> _Read:

@@ -5,7 +5,7 @@ from typing import Final, final
 
 from psycopg.pq.abc import PGresult
 
-from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull, ViewLost
 from widerow.storage.interface import Capabilities
 from widerow.storage.postgres.opening import make_table
 from widerow.storage.postgres.pool import Pool
@@ -80,6 +80,26 @@ class PostgresDriver:
         """A view that has read nothing yet."""
         return PostgresView(self._pool, self.check_open)
 
+    def read_many(
+        self,
+        keys: Sequence[bytes],
+        *,
+        patient: bool = True,  # noqa: ARG002  # a database is there as a whole, or away
+    ) -> list[bytes | None]:
+        """One statement, which is a transaction by itself."""
+        found = dict(_pairs(self._ask_once((READ_MANY, read_arguments(keys)))))
+        return [found.get(key) for key in keys]
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """One statement, which is a transaction by itself."""
+        return _page(self._ask_once, start, stop, rows_max, reverse=reverse)
+
+    def _ask_once(self, call: SqlCall) -> PGresult:
+        self.check_open()
+        session, answer = _first_answer(self._pool, (call,))
+        self._pool.give(session)
+        return answer
+
     def home(self, revision_key: bytes) -> bytes:  # noqa: ARG002  # the same for all
         """A database commits any shards together."""
         return b"database"
@@ -108,11 +128,7 @@ class PostgresDriver:
 
     def _others(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """The revisions that are not those expected; all, if they are by now."""
-        view = self.view()
-        try:
-            found = view.read_many([change.revision_key for change in changes])
-        finally:
-            view.close()
+        found = self.read_many([change.revision_key for change in changes])
         others = frozenset(
             change.revision_key
             for change, revision in zip(changes, found, strict=True)
@@ -157,49 +173,22 @@ class PostgresView:
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of at most about a megabyte."""
-        statement = PAGE_DOWN if reverse else PAGE_UP
-        arguments = page_arguments(start, stop, rows_max, _PAGE_BYTES_MAX)
-        pairs = _pairs(self._ask((statement, arguments)))
-        size = sum(len(value) for _, value in pairs)
-        if len(pairs) < rows_max and size < _PAGE_BYTES_MAX:
-            return Page(pairs, None)
-        last = pairs[-1][0]
-        return Page(pairs, last if reverse else last + b"\x00")
+        return _page(self._ask, start, stop, rows_max, reverse=reverse)
 
     def _ask(self, call: SqlCall) -> PGresult:
         self._check_open()
         session = self._session
         if session is None:
-            return self._begin(call)
+            self._session, answer = _first_answer(self._pool, ((BEGIN_VIEW, ()), call))
+            return answer
         try:
             return session.ask((call,))[-1]
         except ConnectionLost as error:
             self._session = None
             self._pool.discard(session)
-            raise StoreBusy(f"the view was lost with its connection: {error}") from error
+            raise ViewLost(f"the view was lost with its connection: {error}") from error
         except StatementFailed as error:
             raise _failed(error) from error
-
-    def _begin(self, call: SqlCall) -> PGresult:
-        """The first read. A connection that was lost since it was used last is replaced, once."""
-        for attempt in (1, 2):
-            session = self._pool.take()
-            try:
-                answer = session.ask(((BEGIN_VIEW, ()), call))[-1]
-            except ConnectionLost as error:
-                self._pool.discard(session)
-                if attempt == 2:
-                    raise StoreBusy(f"the database did not answer a read: {error}") from error
-            except StatementFailed as error:
-                self._pool.discard(session)  # its transaction is neither begun nor ended for sure
-                raise _failed(error) from error
-            except BaseException:
-                self._pool.discard(session)
-                raise
-            else:
-                self._session = session
-                return answer
-        raise AssertionError("the second attempt returns or raises")
 
     def close(self) -> None:
         """End the transaction, without waiting for it."""
@@ -212,6 +201,43 @@ class PostgresView:
             self._pool.discard(session)
         else:
             self._pool.give(session)
+
+
+def _first_answer(pool: Pool, calls: Sequence[SqlCall]) -> tuple[DatabaseSession, PGresult]:
+    """The answer to the last of some calls, and the session that they were sent on.
+
+    A connection that was lost since it was used last is replaced, once.
+    """
+    for attempt in (1, 2):
+        session = pool.take()
+        try:
+            answer = session.ask(calls)[-1]
+        except ConnectionLost as error:
+            pool.discard(session)
+            if attempt == 2:
+                raise StoreBusy(f"the database did not answer a read: {error}") from error
+        except StatementFailed as error:
+            pool.discard(session)  # a transaction of it is neither begun nor ended for sure
+            raise _failed(error) from error
+        except BaseException:
+            pool.discard(session)
+            raise
+        else:
+            return session, answer
+    raise AssertionError("the second attempt returns or raises")
+
+
+def _page(
+    ask: Callable[[SqlCall], PGresult], start: bytes, stop: bytes, rows_max: int, *, reverse: bool
+) -> Page:
+    """A page of at most about a megabyte."""
+    statement = PAGE_DOWN if reverse else PAGE_UP
+    pairs = _pairs(ask((statement, page_arguments(start, stop, rows_max, _PAGE_BYTES_MAX))))
+    size = sum(len(value) for _, value in pairs)
+    if len(pairs) < rows_max and size < _PAGE_BYTES_MAX:
+        return Page(pairs, None)
+    last = pairs[-1][0]
+    return Page(pairs, last if reverse else last + b"\x00")
 
 
 def _pairs(result: PGresult) -> list[tuple[bytes, bytes]]:

@@ -48,7 +48,7 @@ class DriverView(Protocol):
     **Each shard, with its revision, is shown as it was at one moment**, at which it was current,
     and which is not before the view's first read was asked for. The moments of two shards may
     differ. Once something of a shard was read, the view shows nothing newer of it. A view that can
-    no longer keep this raises `StoreBusy`.
+    no longer keep this raises `ViewLost`.
     """
 
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -79,6 +79,18 @@ class Driver(Protocol):
 
     def view(self) -> DriverView:
         """A view that has read nothing yet. Costs nothing."""
+        ...
+
+    def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
+        """What a new view's first `read_many` would give, for those who read nothing more of it.
+
+        `patient`: whether to wait for what is away for a moment. Raises `StoreBusy` where it stays
+        away, or is and nobody waits.
+        """
+        ...
+
+    def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
+        """What a new view's first `read_page` would give, for those who read nothing more of it."""
         ...
 
     def home(self, revision_key: bytes) -> bytes:

@@ -8,10 +8,11 @@ through these steps:
    bodies run first to find out what they ask for; what they did then is forgotten.
 2. Bodies run over overlays. Writes of one shard run one after another on each other's results, and
    become one change of that shard with one new revision (`units.py`).
-3. All changes of shards with the same home (`driver.py`) are committed by one call, on condition
-   that every revision is still the one that was read. Where some are not, the others are committed
-   again, and the writes of these shards begin anew, after a random pause that grows. A write that
-   was overtaken for `CONFLICT_SECONDS_MAX` ends with `StoreBusy`, and nothing of it was written.
+3. All changes of shards with the same home (`driver.py`) are committed by one call, the calls
+   of several homes at the same time, on condition that every revision is still the one that was
+   read. Where some are not, the others are committed again, and the writes of these shards
+   begin anew, after a random pause that grows. A write that was overtaken for
+   `CONFLICT_SECONDS_MAX` ends with `StoreBusy`, and nothing of it was written.
 4. A commit without an answer is looked up. The new revision stands there: it was made. The old one
    does: it was not made yet, so the layer writes a revision of its own under the condition of the
    old one. When that has succeeded, the lost commit can come no more, and the bodies run again. If
@@ -28,6 +29,7 @@ Groups run one at a time, so writers of one process never overtake each other.
 import secrets
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from enum import Enum
 from time import monotonic, perf_counter_ns, sleep
 from typing import Any, Final, TypeVar
@@ -37,15 +39,17 @@ from widerow.limits import (
     ATTEMPT_SECONDS_MAX,
     BACK_OFF_SECONDS,
     BACK_OFF_SECONDS_MAX,
+    COMMITS_TOGETHER_MAX,
     CONFLICT_SECONDS_MAX,
     MERGED_COMMITS_MAX,
     OUTCOME_SECONDS_MAX,
     READ_ROUNDS_MAX,
 )
+from widerow.storage.foresight import foreseen_reads, refuse_in_attempt
 from widerow.storage.group import succeeded
-from widerow.storage.interface import Outcome, Store, Write
-from widerow.storage.remote.driver import Driver, DriverView, ShardChange
-from widerow.storage.remote.reading import ReadFailed, RemoteSnapshot, UnitReader
+from widerow.storage.interface import Outcome, Snapshot, Store, Write
+from widerow.storage.remote.driver import Driver, ShardChange
+from widerow.storage.remote.reading import LostKeys, ReadFailed, RemoteSnapshot, UnitReader
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
 
 __all__ = ["REVISION_BYTES", "OptimisticStore"]
@@ -105,22 +109,36 @@ class OptimisticStore(Store):
         self._closed = False
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
+        self._lost_keys = LostKeys()
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
+        self._threads: ThreadPoolExecutor | None = None
+        self._counting = threading.Lock()
         self._counts = dict.fromkeys(
             ("groups", "writes", "syncs", "bytes", "conflicts", "unknown", "commits"), 0
         )
 
     # --- reads -------------------------------------------------------------------------------
 
-    def snapshot(self) -> RemoteSnapshot:
+    def snapshot(self) -> Snapshot:
         """A view of each shard at a moment of its own, from the first read on."""
         self._check_open()
-        return RemoteSnapshot(self._driver)
+        return foreseen_reads() or RemoteSnapshot(self._driver)
+
+    def brief_snapshot(self, rows: int = 0) -> Snapshot:
+        """Its first read is one round trip; it may be lost before the second."""
+        self._check_open()
+        return foreseen_reads() or RemoteSnapshot(self._driver, self._lost_keys, rows)
+
+    def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """One round trip, which waits for nothing else."""
+        self._check_open()
+        return self._driver.read_many(keys, patient=False)
 
     # --- groups ------------------------------------------------------------------------------
 
     def _run_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run by run, each until every unit of it has ended."""
+        refuse_in_attempt()
         self._check_open()
         if self._poison is not None:
             raise StorePoisoned(self._poison)
@@ -145,8 +163,8 @@ class OptimisticStore(Store):
         ends = [each for each in outcomes if each is not None]
         assert len(ends) == len(outcomes), "every write of a group has an outcome"
         self.durable_ns = waited_ns
-        self._counts["groups"] += 1
-        self._counts["writes"] += succeeded(ends)
+        self._count("groups", 1)
+        self._count("writes", succeeded(ends))
         failures = [each.error for each in ends if isinstance(each.error, StorageFailure)]
         if failures and len(failures) == len(ends):
             raise next((each for each in failures if isinstance(each, OutcomeUnknown)), failures[0])
@@ -187,7 +205,7 @@ class OptimisticStore(Store):
         for unit in units:
             if not unit.wanted:  # else it has run before and is known to ask for these
                 unit.run(UnitReader(self._guessed(unit), unit.wanted))
-        view = self._driver.view()
+        view = RemoteSnapshot(self._driver, self._lost_keys)
         try:
             self._run_on(view, units)
         except ReadFailed as failed:
@@ -195,7 +213,7 @@ class OptimisticStore(Store):
         finally:
             view.close()
 
-    def _run_on(self, view: DriverView, units: Sequence[Unit]) -> None:
+    def _run_on(self, view: RemoteSnapshot, units: Sequence[Unit]) -> None:
         values: dict[bytes, bytes | None] = {}
         asked: set[bytes] = set()
         for unit in units:
@@ -204,7 +222,7 @@ class OptimisticStore(Store):
         for _ in range(READ_ROUNDS_MAX):
             if asked:
                 keys = sorted(asked)
-                values.update(zip(keys, view.read_many(keys), strict=True))
+                values.update(zip(keys, view.get_many(keys), strict=True))
             asked = set()
             running, left = left, []
             for unit in running:
@@ -234,7 +252,7 @@ class OptimisticStore(Store):
     # --- commits -----------------------------------------------------------------------------
 
     def _commit(self, units: Sequence[Unit], until: float) -> list[Unit]:
-        """Commit what units wrote, home by home; those that have to run again.
+        """Commit what units wrote, all homes at once; those that have to run again.
 
         What was read is too old from the moment `until` on: the catalogue counts on it that nothing
         is committed `TRANSACTION_SECONDS_MAX` after its body has read.
@@ -242,7 +260,25 @@ class OptimisticStore(Store):
         by_home: dict[bytes, list[Unit]] = {}
         for unit in units:
             by_home.setdefault(self._driver.home(next(iter(unit.changes))), []).append(unit)
-        return [unit for each in by_home.values() for unit in self._commit_merged(each, until)]
+        first, *others = by_home.values() if by_home else [[]]
+        if not others:
+            return self._commit_merged(first, until)
+        sent = [self._home_threads().submit(self._commit_merged, each, until) for each in others]
+        try:
+            again = self._commit_merged(first, until)
+        finally:
+            wait(sent)
+        return again + [unit for each in sent for unit in each.result()]
+
+    def _home_threads(self) -> ThreadPoolExecutor:
+        """The threads that commit to homes beside the first one of a group."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(COMMITS_TOGETHER_MAX - 1, "widerow-commit")
+        return self._threads
+
+    def _count(self, name: str, number: int) -> None:
+        with self._counting:
+            self._counts[name] += number
 
     def _commit_merged(self, units: Sequence[Unit], until: float) -> list[Unit]:
         """Commit units together as long as that goes; those that have to run again."""
@@ -268,14 +304,14 @@ class OptimisticStore(Store):
             for unit in units
             for change in unit.shard_changes({key: self._new_revision() for key in unit.changes})
         ]
-        self._counts["commits"] += 1
+        self._count("commits", 1)
         every = frozenset(change.revision_key for change in changes)
         try:
             refused = self._driver.commit(changes)
         except StoreBusy:
             return every
         except OutcomeUnknown as error:
-            self._counts["unknown"] += 1
+            self._count("unknown", 1)
             fate = self._fate_of(changes)
             if fate is _Fate.NOT_MADE:
                 return every
@@ -288,10 +324,10 @@ class OptimisticStore(Store):
                 return frozenset().union(*[self._commit_once([unit]) for unit in units])
             units[0].fail(error)
             return frozenset()
-        self._counts["conflicts"] += len(refused)
+        self._count("conflicts", len(refused))
         if not refused:
-            self._counts["syncs"] += int(self.capabilities.persistent)
-            self._counts["bytes"] += sum(map(_bytes_of, changes))
+            self._count("syncs", int(self.capabilities.persistent))
+            self._count("bytes", sum(map(_bytes_of, changes)))
         return refused
 
     def _leave_open(
@@ -335,11 +371,7 @@ class OptimisticStore(Store):
         The changes were made together or not at all, so one of them tells of all. `fences`: the
         revisions that this layer set itself to keep the commit from being made later.
         """
-        view = self._driver.view()
-        try:
-            found = view.read_many([change.revision_key for change in changes])
-        finally:
-            view.close()
+        found = self._driver.read_many([change.revision_key for change in changes])
         pairs = list(zip(changes, found, strict=True))
         if any(revision == change.revision for change, revision in pairs):
             return _Fate.MADE
@@ -385,6 +417,8 @@ class OptimisticStore(Store):
         with self._writing:
             if not self._closed:
                 self._closed = True
+                if self._threads is not None:
+                    self._threads.shutdown()
                 self._driver.close()
 
     def _check_open(self) -> None:

@@ -2,17 +2,19 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol, final
+from typing import Final, NamedTuple, Protocol, final
 
-from widerow.errors import StorageFailure
+from widerow.errors import StorageFailure, ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.remote.driver import Driver, DriverView, Page
 
-__all__ = ["Missing", "ReadFailed", "RemoteSnapshot", "UnitReader", "pages"]
+__all__ = ["LostKeys", "Missing", "ReadFailed", "RemoteSnapshot", "UnitReader", "pages"]
 
 _PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
 _PAGE_ROWS_MAX: Final = 512  # a round trip costs as much as reading some hundred rows
+_LOST_KEYS_MAX: Final = 1000  # then all are forgotten: a view too many costs a round trip
+_CHANGED: Final = "what was read has changed before more was read with it: read again"
 
 _BEHIND_REVISIONS: Final = after_prefix(SPACE_REVISIONS)
 
@@ -23,15 +25,18 @@ class _Paged(Protocol):
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page: ...
 
 
-def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool) -> _Pairs:
-    """The pairs of a range, a page of them at a time. Revisions are not shown."""
+def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int = 0) -> _Pairs:
+    """The pairs of a range, a page of them at a time. Revisions are not shown.
+
+    `rows_first`: how many are probably wanted, 0 if that is not known.
+    """
     parts = ((start, min(stop, SPACE_REVISIONS)), (max(start, _BEHIND_REVISIONS), stop))
     for first, last in reversed(parts) if reverse else parts:
-        yield from _pages_of(view, first, last, reverse=reverse)
+        yield from _pages_of(view, first, last, reverse=reverse, rows_first=rows_first)
 
 
-def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool) -> _Pairs:
-    rows_max = _PAGE_ROWS_FIRST
+def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int) -> _Pairs:
+    rows_max = min(rows_first or _PAGE_ROWS_FIRST, _PAGE_ROWS_MAX)
     while start < stop:
         page = view.read_page(start, stop, rows_max, reverse=reverse)
         yield from page.pairs
@@ -45,8 +50,74 @@ def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool) -> _Pai
 
 
 @final
+class LostKeys:
+    """Keys whose reads were followed by others too late: their next views are held from the start.
+
+    Shared by the snapshots of a store. Any thread.
+    """
+
+    __slots__ = ("_keys",)
+
+    def __init__(self) -> None:
+        """None yet."""
+        self._keys: set[bytes] = set()
+
+    def note(self, key: bytes) -> None:
+        """A view that began with this key was lost."""
+        if len(self._keys) >= _LOST_KEYS_MAX:
+            self._keys = set()
+        self._keys.add(key)
+
+    def __contains__(self, key: bytes) -> bool:
+        """Whether that happened."""
+        return key in self._keys
+
+
+class _KeysRead(NamedTuple):
+    """What the first read of a snapshot gave, where it was of keys."""
+
+    keys: Sequence[bytes]
+    values: list[bytes | None]
+
+    @property
+    def begins_with(self) -> bytes:
+        """The first key that was asked for."""
+        return self.keys[0]
+
+    def still_there(self, view: DriverView) -> bool:
+        """Whether a view gives the same."""
+        return view.read_many(self.keys) == self.values
+
+
+class _PageRead(NamedTuple):
+    """What the first read of a snapshot gave, where it was a page: all pairs between two keys.
+
+    `begins_with`: the lower bound that was asked for.
+    """
+
+    begins_with: bytes
+    start: bytes
+    stop: bytes
+    pairs: Sequence[tuple[bytes, bytes]]
+    reverse: bool
+
+    def still_there(self, view: DriverView) -> bool:
+        """Whether a view gives the same."""
+        rows = len(self.pairs) + 1
+        found = _pages_of(view, self.start, self.stop, reverse=self.reverse, rows_first=rows)
+        return list(found) == list(self.pairs)
+
+
+def _page_read(page: Page, start: bytes, stop: bytes, *, reverse: bool) -> _PageRead:
+    end = page.following
+    first = start if end is None or not reverse else end
+    last = stop if end is None or reverse else end
+    return _PageRead(start, first, last, page.pairs, reverse)
+
+
+@final
 class RemoteSnapshot:
-    """A view of a driver for any thread, given up when nobody has the snapshot any more.
+    """Reads of a driver for any thread, given up when nobody has the snapshot any more.
 
     It promises what a `DriverView` does: each shard at a moment of its own, not before the first
     read, and nothing newer of a shard of which something was read. The engine needs no more:
@@ -59,13 +130,28 @@ class RemoteSnapshot:
       another snapshot where a later moment is needed (`streams/mover.py`), and is checked again in
       the transaction that writes (`indexes/applier.py`, `sweep/sweep.py`).
     * The catalogue is one shard with its epoch, so what is loaded is of the epoch that was read.
+
+    **A brief snapshot** is mostly read once, and a view that lasts can cost a round trip before its
+    first read. So it makes its first read without one. When a second read comes, it takes a view
+    and reads there again what the first read gave. If that is the same, the view has shown all of
+    it, and shows the rest. Else the snapshot is lost (`ViewLost`), and whoever reads begins anew:
+    the next snapshot that begins with the same key takes its view at once, so it is not lost again.
+    So does one that is going to read several pages.
     """
 
-    __slots__ = ("_reading", "_view")
+    __slots__ = ("_driver", "_first", "_lost", "_lost_keys", "_reading", "_rows", "_view")
 
-    def __init__(self, driver: Driver) -> None:
-        """A snapshot that has read nothing."""
-        self._view = driver.view()
+    def __init__(self, driver: Driver, lost_keys: LostKeys | None = None, rows: int = 0) -> None:
+        """Nothing is read yet; brief if there are `lost_keys`.
+
+        `rows`: how many a scan will probably give, 0 if nobody knows.
+        """
+        self._driver = driver
+        self._lost_keys = lost_keys
+        self._rows = rows
+        self._first: _KeysRead | _PageRead | None = None
+        self._view: DriverView | None = None
+        self._lost = False
         self._reading = threading.Lock()
 
     def get(self, key: bytes) -> bytes | None:
@@ -73,24 +159,57 @@ class RemoteSnapshot:
         return self.get_many((key,))[0]
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        """The values of `keys` in their order, None where absent; one round trip."""
+        """The values of `keys` in their order, None where absent; one round trip, or a few."""
         if not keys:
             return []
         with self._reading:
-            return self._view.read_many(keys)
+            if self._is_single(keys[0]):
+                values = self._driver.read_many(keys)
+                self._first = _KeysRead(tuple(keys), values)
+                return list(values)
+            return self._held().read_many(keys)
 
     def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> _Pairs:
         """Pairs with start ≤ key < stop in order, a page at a time."""
-        return pages(self, start, stop, reverse=reverse)
+        return pages(self, start, stop, reverse=reverse, rows_first=self._rows)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """A page of the view; one round trip."""
+        """A page of the view; one round trip, or a few."""
         with self._reading:
-            return self._view.read_page(start, stop, rows_max, reverse=reverse)
+            if self._rows <= _PAGE_ROWS_MAX and self._is_single(start):
+                page = self._driver.read_page(start, stop, rows_max, reverse=reverse)
+                self._first = _page_read(page, start, stop, reverse=reverse)
+                return page
+            return self._held().read_page(start, stop, rows_max, reverse=reverse)
 
-    def __del__(self) -> None:
-        """Give the view up."""
-        self._view.close()
+    def _is_single(self, key: bytes) -> bool:
+        """Whether a read that begins with this key is the first one, and can do without a view."""
+        if self._lost or self._first is not None or self._view is not None:
+            return False
+        return self._lost_keys is not None and key not in self._lost_keys
+
+    def _held(self) -> DriverView:
+        """The view of everything that is read from now on. Raises `ViewLost`, `StorageFailure`."""
+        if self._lost:
+            raise ViewLost(_CHANGED)
+        if self._view is None:
+            self._view = self._driver.view()
+        first = self._first
+        if first is not None:
+            if not first.still_there(self._view):
+                self._lost = True
+                if self._lost_keys is not None:
+                    self._lost_keys.note(first.begins_with)
+                raise ViewLost(_CHANGED)
+            self._first = None
+        return self._view
+
+    def close(self) -> None:
+        """Give the view up. Idempotent; never waits, never raises."""
+        if self._view is not None:
+            self._view.close()
+
+    __del__ = close
 
 
 class Missing(BaseException):
@@ -120,7 +239,7 @@ class UnitReader:
         self,
         values: dict[bytes, bytes | None],
         missed: set[bytes],
-        view: DriverView | None = None,
+        view: RemoteSnapshot | None = None,
     ) -> None:
         """A reader of these values, and of `view` where there is one."""
         self._values = values
@@ -159,6 +278,6 @@ class UnitReader:
         if self._view is None:
             raise Missing
         try:
-            self._values.update(zip(keys, self._view.read_many(keys), strict=True))
+            self._values.update(zip(keys, self._view.get_many(keys), strict=True))
         except StorageFailure as error:
             raise ReadFailed(error) from error

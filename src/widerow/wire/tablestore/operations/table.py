@@ -98,6 +98,11 @@ def _served(
     )
 
 
+def _foreseen(operation: WireOperation) -> WireOperation:
+    """The operation, whose reads are known from the request."""
+    return operation._replace(foreseen=True)
+
+
 def _later(
     name: str,
     permission: Permission,
@@ -167,7 +172,9 @@ _ALL: Final = (
         consumed=read_units,
         lengthy=compute_split_points_by_size.is_lengthy,
     ),
-    _served("GetRow", _READ, get_row, consumed=read_units, call_within=get_row.call_within),
+    _foreseen(
+        _served("GetRow", _READ, get_row, consumed=read_units, call_within=get_row.call_within)
+    ),
     _served(
         "BatchGetRow",
         _READ,
@@ -183,16 +190,18 @@ _ALL: Final = (
         lengthy=get_range.is_lengthy,
         call_within=get_range.call_within,
     ),
-    _served("PutRow", _WRITE, put_row, writes=True, consumed=row_units),
-    _served("UpdateRow", _WRITE, update_row, writes=True, consumed=row_units),
-    _served("DeleteRow", _WRITE, delete_row, writes=True, consumed=row_units),
-    _served(
-        "BatchWriteRow",
-        _WRITE,
-        batch_write_row,
-        writes=True,
-        consumed=batch_units,
-        lengthy=batch_write_row.is_lengthy,
+    _foreseen(_served("PutRow", _WRITE, put_row, writes=True, consumed=row_units)),
+    _foreseen(_served("UpdateRow", _WRITE, update_row, writes=True, consumed=row_units)),
+    _foreseen(_served("DeleteRow", _WRITE, delete_row, writes=True, consumed=row_units)),
+    _foreseen(
+        _served(
+            "BatchWriteRow",
+            _WRITE,
+            batch_write_row,
+            writes=True,
+            consumed=batch_units,
+            lengthy=batch_write_row.is_lengthy,
+        )
     ),
     _served(
         "StartLocalTransaction",

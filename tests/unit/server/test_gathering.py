@@ -1,0 +1,276 @@
+"""Requests over a store that blocks: keys are read together (server/gathering.py, dispatch)."""
+
+import asyncio
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
+
+from widerow.commit.places import Caller
+from widerow.errors import StoreBusy, ViewLost
+from widerow.limits import BRIEF_READS_MAX, GATHERED_KEYS_MAX, GATHERED_READS_MAX
+from widerow.server.gathering import GatheredReads
+from widerow.server.message import Request
+from widerow.server.schedule import Schedule
+from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.testing.buffers import cell, key_buffer, row_buffer
+from widerow.testing.clock import FakeEntropy
+from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
+from widerow.testing.requests import ANY, create_table_request
+from widerow.wire.tablestore import messages as m
+
+if TYPE_CHECKING:
+    from widerow.storage.interface import Store
+
+# --- the gathering --------------------------------------------------------------------------------
+
+
+class Threads:
+    """A schedule whose reads end when a test says so."""
+
+    def __init__(self) -> None:
+        self.turn_ends: list[Any] = []
+        self.later: list[Any] = []
+        self.begun: list[tuple[Any, Any]] = []
+
+    def when_turn_ends(self, work: object) -> None:
+        self.turn_ends.append(work)
+
+    def when_passed(self, seconds: float, work: object) -> None:
+        assert seconds > 0
+        self.later.append(work)
+
+    def start(self, work: object, back: object, *, computes: bool) -> None:
+        assert not computes
+        self.begun.append((work, back))
+
+    def answered(self) -> None:
+        """One has ended."""
+
+    def end_turn(self) -> None:
+        due, self.turn_ends = self.turn_ends, []
+        for work in due:
+            work()
+
+    def finish(self) -> None:
+        """End the oldest read."""
+        work, back = self.begun.pop(0)
+        done: Future[Any] = Future()
+        try:
+            done.set_result(work())
+        except StoreBusy as error:
+            done.set_exception(error)
+        back(done)
+
+
+class Keys:
+    """A store that says which keys were read together."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[bytes]] = []
+        self.is_away = False
+
+    def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        if self.is_away:
+            raise StoreBusy("away")
+        self.asked.append(list(keys))
+        return [key or None for key in keys]
+
+
+class Bench:
+    """Gathered reads over both, and what was told of them."""
+
+    def __init__(self) -> None:
+        self.threads, self.store = Threads(), Keys()
+        self.told: list[tuple[list[int], Mapping[bytes, bytes | None] | None]] = []
+        self.reads: GatheredReads[int] = GatheredReads(
+            cast("Store", self.store), cast("Schedule", self.threads), self.tell
+        )
+
+    def tell(self, requests: Sequence[int], values: Mapping[bytes, bytes | None] | None) -> None:
+        self.told.append((list(requests), values))
+
+    def turn(self, requests: Sequence[int]) -> None:
+        """One turn of the loop brings these, which ask for a key each."""
+        for number in requests:
+            self.reads.add(number, [b"%04d" % number])
+        self.threads.end_turn()
+
+
+def test_what_one_turn_brings_is_read_together() -> None:
+    bench = Bench()
+    bench.turn([3, 1, 2])
+    assert len(bench.threads.begun) == 1
+    bench.threads.finish()
+    assert bench.store.asked == [[b"0001", b"0002", b"0003"]]
+    assert bench.told == [([3, 1, 2], {b"%04d" % n: b"%04d" % n for n in (1, 2, 3)})]
+
+
+def test_what_comes_while_enough_is_under_way_shares_the_next_read() -> None:
+    bench = Bench()
+    for number in range(GATHERED_READS_MAX + 3):
+        bench.turn([number])
+    assert len(bench.threads.begun) == GATHERED_READS_MAX
+    bench.threads.finish()
+    assert len(bench.threads.begun) == GATHERED_READS_MAX
+    while bench.threads.begun:
+        bench.threads.finish()
+    assert sorted(len(keys) for keys in bench.store.asked) == [1] * GATHERED_READS_MAX + [3]
+    assert sorted(n for requests, _ in bench.told for n in requests) == list(range(7))
+
+
+def test_a_read_that_takes_long_keeps_no_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, now = Bench(), [0.0]
+    monkeypatch.setattr("widerow.server.gathering.monotonic", lambda: now[0])
+    for number in range(GATHERED_READS_MAX + 1):
+        bench.turn([number])
+    assert len(bench.threads.begun) == GATHERED_READS_MAX
+    now[0] = 1.0
+    (flush,) = bench.threads.later
+    flush()
+    assert len(bench.threads.begun) == GATHERED_READS_MAX + 1
+
+
+def test_one_read_is_of_so_many_requests() -> None:
+    bench = Bench()
+    bench.turn(range(GATHERED_KEYS_MAX + 1))
+    bench.threads.finish()
+    bench.threads.finish()
+    assert [len(keys) for keys in bench.store.asked] == [GATHERED_KEYS_MAX, 1]
+
+
+def test_a_read_that_fails_is_told_to_those_who_wait_for_it() -> None:
+    bench = Bench()
+    bench.turn([1])
+    bench.store.is_away = True
+    bench.threads.finish()
+    assert bench.told == [([1], None)]
+    bench.store.is_away = False
+    bench.turn([2])
+    bench.threads.finish()
+    assert bench.told[1:] == [([2], {b"0002": b"0002"})]
+
+
+# --- requests -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    with remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))) as store:
+        found = Desk(store)
+        found.engine.catalog._sight = Always()  # type: ignore[assignment]  # what a server has by its membership
+        (made,) = found.run(BLOCKING, [table()])
+        assert made.status == 200
+        yield found
+
+
+class Always:
+    """The catalogue is known at every moment."""
+
+    def holds(self) -> bool:
+        return True
+
+    def end(self) -> None:
+        """Never."""
+
+
+def table() -> Request:
+    return signed("CreateTable", create_table_request("t").SerializeToString())
+
+
+def key(number: int) -> tuple[tuple[str, str], tuple[str, int]]:
+    return ("k", "a"), ("n", number)
+
+
+def put(number: int, size: int = 3, columns: int = 1) -> Request:
+    cells = [cell(f"c{at}", "x" * size) for at in range(columns)]
+    body = m.PutRowRequest(table_name="t", row=row_buffer(key(number), cells), condition=ANY)
+    return signed("PutRow", body.SerializeToString())
+
+
+def get(number: int) -> Request:
+    body = m.GetRowRequest(table_name="t", primary_key=key_buffer(key(number)), max_versions=1)
+    return signed("GetRow", body.SerializeToString())
+
+
+def trips(desk: Desk) -> int:
+    return desk.store.statistics()["round_trips"]
+
+
+def test_rows_of_one_turn_are_one_read(desk: Desk) -> None:
+    desk.run(BLOCKING, [put(number) for number in range(8)])
+    before = trips(desk)
+    answers = desk.run(BLOCKING, [get(number) for number in range(10)])
+    assert trips(desk) == before + 1
+    rows = [m.GetRowResponse.FromString(answer.body).row for answer in answers]
+    assert [bool(row) for row in rows] == [True] * 8 + [False] * 2
+    assert len(set(rows[:8])) == 8
+
+
+def test_writes_are_planned_on_the_loop_and_committed_elsewhere(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, planned = threading.get_ident(), list[bool]()
+    write_row = desk.engine.rows.write_row
+
+    def noted(*asked: Any) -> Any:  # noqa: ANN401  # as the engine's
+        planned.append(threading.get_ident() == here)
+        return write_row(*asked)
+
+    monkeypatch.setattr(desk.engine.rows, "write_row", noted)
+    desk.committer.callers.clear()
+    (answer,) = desk.run(BLOCKING, [put(1)])
+    assert answer.status == 200
+    assert planned == [True]
+    assert desk.committer.callers == [Caller.LOOP]
+
+
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_a_row_that_asks_for_more_is_read_on_a_thread(desk: Desk, size: int) -> None:
+    """One that is cut into segments."""
+    desk.run(BLOCKING, [put(1, size, 20)])
+    (answer,) = desk.run(BLOCKING, [get(1)])
+    assert len(m.GetRowResponse.FromString(answer.body).row) > 20 * size
+
+
+def test_who_cannot_be_read_together_is_read_alone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.run(BLOCKING, [put(1)])
+
+    def away(*_: object) -> list[bytes | None]:
+        raise StoreBusy("a region is on its way")
+
+    monkeypatch.setattr(OptimisticStore, "get_together", away)
+    (answer,) = desk.run(BLOCKING, [get(1)])
+    assert answer.status == 200
+    assert m.GetRowResponse.FromString(answer.body).row
+
+
+@pytest.mark.parametrize("lost", [BRIEF_READS_MAX - 1, BRIEF_READS_MAX])
+def test_a_read_whose_view_is_lost_begins_again(desk: Desk, lost: int) -> None:
+    left = [None] * lost
+
+    def call(*_: object) -> tuple[str, ...]:
+        if left:
+            left.pop()
+            raise ViewLost("changed")
+        return ("t",)
+
+    desk.serve("ListTable", call=call)
+    (answer,) = desk.run(BLOCKING, [signed("ListTable")])
+    assert answer.status == (200 if lost < BRIEF_READS_MAX else 503)
+
+
+def test_a_loop_that_is_asked_for_time_calls_then() -> None:
+    async def wait() -> None:
+        passed = asyncio.Event()
+        schedule = Schedule(BLOCKING, asyncio.get_running_loop())
+        schedule.when_passed(0.001, passed.set)
+        await passed.wait()
+        schedule.close()
+
+    asyncio.run(wait())
