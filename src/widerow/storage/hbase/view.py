@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, TypeVar, final
 from widerow.errors import StoreBusy
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.hbase.messages import Cell, ScanRequest, ScanResponse
-from widerow.storage.hbase.regions import MovePauses, Region, Regions, storage_failure
+from widerow.storage.hbase.regions import MovePauses, Region, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import (
     CellPlace,
     RangeRead,
@@ -127,6 +127,29 @@ class _ViewLost(StoreBusy):
     """What was read before cannot be followed by anything of the same moment."""
 
 
+class _Opening(NamedTuple):
+    """A pin that was asked for."""
+
+    region: Region
+    connection: RpcConnection
+    asked: float
+    call: PendingCall
+
+    @classmethod
+    def of(cls, region: Region, servers: Servers) -> "_Opening":
+        """Ask for the pin of a region."""
+        with _reading(region):
+            connection = servers.connection(region.address)
+            asked = monotonic()
+            return cls(region, connection, asked, connection.send("Scan", open_pin(region)))
+
+    def pin(self) -> _Pin:
+        """The pin, when it is there."""
+        with _reading(self.region):
+            opened = self.call.answer(ScanResponse)
+        return _Pin(self.region, self.connection, opened, self.asked)
+
+
 class _Read(NamedTuple):
     """A scan of one region: its request at a moment, and whether a part of it is not enough."""
 
@@ -217,12 +240,8 @@ class HBaseView:
             try:
                 found = read()
             except _RegionLost as lost:
-                cause = lost.cause
-                failure = storage_failure(lost.cause)
-                pin = self._pins.get(lost.region.name)
-                if pin is not None and pin.used:  # it stays, so that the view stays lost
-                    raise StoreBusy(f"the view was lost: {lost}") from cause
-                self._pins.pop(lost.region.name, None)
+                cause, failure = lost.cause, storage_failure(lost.cause)
+                self._give_up(lost)
             except _ViewLost:
                 raise
             except (ServerLost, RemoteFailure) as error:
@@ -236,6 +255,16 @@ class HBaseView:
             regions.forget()
             if not isinstance(failure, StoreBusy) or not pauses.rest():
                 raise failure from cause
+
+    def _give_up(self, lost: _RegionLost) -> None:
+        """Give up the pin of a region. Raises `StoreBusy` where something of it was handed out."""
+        pin = self._pins.get(lost.region.name)
+        if pin is None:
+            return
+        if pin.used:  # it stays, so that the view stays lost
+            raise StoreBusy(f"the view was lost: {lost}") from lost.cause
+        del self._pins[lost.region.name]
+        self._shared.unwanted(pin.connection, pin.scanner)
 
     # --- what is read ------------------------------------------------------------------------
 
@@ -308,21 +337,23 @@ class HBaseView:
     def _pinned(self, regions: Iterable[Region]) -> list[_Pin]:
         """The pins of some regions; those that have none get one."""
         opening = []
-        for region in regions:
-            if region.name in self._pins:
-                continue
-            if any(pin.used and pin.region.overlaps(region) for pin in self._pins.values()):
-                raise _ViewLost("the view was lost: a region that it has read was split or merged")
-            with _reading(region):
-                connection = self._shared.regions.servers.connection(region.address)
-                asked = monotonic()
-                opening.append(
-                    (region, connection, asked, connection.send("Scan", open_pin(region)))
-                )
-        for region, connection, asked, call in opening:
-            with _reading(region):
-                opened = call.answer(ScanResponse)
-            self._pins[region.name] = _Pin(region, connection, opened, asked)
+        lost: _RegionLost | None = None
+        new = [region for region in regions if region.name not in self._pins]
+        used = [pin.region for pin in self._pins.values() if pin.used]
+        if any(known.overlaps(region) for known in used for region in new):
+            raise _ViewLost("the view was lost: a region that it has read was split or merged")
+        for region in new:
+            try:
+                opening.append(_Opening.of(region, self._shared.regions.servers))
+            except _RegionLost as error:
+                lost = error
+        for each in opening:  # all of them, or one that was opened would stay open for a minute
+            try:
+                self._pins[each.region.name] = each.pin()
+            except _RegionLost as error:
+                lost = error
+        if lost is not None:
+            raise lost
         pins = [self._pins[region.name] for region in regions]
         for pin in pins:
             with _reading(pin.region):
