@@ -10,7 +10,7 @@ behind the answer. A view whose pin is gone raises `StoreBusy`.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -326,7 +326,7 @@ class HBaseView:
 
     def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
         """The answers to some scans, which are asked for together."""
-        pins = self._pinned({read.region for read in reads})
+        pins = self._pinned(list(dict.fromkeys(read.region for read in reads)))
         sent = [self._begin(read) for read in reads]
         found = [self._finish(read, call) for read, call in zip(reads, sent, strict=True)]
         for pin in pins:
@@ -334,7 +334,7 @@ class HBaseView:
                 pin.prove()
         return found
 
-    def _pinned(self, regions: Iterable[Region]) -> list[_Pin]:
+    def _pinned(self, regions: Sequence[Region]) -> list[_Pin]:
         """The pins of some regions; those that have none get one."""
         opening = []
         lost: _RegionLost | None = None
