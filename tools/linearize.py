@@ -33,6 +33,7 @@ __all__ = ["main"]
 _ROWS: Final = 8
 _PATIENCE_SECONDS: Final = 15.0  # above the ten seconds that a server tries; a server that dies: 12
 _LONG_PAUSE_SECONDS: Final = 30.0
+_BETWEEN_FAULTS: Final = (0.5, 4.0)  # a server over a database takes a second to start
 _SHORT_PAUSES: Final = 40  # for each long one
 _LEDGER_REST_SECONDS: Final = 0.03  # the histories are to have most of the processors
 
@@ -79,7 +80,7 @@ def _shared(options: argparse.Namespace) -> _Found:
             Recorder(
                 options.clients,
                 _ROWS,
-                faults=ServerFaults(pauses) if options.disturb else None,
+                faults=ServerFaults(pauses, _BETWEEN_FAULTS) if options.disturb else None,
                 shared=(store.url, options.servers),
                 patience_seconds=_PATIENCE_SECONDS,
             )

@@ -51,7 +51,7 @@ def server_faults(processes: Sequence[WiderowProcess]) -> list[Fault]:
     def kill(random: Random) -> Heal:
         process = random.choice(processes)
         process.kill()
-        return process.start
+        return process.start_again
 
     def pause(random: Random) -> Heal:
         process = random.choice(processes)

@@ -221,6 +221,8 @@ class Ledger:
                 while not writer.write():
                     assert monotonic() < deadline, f"{writer.key} cannot be written"
                     sleep(_RETRY_SECONDS)
+            writer.client.hang_up()
+        self._admin.hang_up()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -322,6 +324,7 @@ class Ledger:
             found = _until_read(partial(self._pair, self._admin, key))
             self._judge(key, found, least, self._possible(key))
             self._verify_numbers(key, _until_read(partial(self._numbers, key)))
+        self._admin.hang_up()
 
     def _known(self, key: str) -> int:
         return sum(each.counted[_End.DONE] for each in self._writers if each.key == key)

@@ -48,7 +48,7 @@ PATIENCE_SECONDS: Final = 0.5  # of a client; pauses are longer
 PAUSE_SECONDS: Final = 0.7
 _CREATE_SECONDS_MAX: Final = 30.0  # for the table; over a cluster it takes some
 _RETRY_SECONDS: Final = 0.02  # until the next attempt to reach a server that is starting
-_BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
+BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
 _REFUSED_SECONDS: Final = 0.05  # until a client that was refused asks again
 _CLIENTS_MAX: Final = 8  # above, the search may not end
 
@@ -63,11 +63,13 @@ _DONE: Final = 200
 class ServerFaults(NamedTuple):
     """What is done to the servers while clients ask.
 
-    `pauses`: how long one may last, in seconds; one of them is drawn each time. `disturb`: another
-    fault, which comes as often as kills and pauses do.
+    `pauses`: how long one may last, in seconds; one of them is drawn each time. `between`: the
+    least and the most seconds until the next fault. `disturb`: another fault, which comes as often
+    as kills and pauses do.
     """
 
     pauses: tuple[float, ...] = (PAUSE_SECONDS,)
+    between: tuple[float, float] = BETWEEN_FAULTS
     disturb: Callable[[], object] | None = None
 
 
@@ -180,7 +182,7 @@ class Recorder:
     ) -> None:
         """Kill and pause until it is over; leave a server that runs."""
         random = Random(seed)  # noqa: S311  # no secret
-        while not over.wait(random.uniform(*_BETWEEN_FAULTS)):
+        while not over.wait(random.uniform(*faults.between)):
             number = random.randrange(len(self._processes))
             process, kind = self._processes[number], random.random()
             if faults.disturb is not None and kind < 1 / 3:
@@ -189,7 +191,7 @@ class Recorder:
             elif kind < 2 / 3:
                 recording.kills += 1
                 process.kill()
-                process.start()
+                process.start_again()
                 self._endpoints[number] = process.endpoint
             else:
                 recording.pauses += 1
