@@ -7,7 +7,6 @@ import pytest
 
 import night
 
-
 EVERY = (*night.LANES, night.ALONE, night.CLUSTERS)
 
 
