@@ -1,5 +1,7 @@
 """Databases for several servers, started for one run and forgotten behind it."""
 
+import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
@@ -63,8 +65,16 @@ STORES: Final[Mapping[str, Callable[[int], AbstractContextManager[SharedStore]]]
 """The databases, by their names."""
 
 
+def _leave(*_: object) -> None:
+    sys.exit("told to end")
+
+
 @contextmanager
 def started(name: str, *, region_servers: int = 3) -> Iterator[SharedStore]:
-    """One of `STORES`, from the top of a `with` block to its end. Raises `NoStore`."""
+    """One of `STORES`, from the top of a `with` block to its end. Raises `NoStore`.
+
+    A process that is told to end (SIGTERM) ends the block, so that no database is left running.
+    """
+    signal.signal(signal.SIGTERM, _leave)
     with STORES[name](region_servers) as store:
         yield store

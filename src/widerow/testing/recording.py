@@ -38,7 +38,7 @@ from widerow.testing.calls import (
 )
 from widerow.testing.histories import CallKind, ClientCall, State, draw
 from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.process import WiderowProcess
+from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
@@ -119,6 +119,7 @@ class Recorder:
         self._rows = rows
         self._faults = faults
         self._patience = patience_seconds
+        self._gave_up = False
         self._shared = shared is not None
         self._place = TemporaryDirectory(prefix="widerow-histories-")
         flags, count = ("--path", str(Path(self._place.name) / "data")), 1
@@ -166,8 +167,8 @@ class Recorder:
                     end.result()
             finally:
                 over.set()
-            if trouble is not None:
-                trouble.result()
+                if trouble is not None:
+                    trouble.result()
         for each in writers:
             recording.ways += each.ways
             for row, operation in each.written:
@@ -175,12 +176,17 @@ class Recorder:
         return recording
 
     def _connect(self, client: int) -> Wire:
+        if self._gave_up:
+            raise ServeFailed("a server that was killed does not start again")
         return Wire(self._endpoints[client % len(self._endpoints)], self._patience)
 
     def _trouble(
         self, faults: ServerFaults, seed: int, recording: Recording, over: threading.Event
     ) -> None:
-        """Kill and pause until it is over; leave a server that runs."""
+        """Kill and pause until it is over; leave a server that runs.
+
+        Raises: `ServeFailed`, and lets clients know, where one does not start again.
+        """
         random = Random(seed)  # noqa: S311  # no secret
         while not over.wait(random.uniform(*faults.between)):
             number = random.randrange(len(self._processes))
@@ -191,7 +197,11 @@ class Recorder:
             elif kind < 2 / 3:
                 recording.kills += 1
                 process.kill()
-                process.start_again()
+                try:
+                    process.start_again()
+                except ServeFailed:
+                    self._gave_up = True
+                    raise
                 self._endpoints[number] = process.endpoint
             else:
                 recording.pauses += 1

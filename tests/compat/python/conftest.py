@@ -44,6 +44,14 @@ SHARED = frozenset(("postgres", "hbase"))
 _instances = itertools.count(1)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test over HBase may have to start it, or to fetch it."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and callspec.params.get("ots") == "hbase":
+            item.add_marker(pytest.mark.timeout(cluster.START_SECONDS))
+
+
 class Blocking:
     """An `AsyncOTSClient` that is used like an `OTSClient`."""
 
