@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from cluster.faults import Fault, server_faults
+from cluster.faults import Fault, Heal, NotCaused, server_faults
 from cluster.ledger import Ledger, Outage
 from cluster.stores import STORES, NoStore, started
 from evidence import record, record_skipped
@@ -34,6 +34,7 @@ __all__ = ["main"]
 _PATIENCE_SECONDS: Final = 25.0  # a server tries for ten seconds and asks for ten what became of it
 _QUIET_SECONDS: Final = 1.0  # before a fault and behind it
 _RECOVERY_SECONDS_MAX: Final = 150.0
+_CAUSE_SECONDS_MAX: Final = 100.0  # a new region is not split again for a minute
 _WRITERS: Final = 3  # with a key of their own, for each server
 _LOOK_SECONDS: Final = 0.05
 _COLUMNS: Final = (
@@ -77,12 +78,15 @@ def _await_writes(ledger: Ledger, fault: str) -> None:
 
 
 def _once(ledger: Ledger, fault: Fault, random: Random) -> Outage:
-    """Cause a fault and put it right again, while writers write. Raises `NotRecovered`."""
+    """Cause a fault and put it right again, while writers write.
+
+    Raises: `NotCaused`, `NotRecovered`.
+    """
     with ledger.running():
         _await_writes(ledger, "before any fault")
         time.sleep(_QUIET_SECONDS)
         with ledger.observed() as outage, ExitStack() as ends:
-            ends.callback(fault.begin(random))
+            ends.callback(_caused(fault, random))
             time.sleep(fault.seconds)
             ends.close()
             _await_writes(ledger, fault.name)
@@ -92,8 +96,20 @@ def _once(ledger: Ledger, fault: Fault, random: Random) -> Outage:
     return seen
 
 
+def _caused(fault: Fault, random: Random) -> Heal:
+    """Cause a fault, and try for long. Raises `NotCaused`."""
+    until = time.monotonic() + _CAUSE_SECONDS_MAX
+    while True:
+        try:
+            return fault.begin(random)
+        except NotCaused:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_LOOK_SECONDS)
+
+
 def _each(ledger: Ledger, faults: Sequence[Fault], times: int, seed: int) -> Iterator[Stop]:
-    """The faults one after another. Raises `NotRecovered`."""
+    """The faults one after another. Raises as `_once` does."""
     random = Random(seed)  # noqa: S311  # no secret
     for fault in track(faults, "faults", disable=not sys.stdout.isatty()):
         before = (ledger.wrongs.lost, ledger.wrongs.doubled, ledger.wrongs.torn)
@@ -118,7 +134,7 @@ def _line(stop: Stop) -> str:
 
 
 def measured(options: argparse.Namespace) -> tuple[list[Stop], Sequence[str]]:
-    """The stops, and what was wrong, for people. Raises `NoStore`, `NotRecovered`."""
+    """The stops, and what was wrong, for people. Raises as `_once` does, and `NoStore`."""
     with ExitStack() as ends:
         store = ends.enter_context(started(options.store, region_servers=3))
         processes = [
@@ -163,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NoStore as error:
         record_skipped(check, str(error))
         return 0
-    except NotRecovered as error:
+    except (NotCaused, NotRecovered) as error:
         print(error, file=sys.stderr)
         return 1
     Console(stderr=True, width=150).print(_table(stops))

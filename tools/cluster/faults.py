@@ -17,6 +17,7 @@ from widerow.testing.process import WiderowProcess
 __all__ = [
     "Fault",
     "Heal",
+    "NotCaused",
     "disturbed",
     "hbase_faults",
     "postgres_faults",
@@ -29,8 +30,14 @@ Heal = Callable[[], object]
 _BETWEEN_SECONDS: Final = (0.5, 5.0)  # from the end of a fault to the next one
 
 
+class NotCaused(Exception):
+    """A fault could not be caused now, and why."""
+
+
 class Fault(NamedTuple):
     """One fault. `begin` causes it and returns what puts it right again, `seconds` later or more.
+
+    `begin` raises `NotCaused` where that cannot be done at the moment.
 
     `weight`: how often it comes where faults are drawn; 0: only where it is asked for by its name.
     """
@@ -70,8 +77,10 @@ def region_changes(keeper: RegionKeeper) -> list[Fault]:
 
     def done(change: Callable[[Random], str]) -> Callable[[Random], Heal]:
         def begin(random: Random) -> Heal:
-            with suppress(*REFUSALS):  # a server is away; what was begun, the master ends
+            try:
                 change(random)
+            except REFUSALS as error:  # a server is away, or the region was new
+                raise NotCaused(str(error)) from error
             return _nothing
 
         return begin
@@ -86,18 +95,26 @@ def region_changes(keeper: RegionKeeper) -> list[Fault]:
 def hbase_faults(cluster: Cluster, keeper: RegionKeeper) -> list[Fault]:
     """Faults of a cluster with three region servers."""
 
+    def running(random: Random, kinds: Sequence[str]) -> list[str]:
+        """Processes of these kinds with one number. Raises `NotCaused` where one does not run."""
+        number = random.randint(1, len(cluster.servers))
+        names = [kind.format(number) for kind in kinds]
+        if not cluster.running().keys() >= set(names):  # its session had ended, so it ended itself
+            cluster.heal()
+            raise NotCaused(f"not all of these run: {', '.join(names)}")
+        return names
+
     def kill(*kinds: str) -> Callable[[Random], Heal]:
         def begin(random: Random) -> Heal:
-            number = random.randint(1, len(cluster.servers))
-            for kind in kinds:
-                cluster.stop_one(kind.format(number))
+            for name in running(random, kinds):
+                cluster.stop_one(name)
             return cluster.heal
 
         return begin
 
     def pause(kind: str) -> Callable[[Random], Heal]:
         def begin(random: Random) -> Heal:
-            name = kind.format(random.randint(1, len(cluster.servers)))
+            (name,) = running(random, (kind,))
             cluster.pause_one(name)
 
             def heal() -> None:
@@ -160,10 +177,10 @@ def disturbed(faults: Sequence[Fault], seed: int) -> Iterator[Counter[str]]:
         try:
             while not over.wait(random.uniform(*_BETWEEN_SECONDS)):
                 (fault,) = random.choices(drawn, [each.weight for each in drawn])
-                with ExitStack() as ends:
+                with suppress(NotCaused), ExitStack() as ends:
                     ends.callback(fault.begin(random))
                     over.wait(fault.seconds)
-                times[fault.name] += 1
+                    times[fault.name] += 1
         except BaseException as error:  # noqa: BLE001  # told in the thread that waits
             failed.append(error)
 

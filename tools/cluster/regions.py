@@ -128,11 +128,11 @@ class RegionKeeper:
     def split(self, random: Random) -> str:
         """Split a region where a partition key value begins; what was done.
 
-        Raises one of `REFUSALS`.
+        Raises one of `REFUSALS`, also where there is nothing to split.
         """
         places = [(each, row) for each in self.data() for row in self._bounds(each)]
         if not places:
-            return "nothing to split"
+            raise StoreBusy("no region has two partition key values")
         return self.split_at(*random.choice(places))
 
     def split_at(self, region: Region, row: bytes) -> str:
@@ -150,10 +150,13 @@ class RegionKeeper:
         return f"{_encoded(region).decode()} is cut at {row!r}"
 
     def merge(self, random: Random) -> str:
-        """Merge two neighbours, and wait for it; what was done. Raises one of `REFUSALS`."""
+        """Merge two neighbours, and wait for it; what was done.
+
+        Raises one of `REFUSALS`, also where there is nothing to merge.
+        """
         regions = self.data()
         if len(regions) < 2:
-            return "nothing to merge"
+            raise StoreBusy("there is one region only")
         first = random.randrange(len(regions) - 1)
         both = regions[first : first + 2]
         names = [RegionSpecifier(type=_ENCODED_NAME, value=_encoded(each)) for each in both]
