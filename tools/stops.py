@@ -108,16 +108,21 @@ def _caused(fault: Fault, random: Random) -> Heal:
             time.sleep(_LOOK_SECONDS)
 
 
-def _each(ledger: Ledger, faults: Sequence[Fault], times: int, seed: int) -> Iterator[Stop]:
-    """The faults one after another. Raises as `_once` does."""
-    random = Random(seed)  # noqa: S311  # no secret
+def _each(ledger: Ledger, faults: Sequence[Fault], options: argparse.Namespace) -> Iterator[Stop]:
+    """The faults one after another, each recorded when it is over. Raises `NotRecovered`."""
+    random = Random(options.seed)  # noqa: S311  # no secret
     for fault in track(faults, "faults", disable=not sys.stdout.isatty()):
+        begun, name = time.monotonic(), f"stops, {options.store}: {fault.name}"
         before = (ledger.wrongs.lost, ledger.wrongs.doubled, ledger.wrongs.torn)
-        seen = [_once(ledger, fault, random) for _ in range(times)]
+        try:
+            seen = [_once(ledger, fault, random) for _ in range(options.times)]
+        except NotCaused as error:
+            record_skipped(name, f"it could not be caused: {error}")
+            continue
         after = (ledger.wrongs.lost, ledger.wrongs.doubled, ledger.wrongs.torn)
         stop = Stop(
             fault.name,
-            times,
+            options.times,
             max(each.any_key for each in seen),
             max(each.slowest_key for each in seen),
             sum(each.acknowledged for each in seen),
@@ -125,22 +130,36 @@ def _each(ledger: Ledger, faults: Sequence[Fault], times: int, seed: int) -> Ite
             sum(each.unknown for each in seen),
             *(now - then for now, then in zip(after, before, strict=True)),
         )
-        print(_line(stop), file=sys.stderr, flush=True)
+        _record(name, stop, time.monotonic() - begun, options.seed)
         yield stop
 
 
-def _line(stop: Stop) -> str:
-    return f"{stop.fault}: {stop.any_key:.1f} s, slowest key {stop.slowest_key:.1f} s"
+def _record(name: str, stop: Stop, seconds: float, seed: int) -> None:
+    record(
+        name,
+        volume=stop.times,
+        unit="faults",
+        violations=stop.wrong,
+        seconds=seconds,
+        seed=seed,
+        facts={
+            "stop_seconds": round(stop.any_key, 2),
+            "slowest_key_seconds": round(stop.slowest_key, 2),
+            "acknowledged": stop.acknowledged,
+            "failed": stop.failed,
+            "unknown": stop.unknown,
+        },
+    )
 
 
 def measured(options: argparse.Namespace) -> tuple[list[Stop], Sequence[str]]:
-    """The stops, and what was wrong, for people. Raises as `_once` does, and `NoStore`."""
+    """The stops, and what was wrong, for people. Raises `NoStore`, `NotRecovered`."""
     with ExitStack() as ends:
         store = ends.enter_context(started(options.store, region_servers=3))
         processes = [
             ends.enter_context(WiderowProcess("--store", store.url)) for _ in range(options.servers)
         ]
-        faults = [*store.faults, *server_faults(processes)]
+        faults = [*server_faults(processes), *reversed(store.faults)]
         if options.fault:
             faults = [fault for fault in faults if fault.name in options.fault]
         ledger = Ledger(
@@ -151,7 +170,7 @@ def measured(options: argparse.Namespace) -> tuple[list[Stop], Sequence[str]]:
         ledger.create()
         with ledger.running():
             store.prepare()
-        stops = list(_each(ledger, faults, options.times, options.seed))
+        stops = list(_each(ledger, faults, options))
     return stops, ledger.wrongs.told
 
 
@@ -172,14 +191,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="a file for the table as JSON")
     parser.add_argument("--seed", type=int, default=1, help="of what is hit (%(default)s)")
     options = parser.parse_args(arguments)
-    begun = time.monotonic()
-    check = f"stops, {options.store}"
     try:
         stops, told = measured(options)
     except NoStore as error:
-        record_skipped(check, str(error))
+        record_skipped(f"stops, {options.store}", str(error))
         return 0
-    except (NotCaused, NotRecovered) as error:
+    except NotRecovered as error:
         print(error, file=sys.stderr)
         return 1
     Console(stderr=True, width=150).print(_table(stops))
@@ -187,23 +204,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(each, file=sys.stderr)
     if options.json is not None:
         options.json.write_text(json.dumps([stop._asdict() for stop in stops], indent=1) + "\n")
-    seconds = time.monotonic() - begun
-    for stop in stops:
-        record(
-            f"{check}: {stop.fault}",
-            volume=stop.times,
-            unit="faults",
-            violations=stop.wrong,
-            seconds=seconds / len(stops),
-            seed=options.seed,
-            facts={
-                "stop_seconds": round(stop.any_key, 2),
-                "slowest_key_seconds": round(stop.slowest_key, 2),
-                "acknowledged": stop.acknowledged,
-                "failed": stop.failed,
-                "unknown": stop.unknown,
-            },
-        )
     return int(any(stop.wrong for stop in stops))
 
 

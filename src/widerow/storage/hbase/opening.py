@@ -95,6 +95,8 @@ def _read(url: str) -> tuple[list[Address], str]:
 def _make_table(servers: Servers, table: str) -> None:
     """Make the table, or see that it is safe."""
     found = servers.ask_any("GetActiveMaster", GetActiveMasterRequest(), GetActiveMasterResponse)
+    if not found.HasField("server_name"):
+        raise StoreBusy("no master of HBase is active: start one, and this server again")
     address = Address(str(found.server_name.host_name), found.server_name.port)
     master = servers.connection(address, _MASTER)
     name = TableName(namespace=_NAMESPACE, qualifier=table.encode())
