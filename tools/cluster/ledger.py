@@ -104,7 +104,7 @@ class _Client:
         self, endpoints: Callable[[], Sequence[str]], first: int, patience_seconds: float
     ) -> None:
         self._endpoints = endpoints
-        self._at = first
+        self._at = self._first = first
         self._patience = patience_seconds
         self._sender = Sender()
         self._wire: Wire | None = None
@@ -132,6 +132,11 @@ class _Client:
         if self._wire is not None:
             self._wire.__exit__()
             self._wire = None
+
+    def leave(self) -> None:
+        """Hang up, and begin at the first server again: else all would gather on one."""
+        self.hang_up()
+        self._at = self._first
 
 
 class _Writer:
@@ -298,7 +303,7 @@ class Ledger:
     def _write(self, writer: _Writer, over: threading.Event) -> None:
         while not over.is_set():
             over.wait(self._rest if writer.write() else _RETRY_SECONDS)
-        writer.client.hang_up()
+        writer.client.leave()
 
     def _read(self, number: int, client: _Client, over: threading.Event) -> None:
         random = Random(number)  # noqa: S311  # no secret
@@ -310,7 +315,7 @@ class Ledger:
                 self.reads += 1
                 self._judge(key, found, least, self._possible(key))
             over.wait(_READ_PAUSE_SECONDS if found is not None else _RETRY_SECONDS)
-        client.hang_up()
+        client.leave()
 
     # --- what stands there -------------------------------------------------------------------
 
