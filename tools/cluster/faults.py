@@ -92,12 +92,21 @@ def region_changes(keeper: RegionKeeper) -> list[Fault]:
     ]
 
 
+def _holders(cluster: Cluster, keeper: RegionKeeper) -> list[int]:
+    """The numbers of region servers that have rows of tables; of all, where that is not known."""
+    places = list(enumerate(cluster.region_servers, 1))
+    with suppress(*REFUSALS):
+        addresses = {str(region.address) for region in keeper.data()}
+        return [number for number, place in places if place in addresses]
+    return [number for number, _ in places]
+
+
 def hbase_faults(cluster: Cluster, keeper: RegionKeeper) -> list[Fault]:
     """Faults of a cluster with three region servers."""
 
     def running(random: Random, kinds: Sequence[str]) -> list[str]:
         """Processes of these kinds with one number. Raises `NotCaused` where one does not run."""
-        number = random.randint(1, len(cluster.servers))
+        number = random.choice(_holders(cluster, keeper))
         names = [kind.format(number) for kind in kinds]
         if not cluster.running().keys() >= set(names):  # its session had ended, so it ended itself
             cluster.heal()
