@@ -19,7 +19,7 @@ from widerow.errors import WiderowError
 __all__ = ["ServeFailed", "WiderowProcess"]
 
 _READY_SECONDS_MAX: Final = 30.0  # it takes half a second; machines under load take longer
-_AWAY_SECONDS_MAX: Final = 90.0  # of a store; databases come back in a quarter of that
+_AWAY_SECONDS_MAX: Final = 240.0  # of a store: a master on a busy machine takes minutes to begin
 _START_PAUSE_SECONDS: Final = 0.2
 _SAID_BYTES_MAX: Final = 64 * 1024 * 1024  # of what it wrote; a log of hours
 _STOP_SECONDS_MAX: Final = 60.0  # above what the server allows itself for draining
@@ -90,7 +90,7 @@ class WiderowProcess:
         self.pid = int(facts["pid"])
 
     def start_again(self) -> None:
-        """Start, and try again for a minute and a half where it does not become ready.
+        """Start, and try again for four minutes where it does not become ready.
 
         For a store of several servers, which may be away when one of them is started. Raises:
         `ServeFailed` where it is away for longer.
