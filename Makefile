@@ -14,7 +14,7 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: compiled plain wheel protobuf night help setup compile serve check format test demo bench bench-quick fuzz clean
+.PHONY: cluster cluster-stop compiled plain wheel protobuf night help setup compile serve check format test demo bench bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -80,6 +80,12 @@ compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules o
 
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server
+
+cluster: $(STAMP) ## start a real HBase of three servers and two widerow servers on it (Java 17, Maven)
+	PYTHONPATH=tools $(PY) -m cluster.run start
+
+cluster-stop: $(STAMP) ## end what make cluster started; the data stays
+	PYTHONPATH=tools $(PY) -m cluster.run stop
 
 bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (twelve minutes)
 	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --report

@@ -50,6 +50,7 @@ HOT_MODULES = (
     "engine/indexes/form",
     "engine/indexes/keeper",
     "engine/indexes/local",
+    "engine/catalog/sight",
     "engine/observed",
     "engine/observer",
     "engine/partitions/histogram",

@@ -113,7 +113,9 @@ def verdict(command: Sequence[str], copy: Path) -> bool:
     """
     tested = command[0] != "-m"
     if tested:
-        command = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *command)
+        # A directory of its own: pytest fails at the end where others clear the common one.
+        own = f"--basetemp={copy.parent / 'pytest'}"
+        command = ("-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", own, *command)
     environment = {**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         done = subprocess.run(  # noqa: S603  # our own tests

@@ -8,6 +8,7 @@ import pytest
 
 from widerow.engine.partitions.history import decode_interval, encode_interval
 from widerow.engine.partitions.records import decode_counts, encode_counts
+from widerow.engine.partitions.shared_notes import LoadNote, decode_notes, encode_notes
 from widerow.engine.partitions.sizes import Piece
 from widerow.engine.sweep.record import decode_sweep, encode_sweep
 from widerow.errors import StoreDamaged
@@ -17,9 +18,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "statistics.md").read_t
 )
 
 
-def examples() -> tuple[bytes, bytes, bytes]:
-    counts, load, passed = re.findall(r"```json\n(.*)\n```", PAGE)
-    return counts.encode(), load.encode(), passed.encode()
+def examples() -> tuple[bytes, bytes, bytes, bytes]:
+    counts, load, passed, told = re.findall(r"```json\n(.*)\n```", PAGE)
+    return counts.encode(), load.encode(), passed.encode(), told.encode()
 
 
 def test_the_example_of_counts_is_what_is_written() -> None:
@@ -43,6 +44,18 @@ def test_the_example_of_a_pass_is_what_is_written() -> None:
     assert record.ended_us == 1468944000250000
     assert record.first == 1468940400000
     assert decode_sweep(encode_sweep(record._replace(first=None))).first is None
+
+
+def test_the_example_of_a_message_is_what_is_written() -> None:
+    notes = decode_notes(examples()[3])
+    assert encode_notes(notes) == examples()[3]
+    assert notes == [LoadNote(7, b"6666\x00\x01", 12, 40, 3, -512)]
+
+
+@pytest.mark.parametrize("damage", [b"", b"[]", b'{"format":2}', b'{"format":1,"notes":[[1]]}'])
+def test_a_message_that_is_not_understood_is_refused(damage: bytes) -> None:
+    with pytest.raises(StoreDamaged, match="a record of a node's notes"):
+        decode_notes(damage)
 
 
 def test_the_page_names_every_field() -> None:

@@ -15,6 +15,7 @@ import typer
 from widerow.cli.credential_commands import credentials_app
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate_command
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
+from widerow.cli.nodes import NODES_EXAMPLES, nodes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
 from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
@@ -111,6 +112,7 @@ _METAVARS: Final = {
     "index_lag": "SECONDS",
     "delivery_root": "DIR",
     "delivery_seconds": "SECONDS",
+    "node_name": "NAME",
 }
 
 _Command = Callable[..., None]
@@ -275,6 +277,7 @@ app.command(epilog=EXPORT_EXAMPLES)(export)
 app.command(epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(epilog=PARTITIONS_EXAMPLES)(partitions)
 app.command(epilog=INDEXES_EXAMPLES)(indexes)
+app.command(epilog=NODES_EXAMPLES)(nodes)
 app.command(epilog=TAIL_EXAMPLES)(tail)
 app.command(epilog=TUNNELS_EXAMPLES)(tunnels)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)

@@ -5,6 +5,7 @@ A plan is in one of these states:
     GATHERED    the loop brought it in this turn, which is not over
     IN LINE     behind those that came before it; any number of threads add to the line
     COMMITTING  in the one group that is under way
+    UNHEARD     durable; other servers of a shared store do not all know of it (`word.py`)
     ENDED       durable or refused, and its caller is told, once
 
 and moves only so:
@@ -16,7 +17,8 @@ and moves only so:
     flush (the turn is over)     -> all that is GATHERED, as one group: COMMITTING or IN LINE,
                                     decided in the same way; ENDED (refused) after `stop`
     the turn is taken by a leader-> the first group of the line: COMMITTING
-    the store has answered       -> ENDED, told where the group ran, or by way of `post`
+    the store has answered       -> ENDED, told where the group ran, or by way of `post`; or UNHEARD
+    all know of it               -> ENDED, told by way of `post`, or to the thread that waits
 
 The turn is a lock: whoever holds it commits one group, and nobody takes from the line without it.
 Leaders are the writer's thread, once it has been started, blocked callers, and `step`. Plans that
@@ -47,6 +49,7 @@ from widerow.commit.waiting import (
     tell_group,
     writes_of,
 )
+from widerow.commit.word import Unheard, wait_for_word
 from widerow.engine.ends import outcomes_of
 from widerow.errors import Exhausted, OutcomeUnknown, Rule, StorageFailure
 from widerow.limits import ALONE_PATIENCE_SECONDS
@@ -123,6 +126,7 @@ class Committer:
         self._stopped = False
         self._turn = threading.Lock()  # held while a group is committed, on whichever thread
         self._disk = DiskWait()
+        self._unheard = Unheard()
         self._thread: threading.Thread | None = None
         self._calls: SimpleQueue[_Call] = SimpleQueue()  # for the writer's thread
 
@@ -153,10 +157,12 @@ class Committer:
         if caller is Caller.BLOCKED:
             self._join([waiting])
             self._lead_until_ended(waiting)
+            wait_for_word(waiting)
             return waiting.end()
         if self._place([waiting], caller) is Place.CALLER:
             waiting.done = None  # the caller gets the end as the result
             if self._commit_here([waiting], ALONE_PATIENCE_SECONDS):
+                wait_for_word(waiting)
                 return waiting.end()
             waiting.done = done
         self._join([waiting])
@@ -215,6 +221,7 @@ class Committer:
             self._thread = None
         while self.step():  # waits for what another thread is committing, too
             pass
+        self._unheard.stop()
 
     @property
     def waiting(self) -> int:
@@ -257,9 +264,9 @@ class Committer:
 
     def _lead_until_ended(self, waiting: Waiting) -> None:
         """Commit group after group until this plan has ended, or wait for those who do."""
-        while not waiting.ended:
+        while not (waiting.ended or waiting.unheard):
             with self._turn:
-                if not waiting.ended:
+                if not (waiting.ended or waiting.unheard):
                     self._lead()
 
     def _write(self) -> None:
@@ -326,3 +333,6 @@ class Committer:
         told = [waiting for waiting in group if waiting.ended and waiting.done is not None]
         if told:
             post(told)
+        first = group[0]  # a plan that can be unheard is alone in its group
+        if first.unheard and first.done is not None:
+            self._unheard.add(first, post)

@@ -43,10 +43,11 @@ class Waiting:
     """A plan that is to be committed, the function to call when it has ended, and how it ended.
 
     `done` is None if the caller reads the end itself; `error` is None if the plan has an answer.
-    When the plan has ended, its reference is dropped, because a plan holds a whole row.
+    When the plan has ended, its reference is dropped, because a plan holds a whole row. Before it
+    has, `unheard` are those of its writes that are durable and of which not everybody knows.
     """
 
-    __slots__ = ("answer", "done", "ended", "error", "plan")
+    __slots__ = ("answer", "done", "ended", "error", "plan", "unheard")
 
     def __init__(self, plan: Plan[Any], done: Done | None) -> None:
         """`done` is called when `plan` has ended."""
@@ -55,6 +56,14 @@ class Waiting:
         self.ended = False
         self.answer: Any = None
         self.error: Exception | None = None
+        self.unheard: list[Write[Any]] = []
+
+    def hear(self) -> bool:
+        """Ask for the writes that are unheard; whether the plan has ended. May ask the store."""
+        if self.unheard:
+            self.unheard = [write for write in self.unheard if not write.is_known()]
+            self.ended = not self.unheard
+        return self.ended
 
     def end(self) -> "End":
         """The answer of the plan and its error; one of them is None."""
@@ -122,7 +131,10 @@ def writes_of(group: Sequence[Waiting]) -> list[Write[Any]]:
 
 
 def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> list[Waiting]:
-    """Give each plan its outcomes; return those that must be committed again with a new plan."""
+    """Give each plan its outcomes; return those that must be committed again with a new plan.
+
+    Those that have `unheard` writes have not ended yet.
+    """
     offset = 0
     again: list[Waiting] = []
     for waiting in group:
@@ -135,7 +147,9 @@ def end_group(group: Sequence[Waiting], outcomes: Sequence[Outcome[Any]]) -> lis
             again.append(waiting)
             continue
         waiting.answer = answer
-        waiting.ended = True
+        if plan.alone and waiting.error is None:
+            waiting.unheard = [write for write in plan.writes if not write.is_known()]
+        waiting.ended = not waiting.unheard
         waiting.plan = _NO_PLAN
     return again
 

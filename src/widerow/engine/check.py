@@ -21,9 +21,11 @@ from widerow.engine.check_rows import tablestore_parts
 from widerow.engine.indexes.check import index_parts
 from widerow.engine.indexes.intents import decode_entry_intent
 from widerow.engine.intents import IntentKind, decode_intent
+from widerow.engine.nodes.record import decode_node
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
+from widerow.engine.partitions.shared_notes import decode_notes
 from widerow.engine.streams.check import stream_parts
 from widerow.engine.streams.intents import decode_change_intent
 from widerow.engine.sweep.record import decode_sweep
@@ -42,6 +44,7 @@ from widerow.keys.layout import (
     SPACE_INDEXES,
     SPACE_INTENTS,
     SPACE_LOCAL_INDEXES,
+    SPACE_NODES,
     SPACE_ROWS,
     SPACE_SEQUENCES,
     SPACE_STATISTICS,
@@ -49,6 +52,8 @@ from widerow.keys.layout import (
     SPACE_TUNNELS,
     SPACE_TYPED_CATALOG,
     intent_prefix,
+    nodes_notes_prefix,
+    nodes_prefix,
     statistics_key,
     statistics_prefix,
     sweep_key,
@@ -98,7 +103,7 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     findings += [Finding(*found) for found in check_bounds(CatalogPartitions(catalog))]
     every = (
         *(tablestore_parts, index_parts, stream_parts, tunnel_parts),
-        *(typed_parts, _intent_parts, _statistics_parts, _plan_parts),
+        *(typed_parts, _intent_parts, _statistics_parts, _plan_parts, _node_parts),
     )
     for parts in every:
         for part in parts(catalog, snapshot):
@@ -123,7 +128,7 @@ def _walk(
 
 
 def _unknown_spaces(snapshot: Snapshot) -> Iterator[Finding]:
-    known = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG, *_NUMBERED)
+    known = (SPACE_STORE, SPACE_CATALOG, SPACE_TYPED_CATALOG, SPACE_NODES, *_NUMBERED)
     position = b""
     while True:
         key = next((key for key, _ in snapshot.scan(position, b"\xff" * 8)), None)
@@ -189,3 +194,18 @@ def _check_statistics(table_id: int, key: bytes, record: bytes) -> None:
 
 def _plan_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
     yield CheckPart("", PLAN_PREFIX, after_prefix(PLAN_PREFIX), check_plan)
+
+
+def _node_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
+    """Servers may have the store open, or have been killed: their records are as they left them."""
+    records, notes = nodes_prefix(), nodes_notes_prefix()
+    yield CheckPart("", records, after_prefix(records), _check_node)
+    yield CheckPart("", notes, after_prefix(notes), _check_notes)
+
+
+def _check_node(key: bytes, record: bytes) -> None:
+    decode_node(key[len(nodes_prefix()) :], record)
+
+
+def _check_notes(_: bytes, record: bytes) -> None:
+    decode_notes(record)

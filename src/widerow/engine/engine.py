@@ -26,6 +26,8 @@ from widerow.engine.indexes.definitions import check_columns_free, check_definit
 from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
+from widerow.engine.nodes.document import nodes_document
+from widerow.engine.nodes.nodes import LoadOfAll, Nodes
 from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
@@ -66,7 +68,7 @@ from widerow.errors import (
     NotFound,
     Rule,
 )
-from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
+from widerow.keys.layout import NODE_ID_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALOG
 from widerow.limits import (
     TABLES_PER_INSTANCE_MAX,
 )
@@ -117,10 +119,15 @@ class Engine:
         names = ColumnNames(strict=strict_column_names)
         self.catalog = open_catalog(store)
         self.tables = Tables(self.catalog, TABLESTORE_MODEL)
-        self.lease = Lease(store, clock, entropy)
+        node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
+        self.lease = Lease(store, clock, node_id.hex())
+        self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
         divided = CatalogPartitions(self.catalog)
         self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
         self.throttle = Throttle(clock) if enforce_throughput else None
+        if self.partitions.shared_notes is not None:
+            told = self.partitions.told.append
+            self.nodes.load = LoadOfAll(self.partitions.shared_notes, told, self.throttle)
         self._typed = Once(self._make_typed)
         self._builds = Once(self._make_builds)
         self._tunnels = Once(self._make_tunnels)
@@ -140,10 +147,13 @@ class Engine:
         self._mover = ChangeMover(store, self.tables)
         trim = StreamTrim(store, self.tables, clock)
         clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
-        self._chores = deque((*clearing, trim.step, self.sweep.step))
+        self._chores = deque((*clearing, trim.step, self.sweep.step, self.nodes.clear))
 
     def run(self, plan: Plan[T]) -> T:
-        """Commit a plan by itself and return its answer once it is durable."""
+        """Commit a plan by itself and return its answer once it is durable.
+
+        Does not wait until other servers know of a change of the catalogue, as a committer does.
+        """
         answer: Any = plan
         while isinstance(answer, Plan):
             answer, error = end_of(answer, outcomes_of(answer, self.store.transact_group))
@@ -328,6 +338,10 @@ class Engine:
         """
         found = self.find_partitioned(instance, table)
         return partitions_document(self.partitions, found, history=history)
+
+    def describe_nodes(self) -> dict[str, Any]:
+        """What is known of the servers of a shared store (docs/operating/cluster.md)."""
+        return nodes_document(self.nodes, self._clock)
 
     def find_partitioned(self, instance: str, name: str) -> Partitioned:
         """The table of that name in an instance or namespace. Raises `NotFound`."""

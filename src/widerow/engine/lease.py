@@ -2,22 +2,26 @@
 
 Statistics, splits and merges of partitions, and giving space back are the work of whoever holds the
 lease. It is a record (docs/formats/catalog.md, "The lease") that is changed by check-and-set only:
-whoever finds none, or one that ran out, takes it; the holder renews it in time. Clocks of machines
-differ, so for moments two may believe that they hold it: whatever is done under it may be repeated
-and is itself checked in its transaction. The lease saves work, and nothing depends on it.
+whoever finds none, or one that ran out, takes it; the holder renews it in time, and gives it back
+when it stops. A holder that is known to be silent (`nodes/nodes.py`) is not waited for. Clocks of
+machines differ, so for moments two may believe that they hold it: whatever is done under it may be
+repeated and is itself checked in its transaction. The lease saves work, and nothing depends on it.
 
 A store of one process has no lease: that process looks after it.
 """
 
 import json
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from widerow.clock import Clock, Entropy
+from widerow.clock import Clock
 from widerow.engine.plan import Plan, failing
 from widerow.engine.stored_json import decode_json
 from widerow.keys.layout import LEASE_KEY
 from widerow.limits import LEASE_SECONDS
 from widerow.storage.interface import Store, Transaction, Write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __all__ = ["Lease", "LeaseRecord", "decode_lease", "encode_lease"]
 
@@ -54,12 +58,17 @@ class Lease:
     `terms`: how often this process took the lease over from another or from nobody.
     """
 
-    def __init__(self, store: Store, clock: Clock, entropy: Entropy) -> None:
-        """Not held yet, where the store is shared; else held for good."""
+    def __init__(self, store: Store, clock: Clock, owner: str) -> None:
+        """Not held yet, where the store is shared; else held for good.
+
+        `owner`: names this process and no other. `is_silent` may be set: whether the process of
+        that name is known to do nothing any more.
+        """
         self.terms = 0
+        self.is_silent: Callable[[str], bool] = _never
         self._needed = store.capabilities.shared
         self._clock = clock
-        self._owner = entropy.token_bytes(16).hex() if self._needed else ""
+        self._owner = owner
         self._known = LeaseRecord("", 0)  # as it was when it was last looked at
 
     def held(self) -> bool:
@@ -78,10 +87,23 @@ class Lease:
             return None
         owner, until_us = self._known
         left_us = until_us - self._clock.now_us()
-        if left_us > (_LEASE_US // 2 if owner == self._owner else 0):
+        own = owner == self._owner
+        if left_us > (_LEASE_US // 2 if own else 0) and (own or not self.is_silent(owner)):
             return None
         write = Write((LEASE_KEY,), self._take, settled=self._learn)
         return Plan((write,), failing)
+
+    def release(self) -> Plan[None] | None:
+        """What gives the lease back, so that nobody waits for its end; None: it is not held."""
+        if not self._needed or not self.held():
+            return None
+        self._known = LeaseRecord("", 0)
+        return Plan((Write((LEASE_KEY,), self._give_back),), failing)
+
+    def _give_back(self, txn: Transaction) -> None:
+        record = txn.get(LEASE_KEY)
+        if record is not None and decode_lease(record).owner == self._owner:
+            txn.delete(LEASE_KEY)
 
     def _take(self, txn: Transaction) -> LeaseRecord:
         """Take the lease if it is free, or ours; else learn whose it is."""
@@ -89,7 +111,8 @@ class Lease:
         if record is not None:
             found = decode_lease(record)
             # What lasts longer than any lease was written by a clock that was set back since.
-            if found.owner != self._owner and now_us < found.until_us <= now_us + 2 * _LEASE_US:
+            lasts = now_us < found.until_us <= now_us + 2 * _LEASE_US
+            if found.owner != self._owner and lasts and not self.is_silent(found.owner):
                 return found
         taken = LeaseRecord(self._owner, now_us + _LEASE_US)
         txn.put(LEASE_KEY, encode_lease(taken))
@@ -99,3 +122,7 @@ class Lease:
         if found.owner == self._owner and not self.held():
             self.terms += 1
         self._known = found
+
+
+def _never(_: str) -> bool:
+    return False

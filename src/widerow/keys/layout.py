@@ -9,6 +9,8 @@
     04 00 03 namespace 00 01         namespaces of typed tables
     05 id tunnel rest                who consumes a tunnel of a table, and how far
     06 rest space                    the revision of a shard, in databases across a network only
+    07 00000000 01 node              a server of a store that several share
+    07 00000000 02 node number       what it tells the others of the load that it has seen
     10 id partition-key rest         rows; a row above the segment bound continues under 01 name
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
@@ -22,7 +24,8 @@
     20 id 03                         the last pass of the sweep over it
 
 `id` is the number of the table or index, `tunnel` that of a tunnel, in four bytes, big-endian. A
-number once used for something is never used for another thing.
+number once used for something is never used for another thing. `node` is eleven random bytes; no
+table has the number 0 before it, so nodes stand before all tables where spaces stand together.
 """
 
 from typing import Final
@@ -36,6 +39,7 @@ __all__ = [
     "DROPPED_MARK",
     "LEASE_KEY",
     "NAMESPACE_MARK",
+    "NODE_ID_BYTES",
     "PLAN_ID_KEY",
     "PLAN_PREFIX",
     "ROW_PREFIX_BYTES",
@@ -45,6 +49,7 @@ __all__ = [
     "SPACE_INDEXES",
     "SPACE_INTENTS",
     "SPACE_LOCAL_INDEXES",
+    "SPACE_NODES",
     "SPACE_REVISIONS",
     "SPACE_ROWS",
     "SPACE_SEQUENCES",
@@ -64,6 +69,11 @@ __all__ = [
     "load_key",
     "local_index_prefix",
     "namespace_key",
+    "node_key",
+    "node_notes_key",
+    "node_notes_prefix",
+    "nodes_notes_prefix",
+    "nodes_prefix",
     "revision_key",
     "revisions_beside",
     "row_prefix",
@@ -86,6 +96,8 @@ SPACE_CATALOG: Final = b"\x02"
 SPACE_TYPED_CATALOG: Final = b"\x04"
 SPACE_TUNNELS: Final = b"\x05"
 SPACE_REVISIONS: Final = b"\x06"
+SPACE_NODES: Final = b"\x07"
+NODE_ID_BYTES: Final = 11
 SPACE_ROWS: Final = b"\x10"
 ROW_PREFIX_BYTES: Final = 5  # the space and the table's number; the partition key follows
 SPACE_SEQUENCES: Final = b"\x11"
@@ -123,8 +135,10 @@ _SHARDS_OF_SPACES: Final = {
     SPACE_STATISTICS: (SPACE_ROWS, 4),
     SPACE_TUNNELS: (SPACE_TUNNELS, 8),
     SPACE_CHANGES: (SPACE_CHANGES, 12),
+    SPACE_NODES: (SPACE_NODES, 4 + 1 + NODE_ID_BYTES),
 }
 _NUMBER_BYTES: Final = 4
+_NO_TABLE: Final = b"\x00\x00\x00\x00"
 
 SEGMENT_MARK: Final = b"\x01"
 SEGMENT_END: Final = b"\x02"
@@ -187,6 +201,31 @@ def tunnels_prefix(table_id: int) -> bytes:
 def tunnel_prefix(table_id: int, number: int) -> bytes:
     """The state of one tunnel: a shard of its own."""
     return tunnels_prefix(table_id) + number.to_bytes(4, "big")
+
+
+def nodes_prefix() -> bytes:
+    """The records of the servers of a shared store."""
+    return SPACE_NODES + _NO_TABLE + b"\x01"
+
+
+def node_key(node_id: bytes) -> bytes:
+    """The record of a server: a shard of its own."""
+    return nodes_prefix() + node_id
+
+
+def nodes_notes_prefix() -> bytes:
+    """What the servers tell each other of the load."""
+    return SPACE_NODES + _NO_TABLE + b"\x02"
+
+
+def node_notes_prefix(node_id: bytes) -> bytes:
+    """What one server tells the others of the load: a shard of its own."""
+    return nodes_notes_prefix() + node_id
+
+
+def node_notes_key(node_id: bytes, number: int) -> bytes:
+    """One message of a server about the load."""
+    return node_notes_prefix(node_id) + number.to_bytes(8, "big")
 
 
 def index_prefix(index_id: int) -> bytes:
@@ -260,6 +299,7 @@ def revision_key(shard: bytes) -> bytes:
         10, 11, 13, 15 id key         the table and the partition key (typed tables: the shard key)
         12 id stream shard …          the shard of the stream
         05 id tunnel …                the tunnel
+        07 00000000 kind node …       the node, its record or its messages
         20 id …, 14 id …, 11 id       the table or index
         10, 11, 12, 13, 15, 05 id     the table: writes that remove all of it
 

@@ -38,6 +38,7 @@ from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.headers import KeptHeaders
 from widerow.server.http import Listener
+from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
 from widerow.server.schedule import Schedule, rules_for
@@ -103,6 +104,7 @@ class Server:
         self._control: Control | None = None
         self._tls: TlsFiles | None = None
         self._balance: Balance | None = None
+        self._membership: Membership | None = None
         self._delivery: DeliveryThread | None = None
         self._engine: Engine | None = None  # from the moment that it is looked after
         self._sweeping = threading.Lock()  # the sweep is for one caller at a time
@@ -139,6 +141,7 @@ class Server:
             engine.indexes.hold_back(self.settings.index_lag)
             engine.indexes.keeps_indexed_tables = self.settings.keep_indexed_tables
             await self._listen(engine, store, identity)
+            await self._join(engine, store)
             self._deliver(engine)
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)
@@ -184,6 +187,9 @@ class Server:
         if self._balance is not None:
             await self._balance.finish()
             self._balance = None
+        if self._membership is not None:
+            await self._membership.leave()
+            self._membership = None
 
     def hurry(self) -> None:
         """Let a running `stop` wait no longer for requests in hand."""
@@ -259,6 +265,16 @@ class Server:
         self._tasks.add(loop.create_task(balance.run()))
         if self._credentials is not None:
             self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
+
+    async def _join(self, engine: Engine, store: Store) -> None:
+        """Be one of the servers of a shared store."""
+        if not store.capabilities.shared or self._committer is None:
+            return
+        engine.nodes.name = node_name(self.settings.node_name, self.endpoint)
+        membership = Membership(engine, self._committer, self.metrics.answered)
+        await membership.join()
+        self._membership = membership
+        self._tasks.add(asyncio.get_running_loop().create_task(membership.run()))
 
     def _deliver(self, engine: Engine) -> None:
         """Start the thread of delivery tasks, where there is a directory for their files."""

@@ -119,6 +119,10 @@ class Metrics:
         """Count a group that the store refused."""
         self.commit_failures += 1
 
+    def answered(self) -> int:
+        """How many requests were answered, of all actions."""
+        return sum([sum(each.codes.copy().values()) for each in self.actions.copy().values()])
+
 
 def render_metrics(
     metrics: Metrics,

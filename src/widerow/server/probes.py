@@ -59,6 +59,8 @@ class Probes:
             return plain_text(503, "stopping")
         if not self._engine.store.writable:
             return plain_text(503, "the store takes no writes; see the log")
+        if self._engine.nodes.apart is not None:
+            return plain_text(503, self._engine.nodes.apart)
         return plain_text(200, "ready")
 
     def _version(self) -> Response:

@@ -67,6 +67,7 @@ class Settings:
     keep_indexed_tables: bool = False
     delivery_root: str | None = None
     delivery_seconds: int = DELIVERY_SECONDS
+    node_name: str | None = None
 
     @property
     def thresholds(self) -> Thresholds:
@@ -136,6 +137,9 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     ),
     "delivery_seconds": (
         "How long rows may wait for the next file of a delivery task; 120 if not set."
+    ),
+    "node_name": (
+        "What this server is called among those of a shared store; its host and port if not set."
     ),
 }
 """What can be set, and what it means; flags, variables and keys are these names."""

@@ -67,6 +67,13 @@ class Write(Generic[T]):
         if self._settled is not None:
             self._settled(result)
 
+    def is_known(self) -> bool:
+        """Whether whoever asked for the change may hear of it; asked again until it is so.
+
+        Not before `settle`. May ask the store, and wait for it.
+        """
+        return True
+
     def doubt(self) -> None:
         """Whether the change was made is not known: whoever keeps it in memory reads it again.
 

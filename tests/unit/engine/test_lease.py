@@ -14,7 +14,7 @@ from widerow.errors import StoreDamaged
 from widerow.keys.layout import LEASE_KEY
 from widerow.limits import LEASE_SECONDS
 from widerow.storage.memory import MemoryStore
-from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.clock import FakeClock
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
 SHARED = replace(MemoryStore.capabilities, shared=True)
@@ -28,7 +28,7 @@ class _World:
         self.store.capabilities = SHARED
         self.clocks = [FakeClock() for _ in range(3)]
         self.leases = [
-            Lease(self.store, clock, FakeEntropy(seed)) for seed, clock in enumerate(self.clocks)
+            Lease(self.store, clock, f"{number:022x}") for number, clock in enumerate(self.clocks)
         ]
 
     def pass_time(self, seconds: float) -> None:
@@ -49,7 +49,7 @@ class _World:
 
 def test_a_store_of_one_process_has_no_lease() -> None:
     """It holds what there is to hold, and writes nothing for it."""
-    lease = Lease(MemoryStore(), FakeClock(), FakeEntropy())
+    lease = Lease(MemoryStore(), FakeClock(), "")
     assert lease.held()
     assert lease.plan() is None
 
@@ -80,6 +80,43 @@ def test_it_is_taken_over_when_it_ran_out() -> None:
     assert world.holders == [1]
 
 
+def test_a_holder_that_is_silent_is_not_waited_for() -> None:
+    """It was killed: the nodes of a store know so within seconds (nodes/nodes.py)."""
+    world = _World()
+    world.step(0)
+    world.step(1)
+    world.leases[1].is_silent = lambda owner: owner == f"{0:022x}"
+    world.step(1)
+    assert 1 in world.holders
+    world.pass_time(LEASE_SECONDS * 0.6)
+    world.step(0)  # it was only slow, and finds that another one has it
+    assert world.holders == [1]
+
+
+def test_a_holder_that_stops_gives_it_back() -> None:
+    world = _World()
+    world.step(0)
+    plan = world.leases[0].release()
+    assert plan is not None
+    outcomes_of(plan, world.store.transact_group)
+    assert world.holders == []
+    world.step(1)
+    assert world.holders == [1]
+    assert world.leases[0].release() is None
+
+
+def test_who_was_overtaken_gives_nothing_back() -> None:
+    world = _World()
+    world.step(0)
+    plan = world.leases[0].release()
+    assert plan is not None
+    world.pass_time(LEASE_SECONDS)
+    world.step(1)
+    outcomes_of(plan, world.store.transact_group)
+    world.step(2)
+    assert world.holders == [1]
+
+
 def test_a_lease_of_a_clock_that_was_wrong_does_not_last() -> None:
     """One that ends in a year was written by a clock that was set since."""
     world = _World()
@@ -104,7 +141,7 @@ def test_the_record_is_the_one_of_the_page() -> None:
     """Both ways."""
     found = re.search(r"```lease\n(.+)\n```", PAGE)
     assert found is not None
-    lease = LeaseRecord(bytes(range(16)).hex(), 1_468_944_030_000_000)
+    lease = LeaseRecord(bytes(range(11)).hex(), 1_468_944_030_000_000)
     assert encode_lease(lease) == found[1].encode()
     assert decode_lease(found[1].encode()) == lease
 

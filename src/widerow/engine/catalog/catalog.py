@@ -10,8 +10,10 @@ of its own, so a body looks its table up and never sees one that a reader could 
 outcome is not known leaves the state in doubt: the first body after it compares epochs again.
 
 Where others may change the store (`Capabilities.shared`), readers compare epochs first, and load
-the catalogue again where it is another one. Bodies name the epoch's key in `Write.reads` and ask to
-be planned again (`Replan`) where it is not the one that they were planned at. That alone does not
+the catalogue again where it is another one; not as long as a sight holds (`nodes/nodes.py`), during
+which no change is answered that this process does not know. Bodies name the epoch's key in
+`Write.reads` and ask to be planned again (`Replan`) where it is not the one that they were planned
+at. That alone does not
 keep a row out of a table whose drop commits at the same moment, unless the store's transactions
 reach over shards: so a drop note says until when such a transaction may still commit.
 """
@@ -24,6 +26,7 @@ from mypy_extensions import mypyc_attr
 
 from widerow.engine.catalog.draft import Draft, load_state, read_epoch
 from widerow.engine.catalog.model import Numbered, TableModel, TableModelEntry
+from widerow.engine.catalog.sight import Sight
 from widerow.engine.catalog.state import CatalogState, Leftover
 from widerow.errors import OutcomeUnknown, Replan, StoreDamaged
 from widerow.keys.layout import (
@@ -56,6 +59,9 @@ class Catalog:
         self.shared = store.capabilities.shared
         self.reads: tuple[bytes, ...] = (CATALOG_EPOCH_KEY,) if self.shared else ()
         self.unsure = self.shared  # whether bodies may not rely on the published state
+        self._sight: Sight | None = None
+        self._word_of: Callable[[int], Callable[[], bool]] | None = None
+        self._check: Callable[[], None] | None = None
         self.models: dict[type[Any], TableModel[Any]] = {}
         _claim(store)
         self.state: CatalogState = load_state(store.snapshot(), self._entries, self.models)
@@ -65,18 +71,40 @@ class Catalog:
     def seen(self) -> CatalogState:
         """The state that readers and planning go by.
 
-        Cost: nothing, or one read where the store is shared. Raises `StoreDamaged`.
+        Cost: nothing, or one read where the store is shared and no sight holds. Raises
+        `StoreDamaged`.
         """
         if self.shared:
-            self._renew()
+            sight = self._sight
+            if sight is None or not sight.holds():
+                self.renew()
         return self.state
+
+    def go_by(
+        self,
+        sight: Sight,
+        word_of: Callable[[int], Callable[[], bool]],
+        check: Callable[[], None],
+    ) -> None:
+        """Go by what was read while `sight` holds.
+
+        `word_of` gives for an epoch what tells whether everybody goes by it. `check` raises
+        `StoreBusy` where this process must not write.
+        """
+        self._sight = sight
+        self._word_of = word_of
+        self._check = check
 
     def planned(self) -> int:
         """The epoch that a row write is planned at, asked for before its table is looked up.
 
-        -1 where bodies need not compare it.
+        -1 where bodies need not compare it. Raises `StoreBusy` where this process must not write.
         """
-        return self.seen().epoch if self.shared else -1
+        if not self.shared:
+            return -1
+        if self._check is not None:
+            self._check()
+        return self.seen().epoch
 
     def in_body(self, txn: Transaction | None, planned: int = -1) -> CatalogState:
         """The state that a body of a row write goes by; without `txn`, what a reader goes by.
@@ -89,17 +117,20 @@ class Catalog:
         if not self.shared:
             if txn is not None:
                 # The store knows by now what became of the change, and so does its view.
-                self._renew()
+                self.renew()
                 self.unsure = False
             return self.state
         if txn is None:
             return self.seen()
         epoch, state = read_epoch(txn), self.state
         if state.epoch != epoch or (planned >= 0 and planned != epoch):
+            if self._sight is not None:
+                self._sight.end()
             raise Replan
         return state
 
-    def _renew(self) -> None:
+    def renew(self) -> None:
+        """Read the catalogue again if it is another one by now. Cost: one read, or all of it."""
         snapshot = self._store.snapshot()
         if read_epoch(snapshot) != self.state.epoch:
             self.publish(load_state(snapshot, self._entries, self.models))
@@ -129,8 +160,11 @@ class Catalog:
         """The write of a change: `make` makes it, in the transaction, from the state it finds.
 
         What `make` raises refuses the change. It may be called more than once. `due_us`: see
-        `Leftover`. `shards`: what `make` writes beside the catalogue.
+        `Leftover`. `shards`: what `make` writes beside the catalogue. Raises `StoreBusy` where this
+        process must not write.
         """
+        if self._check is not None:
+            self._check()
         return CatalogWrite(self, make, due_us, shards)
 
     def due_us(self, now_us: int) -> int:
@@ -157,13 +191,19 @@ class Catalog:
     def doubt(self) -> None:
         """It is not known whether a change happened: the next body looks."""
         self.unsure = True
+        if self._sight is not None:
+            self._sight.end()
+
+    def word_of(self, epoch: int) -> Callable[[], bool] | None:
+        """Tells whether everybody goes by that epoch; None: nobody else has the store open."""
+        return None if self._word_of is None else self._word_of(epoch)
 
 
 @final
 class CatalogWrite(Write[R]):
     """A change of the catalogue: check-and-set, and published once it is durable."""
 
-    __slots__ = ("_after", "_catalog", "_due_us", "_make")
+    __slots__ = ("_after", "_catalog", "_due_us", "_make", "_word")
 
     def __init__(
         self,
@@ -178,6 +218,7 @@ class CatalogWrite(Write[R]):
         self._make = make
         self._due_us = due_us
         self._after: CatalogState | None = None
+        self._word: Callable[[], bool] | None = None
 
     def run(self, txn: Transaction) -> R:
         """Make the change to the catalogue as it is now. Raises what refuses it."""
@@ -191,6 +232,11 @@ class CatalogWrite(Write[R]):
         after = self._after
         assert after is not None, "a write settles after it ran"
         self._catalog.publish(after)
+        self._word = self._catalog.word_of(after.epoch)
+
+    def is_known(self) -> bool:
+        """Whether all who have the store open go by the change."""
+        return self._word is None or self._word()
 
     def doubt(self) -> None:
         """Nobody knows whether the change is durable."""

@@ -9,7 +9,7 @@ written now and then, and the last half minute of them may be lost.
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -27,6 +27,7 @@ from widerow.engine.partitions.rules import (
     Thresholds,
     decide,
 )
+from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes
 from widerow.engine.partitions.table_load import INTERVAL_SECONDS, INTERVALS_MAX, TableLoad
 from widerow.engine.partitions.tables import Bounds, Partitioned, PartitionedTables, PartitionKey
 from widerow.engine.partitions.walk import Walk
@@ -38,6 +39,7 @@ from widerow.storage.interface import Store, Transaction, Write
 __all__ = ["Event", "Partitions"]
 
 NOTES_MAX: Final = 65_536  # waiting to be taken in; beyond that the oldest are forgotten
+TOLD_MAX: Final = 256  # messages of other servers that wait; beyond that the oldest are forgotten
 EVENTS_MAX: Final = 256  # waiting to be logged
 LOOK_SECONDS: Final = 1.0  # between two decisions about a table
 FLUSH_SECONDS: Final = 30.0  # between two writes of the statistics
@@ -67,7 +69,7 @@ class Partitions:
     ) -> None:
         """Nothing counted yet; what was counted before is read when a table is first needed.
 
-        Only the holder of the `lease` decides and writes; what others note stays with them.
+        Only the holder of the `lease` decides and writes; the others know what it knows.
         """
         self._lease = lease
         self._terms = lease.terms
@@ -79,6 +81,9 @@ class Partitions:
         self._clock = clock
         self.notes = Notes(NOTES_MAX)
         self.note_load = self.notes.add  # asked for every row, so not by way of this class
+        # Where the store is shared: what is to be told to the others, and what they told.
+        self.shared_notes = SharedNotes() if store.capabilities.shared else None
+        self.told: deque[Sequence[LoadNote]] = deque(maxlen=TOLD_MAX)
         self._loads: dict[int, TableLoad] = {}
         self._reports: dict[int, list[Report]] = {}
         self._told: dict[tuple[int, Reason, bytes], float] = {}
@@ -98,8 +103,19 @@ class Partitions:
 
     def absorb(self, count: int = NOTES_MAX) -> bool:
         """Take in at most `count` notes; whether more wait. One to two µs for each key."""
-        notes, loads = self.notes, self._loads
-        for table_id, key, reads, writes, rows, size in notes.taken(min(count, len(notes))):
+        notes = self.notes
+        taken = notes.taken(min(count, len(notes)))
+        self._take_in(taken if self.shared_notes is None else self.shared_notes.heard(taken))
+        while self.told:
+            self._take_in(self.told.popleft())
+        if notes:
+            return True
+        self._drained = self._seconds()
+        return False
+
+    def _take_in(self, notes: Iterable[tuple[int, bytes, int, int, int, int]]) -> None:
+        loads = self._loads
+        for table_id, key, reads, writes, rows, size in notes:
             load = loads.get(table_id)
             if load is None:
                 load = self._load(table_id)
@@ -112,10 +128,6 @@ class Partitions:
             self._unsaved.add(table_id)
             if size > 0:
                 self._grown.add(table_id)
-        if notes:
-            return True
-        self._drained = self._seconds()
-        return False
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -184,6 +196,7 @@ class Partitions:
         self.absorb()
         taking = self._lease.plan()
         if taking is not None or not self._lease.held():
+            self._follow()
             return taking
         if self._terms != self._lease.terms:
             self._take_over()
@@ -208,6 +221,20 @@ class Partitions:
         writes = tuple(self._saved())
         self._unsaved.clear()
         return Plan(writes, put_off) if writes else None
+
+    def _follow(self) -> None:
+        """While another process decides: let time pass over what is known of tables."""
+        now = self._seconds()
+        if now - self._looked < LOOK_SECONDS:
+            return
+        self._looked = now
+        for table_id in list(self._awake):
+            load, table = self._load(table_id), self._tables.by_id(table_id)
+            if load is None or table is None:
+                self._awake.discard(table_id)
+            else:
+                load.tick(now, table.reserved_units)
+        self._forget()
 
     def _take_over(self) -> None:
         """Another process looked after the store before: what it wrote down counts."""

@@ -43,6 +43,7 @@ from widerow.wire.tablestore.operations import (
     update_row,
     update_table,
     widerow_indexes,
+    widerow_nodes,
     widerow_partitions,
 )
 from widerow.wire.tablestore.operations.units import (
@@ -250,6 +251,7 @@ OWN: Final[Mapping[str, WireOperation]] = MappingProxyType(
         for entry in (
             _served("WiderowPartitions", _READ, widerow_partitions),
             _served("WiderowIndexes", _READ, widerow_indexes),
+            _served("WiderowNodes", _READ, widerow_nodes),
         )
     }
 )

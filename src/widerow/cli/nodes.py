@@ -1,0 +1,78 @@
+"""`widerow nodes`: the servers of a shared store, as one of them sees the others."""
+
+import json
+import sys
+from datetime import timedelta
+from typing import Any, Final
+
+from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
+from widerow.cli.partitions import ask_server
+
+__all__ = ["NODES_EXAMPLES", "nodes"]
+
+Json = dict[str, Any]
+
+NODES_EXAMPLES: Final = """Examples:
+
+`widerow nodes` — as the server at 127.0.0.1:8087 sees them
+
+`widerow nodes --endpoint http://db1:8087 --instance shop --json`
+"""
+
+_COLUMNS: Final = ("node", "state", "up", "last beat", "clock", "req/s", "keeper")
+_RIGHT: Final = ("up", "last beat", "clock", "req/s")
+
+
+@with_flags(*server_flags("Any of the servers.", "An instance that the key may use."), JSON_OUTPUT)
+def nodes(**flags: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Show the servers that share a store: who serves, whose clock is off, who looks after it."""
+    found = ask_server("WiderowNodes", {}, flags)
+    if flags["as_json"]:
+        sys.stdout.write(json.dumps(found) + "\n")
+    elif not found["shared"]:
+        sys.stdout.write("The store is this server's own; no other server can have it open.\n")
+    else:
+        _print(found)
+
+
+def _print(found: Json) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    rows = found["nodes"]
+    shown = Table(title=Text(f"{len(rows)} node" + ("" if len(rows) == 1 else "s")))
+    for heading in _COLUMNS:
+        right = heading in _RIGHT
+        shown.add_column(
+            heading,
+            overflow="fold",
+            justify="right" if right else "left",
+            no_wrap=heading != "node",
+        )
+    for row in rows:
+        shown.add_row(*map(Text, _row(row, asked=row["id"] == found["asked"])))
+    console = Console()
+    console.print(shown)
+    if found["clock"] is not None:
+        console.print(Text(f"Takes no writes: {found['clock']}"))
+
+
+def _row(node: Json, *, asked: bool) -> tuple[str, ...]:
+    return (
+        node["name"],
+        node["state"],
+        str(timedelta(seconds=round(node["up_seconds"]))),
+        "asked" if asked else f"{node['beat_age_seconds']:.1f} s ago",
+        "" if asked else _skew(node["skew"]),
+        f"{node['requests_per_second']:.0f}",
+        "yes" if node["keeper"] else "",
+    )
+
+
+def _skew(bounds: list[float] | None) -> str:
+    """How far ahead a clock is: the middle of the bounds, and how wide they are."""
+    if bounds is None:
+        return "not known yet"
+    low, high = bounds
+    return f"{(low + high) / 2:+.1f}±{(high - low) / 2:.1f} s"

@@ -1,0 +1,361 @@
+"""How the servers of one shared store know of each other, and of changes of the catalogue.
+
+Each node writes a record of itself, a beat, about once a second, and looks at the catalogue's epoch
+and at the records of the others a few times a second. From that follows:
+
+**Sight.** A node goes by the catalogue that it has read, without asking for the epoch, for
+`SIGHT_SECONDS` after the look, or after the beat where that is longer ago. Both count from before
+they began. A beat comes before the first look, so its record is there when the look reads.
+
+**Word.** Who changes the catalogue answers when every other node has told by a beat that it goes by
+the new epoch, or by a later one; or when its sight has ended: `SIGHT_SECONDS` after its last beat
+was first seen here, or after the change was made. Whoever begins to beat afterwards reads the new
+epoch. No clock of another machine is asked for that, only how much time has passed here
+(`SIGHT_MARGIN_SECONDS` for clocks that run unevenly).
+
+So a change is answered when no node goes by what was before. A node that dies delays one that is
+made in the same moments, and no later one. A request that was begun before a change was answered
+may still see what was before; so it was begun before it (`TRANSACTION_SECONDS_MAX` says how long
+rows of a dropped table stay). Bodies of writes compare the epoch in any case.
+
+**Clocks.** Looks tell how far clocks are apart (`clocks.py`). A node whose clock is more than
+`CLOCK_SKEW_SECONDS_MAX` off those of most others refuses to write: it would make leases, times to
+live and versions wrong for all. Of two nodes the one that came later refuses.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final, NamedTuple
+
+from widerow import __version__
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Catalog
+from widerow.engine.catalog.sight import Sight
+from widerow.engine.lease import Lease
+from widerow.engine.nodes.clocks import Skew, largest
+from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
+from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes, decode_notes
+from widerow.engine.partitions.throttle import Taken, Throttle
+from widerow.engine.plan import Plan, failing
+from widerow.errors import StorageFailure, StoreBusy
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import (
+    node_key,
+    node_notes_key,
+    node_notes_prefix,
+    nodes_prefix,
+)
+from widerow.limits import (
+    CLOCK_SKEW_SECONDS_MAX,
+    NODE_BEAT_SECONDS,
+    NODE_CLOCKS,
+    NODE_GONE_SECONDS,
+    NODE_NOTES_KEPT,
+    SIGHT_MARGIN_SECONDS,
+    SIGHT_SECONDS,
+)
+from widerow.storage.interface import Reader, Store, Transaction, Write
+
+__all__ = ["LoadOfAll", "Nodes", "SeenNode", "read_nodes"]
+
+_SECOND_NS: Final = 1_000_000_000
+_SIGHT_NS: Final = SIGHT_SECONDS * _SECOND_NS
+_ENDED_NS: Final = round((SIGHT_SECONDS + SIGHT_MARGIN_SECONDS) * _SECOND_NS)
+_BEAT_NS: Final = round(NODE_BEAT_SECONDS * _SECOND_NS)
+_GONE_NS: Final = NODE_GONE_SECONDS * _SECOND_NS
+
+
+class SeenNode(NamedTuple):
+    """Another node as it was seen last.
+
+    `since_ns`: when this beat was first seen. `skews`: how far its clock was ahead at the last few
+    beats; not at the one that was there at the first look, as nobody knows when it was made.
+    `rate`: requests a second between the last two beats.
+    """
+
+    record: NodeRecord
+    since_ns: int
+    skews: tuple[Skew, ...] = ()
+    rate: float = 0.0
+
+    @property
+    def skew(self) -> Skew | None:
+        """How far its clock is ahead; None: not known yet."""
+        return largest(self.skews)
+
+    def lives(self, now_ns: int) -> bool:
+        """Whether it may go by a catalogue that it has read."""
+        return now_ns - self.since_ns < _ENDED_NS
+
+
+class LoadOfAll(NamedTuple):
+    """What the nodes tell each other of the load, beside who they are.
+
+    `notes`: what this one has to tell. `told`: takes in what another one told. `throttle`: shares
+    the reserves; None where they are not enforced.
+    """
+
+    notes: SharedNotes
+    told: Callable[[Sequence[LoadNote]], None]
+    throttle: Throttle | None
+
+
+def read_nodes(reader: Reader) -> list[NodeRecord]:
+    """The records of all nodes. Raises `StoreDamaged`. Cost: one page."""
+    prefix = nodes_prefix()
+    found = reader.scan(prefix, after_prefix(prefix))
+    return [decode_node(key[len(prefix) :], record) for key, record in found]
+
+
+class Nodes:
+    """This process as a node of a shared store, and the others. See the module.
+
+    One caller at a time beats and looks; any thread may ask the rest. Before the first beat there
+    is no sight, and this process is no node: it asks for the epoch each time.
+    """
+
+    def __init__(
+        self, store: Store, catalog: Catalog, lease: Lease, clock: Clock, node_id: bytes
+    ) -> None:
+        """No node yet. `name`, for people, may be set before the first beat.
+
+        `node_id`: names this process and no other, in hex also for its lease.
+        """
+        self.name = ""
+        self.requests = 0
+        self.load: LoadOfAll | None = None
+        self.apart: str | None = None  # what is wrong with this clock, as far as is known
+        self.sight = Sight(clock)
+        self.is_shared = store.capabilities.shared
+        self._store = store
+        self._catalog = catalog
+        self._lease = lease
+        self._clock = clock
+        self._id = node_id
+        self._started_us = clock.now_us()
+        self._number = 0  # of the last beat that was planned
+        self._beat_ns: int | None = None  # before the last beat that is durable was made
+        self._told = -1  # the epoch that it told of
+        self._told_requests = 0
+        self.rate = 0.0  # requests a second between the last two beats of this node
+        self._looked_ns: int | None = None  # when the last look began
+        self._others: dict[bytes, SeenNode] = {}
+        self._taken: tuple[Taken, ...] = ()
+        self._heard: dict[bytes, int] = {}  # the number of each node's last notes that were heard
+        self._elders: frozenset[bytes] = frozenset()  # who was there at the first look
+        if self.is_shared:
+            catalog.go_by(self.sight, self.word, self.check_clock)
+            lease.is_silent = self.is_silent
+
+    # --- telling -----------------------------------------------------------------------------
+
+    def beat(self) -> Plan[None] | None:
+        """What tells the others of this node; None: they were told lately, of this catalogue."""
+        now_ns, epoch = self._clock.monotonic_ns(), self._catalog.state.epoch
+        fresh = self._beat_ns is not None and now_ns - self._beat_ns < _BEAT_NS
+        if not self.is_shared or (fresh and epoch == self._told):
+            return None
+        self._number += 1  # never the same twice: nobody knows what became of one that failed
+        notes = None
+        if self.load is not None:
+            notes = self.load.notes.take()
+            if not fresh and self.load.throttle is not None:
+                self._taken = self.load.throttle.tell()
+        record = self.own()
+
+        def settled(_: None) -> None:
+            if self._beat_ns is not None and now_ns - self._beat_ns >= _BEAT_NS:
+                seconds = (now_ns - self._beat_ns) / _SECOND_NS
+                self.rate = (record.requests - self._told_requests) / seconds
+                self._told_requests = record.requests
+            self._beat_ns, self._told = now_ns, epoch
+
+        writes = [Write((node_key(self._id),), partial(_put, record), settled=settled)]
+        if notes is not None:
+            body = partial(_put_notes, self._id, record.beat, notes)
+            writes.append(Write((node_notes_prefix(self._id),), body))
+        return Plan(tuple(writes), failing)
+
+    def leave(self) -> Plan[None] | None:
+        """What takes this node away, once it serves no more, and its lease; None: it is none."""
+        self.sight.end()
+        if not self._number:
+            return None
+        self._beat_ns = None
+        given_back = self._lease.release()
+        lease = () if given_back is None else given_back.writes
+        return Plan((*_removal(self._id, self._number), *lease), failing)
+
+    def clear(self) -> Plan[None] | None:
+        """What takes away the records of nodes that are gone; for whoever looks after the store."""
+        now_ns = self._clock.monotonic_ns()
+        gone = [
+            write
+            for node_id, seen in list(self._others.items())
+            if now_ns - seen.since_ns > _GONE_NS
+            for write in _removal(node_id, seen.record.beat)
+        ]
+        return Plan(tuple(gone), failing) if gone else None
+
+    # --- looking -----------------------------------------------------------------------------
+
+    def look(self) -> None:
+        """See what the others told and how the catalogue is, and extend the sight.
+
+        Cost: two round trips, and reading the catalogue where it has changed. Raises
+        `StorageFailure`; then the sight ends when it would have ended.
+        """
+        began_ns = self._clock.monotonic_ns()
+        self._catalog.renew()
+        if self._beat_ns is not None:
+            self.sight.extend(min(began_ns, self._beat_ns) + _SIGHT_NS)
+        found = [each for each in read_nodes(self._store.snapshot()) if each.id != self._id]
+        seen_ns, seen_us = self._clock.monotonic_ns(), self._clock.now_us()
+        before = self._others
+        self._others = {each.id: self._seen(each, seen_ns, seen_us) for each in found}
+        self._hear([each for each in self._others.values() if before.get(each.record.id) != each])
+        if self._looked_ns is None:
+            self._elders = frozenset(self._others)
+        self._looked_ns = began_ns
+        self.apart = self._compared()
+
+    def _seen(self, record: NodeRecord, seen_ns: int, seen_us: int) -> SeenNode:
+        known = self._others.get(record.id)
+        if known is not None and known.record.beat == record.beat:
+            return known
+        if self._looked_ns is None:
+            return SeenNode(record, seen_ns)
+        skew = Skew.of(record.now_us, seen_us - (seen_ns - self._looked_ns) // 1000, seen_us)
+        if known is None:
+            return SeenNode(record, seen_ns, (skew,))
+        seconds = (seen_ns - known.since_ns) / _SECOND_NS
+        rate = (record.requests - known.record.requests) / seconds if seconds else 0.0
+        skews = (*known.skews, skew)[-NODE_CLOCKS:]
+        return SeenNode(record, seen_ns, skews, max(0.0, rate))
+
+    def _hear(self, beaten: Sequence[SeenNode]) -> None:
+        """Take in what those have told of the load that have beaten since the last look."""
+        load = self.load
+        if load is None:
+            return
+        snapshot = self._store.snapshot()
+        for record in [each.record for each in beaten]:
+            prefix = node_notes_prefix(record.id)
+            first = self._heard.get(record.id, record.beat) + 1  # nothing from before this started
+            for key, notes in snapshot.scan(node_notes_key(record.id, first), after_prefix(prefix)):
+                load.told(decode_notes(notes))
+                first = int.from_bytes(key[len(prefix) :], "big") + 1
+            self._heard[record.id] = max(first - 1, record.beat)
+        self._heard = {each: self._heard[each] for each in self._heard if each in self._others}
+        if load.throttle is not None:
+            load.throttle.hear([each.record.taken for each in self.others()])
+
+    def others(self) -> list[SeenNode]:
+        """The other nodes that live, as they were seen at the last look."""
+        now_ns = self._clock.monotonic_ns()
+        return [each for each in list(self._others.values()) if each.lives(now_ns)]
+
+    def own(self) -> NodeRecord:
+        """This node as it would tell of itself now; its beat is the last one."""
+        return NodeRecord(
+            self._id,
+            self.name,
+            __version__,
+            self._started_us,
+            self._number,
+            self._clock.now_us(),
+            self._catalog.state.epoch,
+            self._lease.held(),
+            self.requests,
+            self._taken,
+        )
+
+    def is_silent(self, node: str) -> bool:
+        """Whether the node of that id, in hex, has told nothing for as long as a sight lasts.
+
+        False of one that has told nothing at all.
+        """
+        seen = self._others.get(bytes.fromhex(node))
+        return seen is not None and not seen.lives(self._clock.monotonic_ns())
+
+    def seen(self) -> list[SeenNode]:
+        """Every other node that has a record, whether it lives or not."""
+        return list(self._others.values())
+
+    # --- changes of the catalogue ------------------------------------------------------------
+
+    def word(self, epoch: int) -> Callable[[], bool]:
+        """Tells whether no other node goes by a catalogue from before `epoch`, which is durable.
+
+        To be asked again until it does: after `SIGHT_SECONDS` at most. Cost: one page each time.
+        """
+        return partial(self._is_known, epoch, self._clock.monotonic_ns())
+
+    def _is_known(self, epoch: int, since_ns: int) -> bool:
+        now_ns = self._clock.monotonic_ns()
+        if now_ns - since_ns >= _ENDED_NS:
+            return True
+        try:
+            found = read_nodes(self._store.snapshot())
+        except StorageFailure:
+            return False
+        for record in found:
+            if record.id == self._id or record.epoch >= epoch:
+                continue
+            known = self._others.get(record.id)
+            if known is None or known.record.beat != record.beat or known.lives(now_ns):
+                return False
+        return True
+
+    # --- clocks ------------------------------------------------------------------------------
+
+    def joined(self) -> bool:
+        """Whether every other node that lives has been seen to beat: its clock is known then."""
+        return all(each.skew is not None for each in self.others())
+
+    def check_clock(self) -> None:
+        """Raises `StoreBusy` where this clock was off those of most others at the last look."""
+        if self.apart is not None:
+            raise StoreBusy(self.apart)
+
+    def _compared(self) -> str | None:
+        known = [(each.record, each.skew) for each in self.others() if each.skew is not None]
+        bound_us = CLOCK_SKEW_SECONDS_MAX * 1_000_000
+        far = [(record, skew) for record, skew in known if skew.least_us > bound_us]
+        if 2 * len(far) <= len(known):
+            return None
+        if len(known) == 1 and known[0][0].id not in self._elders:
+            return None  # of two, the one that came later gives way
+        shown = ", ".join(f"{record.name} ({skew.middle_us / 1e6:+.1f} s)" for record, skew in far)
+        return (
+            f"the clock of this server is more than {CLOCK_SKEW_SECONDS_MAX} s apart from those of "
+            f"{shown}: set it by NTP"
+        )
+
+
+def _put(record: NodeRecord, txn: Transaction) -> None:
+    txn.put(node_key(record.id), encode_node(record))
+
+
+def _put_notes(node_id: bytes, number: int, notes: bytes, txn: Transaction) -> None:
+    txn.put(node_notes_key(node_id, number), notes)
+    prefix = node_notes_prefix(node_id)
+    for key, _ in list(txn.scan(prefix, node_notes_key(node_id, max(0, number - NODE_NOTES_KEPT)))):
+        txn.delete(key)
+
+
+def _removal(node_id: bytes, beat: int) -> Iterator[Write[None]]:
+    """Take away a node that has not told anything behind that beat."""
+
+    def record(txn: Transaction) -> None:
+        found = txn.get(node_key(node_id))
+        if found is not None and decode_node(node_id, found).beat <= beat:
+            txn.delete(node_key(node_id))
+
+    def notes(txn: Transaction) -> None:
+        prefix = node_notes_prefix(node_id)
+        for key, _ in list(txn.scan(prefix, after_prefix(prefix))):
+            txn.delete(key)
+
+    yield Write((node_key(node_id),), record)
+    yield Write((node_notes_prefix(node_id),), notes)

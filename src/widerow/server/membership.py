@@ -1,0 +1,108 @@
+"""A server of a shared store among the others: it tells of itself and looks at them.
+
+A task looks a few times a second and beats once a second (`engine/nodes/nodes.py`). Where a look or
+a beat fails, the sight of the catalogue ends by itself, and requests ask for the epoch again.
+"""
+
+import asyncio
+import logging
+import socket
+from collections.abc import Callable
+from typing import Final
+
+from widerow.commit.committer import Committer
+from widerow.engine.engine import Engine
+from widerow.errors import StorageFailure
+from widerow.limits import NODE_BEAT_SECONDS, NODE_LOOK_SECONDS
+from widerow.server.balance import commit
+from widerow.server.settings import SettingsInvalid
+
+__all__ = ["Membership", "node_name"]
+
+_log = logging.getLogger("widerow.nodes")
+
+_JOIN_SECONDS: Final = 2 * NODE_BEAT_SECONDS  # until each of the others has beaten once or twice
+_ANYWHERE: Final = ("", "0.0.0.0", "::")  # noqa: S104  # addresses that are no name of this machine
+
+
+def node_name(given: str | None, endpoint: str) -> str:
+    """What a server is called: as it was told, or the host and port that it listens on."""
+    if given is not None:
+        return given
+    host, _, port = endpoint.partition("://")[2].rpartition(":")
+    if host.strip("[]") in _ANYWHERE:
+        host = socket.gethostname()
+    return f"{host}:{port}"
+
+
+class Membership:
+    """Keeps a server among the others, on the loop's thread."""
+
+    def __init__(self, engine: Engine, committer: Committer, requests: Callable[[], int]) -> None:
+        """Nothing happens before `join`. `requests` counts those that were answered."""
+        self._nodes = engine.nodes
+        self._committer = committer
+        self._requests = requests
+        self._blind = False  # whether the last look failed
+
+    async def join(self) -> None:
+        """Become known, and compare clocks with those who are there. Takes up to two seconds.
+
+        Raises: `SettingsInvalid` where this machine's clock is wrong, `StorageFailure`.
+        """
+        await self._beat()
+        looks = round(_JOIN_SECONDS / NODE_LOOK_SECONDS)
+        for _ in range(looks):
+            await asyncio.to_thread(self._nodes.look)
+            if self._nodes.joined() and self._nodes.apart is None:
+                break
+            await asyncio.sleep(NODE_LOOK_SECONDS)
+        await self._beat()
+        if self._nodes.apart is not None:
+            await self.leave()
+            raise SettingsInvalid(self._nodes.apart)
+
+    async def run(self) -> None:
+        """Look and beat until cancelled."""
+        while True:
+            await asyncio.sleep(NODE_LOOK_SECONDS)
+            before = self._nodes.apart
+            try:
+                await asyncio.to_thread(self._nodes.look)
+                await self._beat()
+            except StorageFailure as error:
+                self._missed(error)
+                continue
+            if self._blind:
+                self._blind = False
+                _log.warning("the other servers are seen again")
+            if self._nodes.apart != before:
+                self._tell(self._nodes.apart)
+
+    async def leave(self) -> None:
+        """Be gone. What fails here delays the others' next change of a table by seconds."""
+        plan = self._nodes.leave()
+        if plan is None:
+            return
+        try:
+            await commit(self._committer, plan)
+        except StorageFailure as error:
+            _log.info("this server stays listed", extra={"facts": {"reason": str(error)}})
+
+    async def _beat(self) -> None:
+        self._nodes.requests = self._requests()
+        plan = self._nodes.beat()
+        if plan is not None:
+            await commit(self._committer, plan)
+
+    def _missed(self, error: StorageFailure) -> None:
+        if not self._blind:
+            self._blind = True
+            facts = {"reason": str(error)}
+            _log.warning("the other servers cannot be seen", extra={"facts": facts})
+
+    def _tell(self, apart: str | None) -> None:
+        if apart is None:
+            _log.warning("the clock is right again; writes are taken")
+        else:
+            _log.critical("no writes until the clock is right", extra={"facts": {"reason": apart}})

@@ -1,0 +1,33 @@
+"""WiderowNodes: the servers of a shared store. An action of our own, in JSON.
+
+Signed like every other. The request is `{}`; the answer is what `widerow nodes --json` prints
+(docs/operating/cluster.md).
+"""
+
+import json
+from typing import Any
+
+from widerow.engine.engine import Engine
+from widerow.errors import InvalidRequest, Rule
+
+__all__ = ["call", "decode", "encode"]
+
+
+def decode(body: bytes) -> None:
+    """Nothing is asked. Raises `InvalidRequest(BODY_UNREADABLE)` for anything but `{}`."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:  # the latter: brackets, thousands deep
+        raise InvalidRequest(Rule.BODY_UNREADABLE) from error
+    if found != {}:
+        raise InvalidRequest(Rule.BODY_UNREADABLE)
+
+
+def call(engine: Engine, instance: str, request: None) -> dict[str, Any]:  # noqa: ARG001  # as every action
+    """Ask the engine."""
+    return engine.describe_nodes()
+
+
+def encode(result: dict[str, Any]) -> bytes:
+    """One JSON document."""
+    return json.dumps(result, separators=(",", ":")).encode()

@@ -1,0 +1,147 @@
+"""The examples of deploy/: the proxy in front of real servers (docs/operating/cluster.md)."""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+import tablestore
+from tests.postgres import fresh_url
+from urllib3.exceptions import HTTPError
+
+from widerow.server.settings import CLIENT_VARIABLES, DESCRIPTIONS, PREFIX
+from widerow.testing.process import WiderowProcess
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+HAPROXY = shutil.which("haproxy", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
+SECONDS = 20.0
+
+needs_haproxy = pytest.mark.skipif(HAPROXY is None, reason="haproxy is not installed")
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def servers() -> Iterator[list[WiderowProcess]]:
+    url = fresh_url()
+    with ExitStack() as running:
+        yield [
+            running.enter_context(WiderowProcess("--store", url, "--node-name", name))
+            for name in ("one", "two", "three")
+        ]
+
+
+@pytest.fixture
+def proxy(servers: list[WiderowProcess]) -> Iterator[str]:
+    assert HAPROXY is not None
+    address = f"127.0.0.1:{_free_port()}"
+    names = ("WIDEROW_ONE", "WIDEROW_TWO", "WIDEROW_THREE")
+    places = [each.endpoint.removeprefix("http://") for each in servers]
+    settings = dict(zip(names, places, strict=True)) | {"WIDEROW_PROXY_ADDRESS": address}
+    process = subprocess.Popen(  # noqa: S603  # the program that is looked up above
+        [HAPROXY, "-db", "-q", "-f", str(DEPLOY / "haproxy.cfg")], env={**os.environ, **settings}
+    )
+    try:
+        while not _listens(address):
+            assert process.poll() is None, "haproxy has ended"
+        yield f"http://{address}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.partition(":")
+    with suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+        return True
+    return False
+
+
+def _client(endpoint: str) -> tablestore.OTSClient:
+    return tablestore.OTSClient(endpoint, "widerow", "widerow", "inst", socket_timeout=10)
+
+
+@needs_haproxy
+@pytest.mark.timeout(180)
+def test_a_server_that_is_killed_costs_the_requests_in_its_hands(
+    servers: list[WiderowProcess], proxy: str
+) -> None:
+    """They end without an answer; all others go to a server that is ready, nothing is lost."""
+    client = _client(proxy)
+    meta = tablestore.TableMeta("t", [("k", "INTEGER")])
+    none = tablestore.ReservedThroughput(tablestore.CapacityUnit(0, 0))
+    client.create_table(meta, tablestore.TableOptions(), none)
+    kept: list[int] = []
+    unanswered: list[int] = []
+    over = threading.Event()
+
+    def write() -> None:
+        own = _client(proxy)
+        number = 0
+        while not over.is_set():
+            number += 1
+            try:
+                own.put_row("t", tablestore.Row([("k", number)], [("v", number)]))
+            except (HTTPError, tablestore.OTSClientError):
+                unanswered.append(number)
+            else:
+                kept.append(number)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for server in servers[:2]:
+            before = len(kept)
+            server.kill()
+            while len(kept) < before + 30:
+                assert writer.is_alive(), "the writer was answered an error"
+                over.wait(0.05)
+    finally:
+        over.set()
+        writer.join(timeout=SECONDS)
+    assert len(unanswered) <= 2
+    for number in kept:
+        _, row, _ = client.get_row("t", [("k", number)], max_version=1)
+        assert row is not None, number
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_the_unit_is_one(tmp_path: Path) -> None:
+    unit = tmp_path / "widerow@.service"
+    text = (DEPLOY / "systemd" / "widerow@.service").read_text(encoding="utf-8")
+    program = shutil.which("true")
+    assert program is not None
+    unit.write_text(text.replace("/opt/widerow/bin/widerow serve", program), encoding="utf-8")
+    done = subprocess.run(  # noqa: S603  # the program that is looked up above
+        [str(shutil.which("systemd-analyze")), "verify", "--man=no", str(unit)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert str(unit.name) not in done.stderr, done.stderr
+    assert done.returncode == 0, done.stderr
+
+
+def test_every_setting_of_the_examples_is_one() -> None:
+    """Names of variables, as `widerow serve` reads them."""
+    known = {PREFIX + name.upper() for name in DESCRIPTIONS} | set(CLIENT_VARIABLES)
+    own = {"WIDEROW_ONE", "WIDEROW_TWO", "WIDEROW_THREE", "WIDEROW_PROXY_ADDRESS"}
+    for file in (
+        DEPLOY / "compose.yaml",
+        DEPLOY / "systemd" / "widerow.env",
+        DEPLOY / "Dockerfile",
+    ):
+        words = file.read_text(encoding="utf-8").replace("=", " ").replace(":", " ").split()
+        named = {word.strip("{},") for word in words if word.strip("{},").startswith("WIDEROW_")}
+        assert named - own <= known, file
+        assert named or file.name == "widerow.env"

@@ -1,0 +1,500 @@
+"""The nodes of a shared store: whoever hears that a table changed, hears it last (nodes/nodes.py).
+
+And catalog.md "Nodes", the form of their records.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from widerow.engine.ends import end_of, outcomes_of
+from widerow.engine.lease import Lease
+from widerow.engine.nodes.clocks import Skew
+from widerow.engine.nodes.document import nodes_document
+from widerow.engine.nodes.nodes import Nodes
+from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
+from widerow.engine.partitions.throttle import Taken
+from widerow.engine.plan import Plan
+from widerow.engine.table_models import open_catalog
+from widerow.errors import Replan, StorageFailure, StoreBusy, StoreDamaged
+from widerow.keys.layout import CATALOG_EPOCH_KEY, NODE_ID_BYTES, node_key, row_prefix
+from widerow.limits import (
+    CLOCK_SKEW_SECONDS_MAX,
+    NODE_BEAT_SECONDS,
+    NODE_GONE_SECONDS,
+    NODE_LOOK_SECONDS,
+    SIGHT_SECONDS,
+)
+from widerow.storage.interface import Transaction, Write
+from widerow.storage.memory import MemoryStore
+from widerow.testing.clock import FakeClock
+
+PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
+ENDED = SIGHT_SECONDS + 1.0  # behind it nothing that was read before is gone by
+
+
+class _Shared(MemoryStore):
+    """A store that several processes have, whose reads take time and fail as they are told to."""
+
+    capabilities = replace(MemoryStore.capabilities, shared=True)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.before_read: Callable[[], None] = lambda: None
+        self.away = False
+
+    def snapshot(self) -> Any:  # noqa: ANN401  # the base's own
+        if self.away:
+            raise StoreBusy("away")
+        self.before_read()
+        found = super().snapshot()
+        self.before_read()
+        return found
+
+
+class _Process:
+    """What one server has of this."""
+
+    def __init__(self, store: _Shared, seed: int) -> None:
+        self.clock = FakeClock()
+        self.store = store
+        self.catalog = open_catalog(store)
+        node_id = bytes([seed]) * NODE_ID_BYTES
+        self.lease = Lease(store, self.clock, node_id.hex())
+        self.nodes = Nodes(store, self.catalog, self.lease, self.clock, node_id)
+        self.nodes.name = f"node{seed}"
+
+    def commit(self, plan: Plan[None] | None) -> None:
+        if plan is not None:
+            _, error = end_of(plan, outcomes_of(plan, self.store.transact_group))
+            assert error is None
+
+    def beat(self) -> None:
+        self.commit(self.nodes.beat())
+
+    def change(self) -> Callable[[], bool]:
+        """Change the catalogue; what tells whether all know of it."""
+        write = self.catalog.change(lambda _: None)
+        outcome = self.store.transact_group([write])[0]
+        assert outcome.error is None
+        return write.is_known
+
+
+class _World:
+    def __init__(self, count: int = 2) -> None:
+        self.store = _Shared()
+        self.all = [_Process(self.store, seed) for seed in range(count)]
+
+    def pass_time(self, seconds: float) -> None:
+        for process in self.all:
+            process.clock.advance(seconds)
+
+    def live(self, *who: int, seconds: float) -> None:
+        """These beat and look as servers do."""
+        for _ in range(round(seconds / NODE_LOOK_SECONDS)):
+            for number in who or range(len(self.all)):
+                self.all[number].beat()
+                self.all[number].nodes.look()
+            self.pass_time(NODE_LOOK_SECONDS)
+
+
+def test_a_store_of_one_process_has_no_nodes() -> None:
+    store, clock = MemoryStore(), FakeClock()
+    catalog = open_catalog(store)
+    nodes = Nodes(store, catalog, Lease(store, clock, ""), clock, b"")
+    assert nodes.beat() is None
+    write = catalog.change(lambda _: None)
+    store.transact_group([write])
+    assert write.is_known()
+    assert nodes_document(nodes, clock) == {"shared": False, "nodes": []}
+
+
+def test_while_the_sight_holds_nothing_is_read() -> None:
+    world = _World(1)
+    (one,) = world.all
+    one.beat()
+    one.nodes.look()
+    world.store.away = True
+    world.pass_time(SIGHT_SECONDS - 0.1)
+    assert one.catalog.seen() is one.catalog.state
+    world.pass_time(0.1)
+    with pytest.raises(StoreBusy):
+        one.catalog.seen()
+
+
+def test_a_process_that_tells_nobody_of_itself_asks_each_time() -> None:
+    """As a command does that opens the store and serves nothing."""
+    world = _World()
+    one, other = world.all
+    one.nodes.look()
+    other.change()
+    assert one.catalog.seen().epoch == other.catalog.state.epoch
+
+
+def test_a_change_is_known_when_every_node_has_told_so() -> None:
+    world = _World(3)
+    world.live(seconds=2)
+    known = world.all[0].change()
+    assert not known()
+    for process in world.all[1:]:
+        assert not known()
+        process.nodes.look()
+        process.beat()
+    assert known()
+
+
+def test_a_node_that_dies_delays_one_change_and_no_other() -> None:
+    world = _World()
+    world.live(seconds=2)
+    known = world.all[0].change()
+    world.live(0, seconds=SIGHT_SECONDS - 0.5)
+    assert not known()
+    world.live(0, seconds=1.0)
+    assert known()
+    assert world.all[0].change()()
+
+
+def test_the_store_is_looked_after_seconds_after_its_keeper_died() -> None:
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    other.commit(other.lease.plan())
+    world.live(seconds=2)
+    assert (one.lease.held(), other.lease.held()) == (True, False)
+    world.live(1, seconds=SIGHT_SECONDS - 1.5)
+    assert other.lease.plan() is None
+    world.live(1, seconds=2.5)
+    other.commit(other.lease.plan())
+    assert other.lease.held()
+
+
+def test_a_keeper_that_leaves_gives_its_lease_back() -> None:
+    world = _World()
+    one, other = world.all
+    one.commit(one.lease.plan())
+    world.live(seconds=1)
+    one.commit(one.nodes.leave())
+    other.commit(other.lease.plan())
+    assert other.lease.held()
+
+
+def test_a_node_that_leaves_delays_nobody() -> None:
+    world = _World()
+    world.live(seconds=2)
+    one, other = world.all
+    other.commit(other.nodes.leave())
+    assert not other.nodes.sight.holds()
+    assert one.change()()
+
+
+def test_who_cannot_ask_waits_until_no_sight_can_hold() -> None:
+    world = _World()
+    world.live(seconds=2)
+    known = world.all[0].change()
+    world.store.away = True
+    assert not known()
+    world.pass_time(ENDED)
+    assert known()
+
+
+def raise_first(process: _Process, write: Write[None]) -> None:
+    (outcome,) = process.store.transact_group([write])
+    if outcome.error is not None:
+        raise outcome.error
+
+
+def test_an_epoch_that_a_body_met_ends_the_sight() -> None:
+    """Else the request would be planned on the same catalogue again and again."""
+    world = _World()
+    world.live(seconds=1)
+    one, other = world.all
+    other.change()
+    planned = one.catalog.planned()
+    assert planned < other.catalog.state.epoch
+
+    def body(txn: Transaction) -> None:
+        one.catalog.in_body(txn, planned)
+
+    with pytest.raises(Replan):
+        raise_first(one, Write((row_prefix(1) + b"k",), body, reads=(CATALOG_EPOCH_KEY,)))
+    assert one.catalog.planned() == other.catalog.state.epoch
+
+
+# --- the law -----------------------------------------------------------------------------------
+
+
+class _Sights(RuleBasedStateMachine):
+    """Processes that beat, look, stop for a while and change the catalogue, in any order.
+
+    A beat is planned at one moment and durable at another; reads take time.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = _World(3)
+        self.planned: dict[int, Plan[None]] = {}
+        self.words: list[tuple[int, Callable[[], bool]]] = []
+        self.known = 0  # the newest epoch of which its changer has heard that all know it
+
+        self.world.live(seconds=1)
+
+    who = st.integers(0, 2)
+
+    @rule(who=who)
+    def plan_beat(self, who: int) -> None:
+        plan = self.world.all[who].nodes.beat()
+        if plan is not None:
+            self.planned[who] = plan
+
+    @rule(who=who)
+    def commit_beat(self, who: int) -> None:
+        self.world.all[who].commit(self.planned.pop(who, None))
+
+    @rule(who=who, seconds=st.sampled_from([0.0, 0.0, 0.4, 2.5]))
+    def look(self, who: int, seconds: float) -> None:
+        """Between two reads, and behind them, anything may happen to the others."""
+        process = self.world.all[who]
+
+        def meanwhile() -> None:
+            self.world.store.before_read = lambda: None
+            self.world.pass_time(seconds)
+            if seconds:
+                self.change((who + 1) % 3)
+                self.hear()
+
+        self.world.store.before_read = meanwhile
+        process.nodes.look()
+        self.world.store.before_read = lambda: None
+
+    @rule(who=who)
+    def beat_and_look(self, who: int) -> None:
+        self.planned.pop(who, None)
+        self.world.all[who].beat()
+        self.world.all[who].nodes.look()
+
+    @rule(who=who)
+    def change(self, who: int) -> None:
+        process = self.world.all[who]
+        try:
+            known = process.change()
+        except StoreBusy:  # beats that took minutes, which made the clocks look wrong
+            return
+        self.words.append((process.catalog.state.epoch, known))
+
+    @rule(seconds=st.sampled_from([0.1, 0.25, 0.5, 1.0, 1.0, 1.5]))
+    def pass_time(self, seconds: float) -> None:
+        self.world.pass_time(seconds)
+        self.hear()
+
+    @rule(who=who, keeper=who)
+    def pause(self, who: int, keeper: int) -> None:
+        """A process stands still for a minute, and its beat that was under way comes after that."""
+        self.world.pass_time(NODE_GONE_SECONDS + 1.0)
+        self.world.all[keeper].nodes.look()
+        plan = self.world.all[keeper].nodes.clear()
+        self.beat_and_look(who)
+        self.world.all[keeper].commit(plan)
+
+    @rule(who=who)
+    def leave(self, who: int) -> None:
+        self.planned.pop(who, None)
+        self.world.all[who].commit(self.world.all[who].nodes.leave())
+
+    @rule()
+    def hear(self) -> None:
+        waiting = []
+        for epoch, known in self.words:
+            if known():
+                self.known = max(self.known, epoch)
+            else:
+                waiting.append((epoch, known))
+        self.words = waiting
+
+    @invariant()
+    def nobody_goes_by_what_was_before(self) -> None:
+        for process in self.world.all:
+            if process.nodes.sight.holds():
+                assert process.catalog.state.epoch >= self.known
+
+
+_Sights.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestSights = _Sights.TestCase
+
+
+# --- clocks --------------------------------------------------------------------------------------
+
+
+@given(
+    st.integers(-(10**9), 10**9),
+    st.integers(0, 10**7),
+    st.integers(0, 10**7),
+    st.integers(0, 10**7),
+)
+def test_the_skew_of_a_clock_lies_between_its_bounds(
+    ahead: int, looked: int, until_beat: int, until_seen: int
+) -> None:
+    """Whenever the beat was made between the two looks."""
+    skew = Skew.of(looked + until_beat + ahead, looked, looked + until_beat + until_seen)
+    assert skew.low_us <= ahead <= skew.high_us
+    assert skew.least_us <= abs(ahead)
+
+
+def _off(world: _World, who: int, seconds: float) -> None:
+    clock = world.all[who].clock
+    clock.set((clock.now_us() + round(seconds * 1e6)) // 1000)
+
+
+@pytest.mark.parametrize("seconds", [-60.0, -6.0, 6.0, 60.0])
+def test_one_clock_among_three_that_is_wrong_is_refused(seconds: float) -> None:
+    world = _World(3)
+    _off(world, 0, seconds)
+    world.live(seconds=3)
+    assert [process.nodes.apart is None for process in world.all] == [False, True, True]
+    wrong = world.all[0]
+    with pytest.raises(
+        StoreBusy, match=r"more than 5 s apart from those of node1 .* set it by NTP"
+    ):
+        wrong.catalog.planned()
+    with pytest.raises(StoreBusy):
+        wrong.catalog.change(lambda _: None)
+    _off(world, 0, -seconds)
+    world.live(seconds=7)
+    assert wrong.nodes.apart is None
+    wrong.catalog.planned()
+
+
+def test_of_two_clocks_the_later_one_gives_way() -> None:
+    world = _World(1)
+    world.live(seconds=2)
+    world.all.append(_Process(world.store, 1))
+    _off(world, 1, 20.0)
+    world.live(seconds=2)
+    assert world.all[0].nodes.apart is None
+    assert world.all[1].nodes.apart is not None
+
+
+def test_a_skew_within_the_bound_is_tolerated() -> None:
+    world = _World(3)
+    _off(world, 1, CLOCK_SKEW_SECONDS_MAX - 0.5)
+    world.live(seconds=3)
+    assert [process.nodes.apart for process in world.all] == [None, None, None]
+
+
+def test_a_beat_that_took_long_is_no_clock_that_is_behind() -> None:
+    """As it does while the server that has the record is replaced."""
+    world = _World()
+    world.live(seconds=4)
+    plan = world.all[1].nodes.beat()
+    assert plan is not None
+    world.live(0, seconds=12)
+    world.all[1].commit(plan)
+    world.live(seconds=2)
+    assert [process.nodes.apart for process in world.all] == [None, None]
+
+
+def test_a_clock_that_was_set_is_no_pause() -> None:
+    """What passed since the last look is told by the clock that is never set."""
+    world = _World()
+    world.live(seconds=2)
+    _off(world, 0, 3600.0)
+    world.live(seconds=6)
+    (seen,) = world.all[0].nodes.others()
+    assert seen.skew is not None
+    assert seen.skew.middle_us == pytest.approx(-3600e6, abs=1e6)
+
+
+# --- what is shown, and how it stands in the store ----------------------------------------------
+
+
+def test_a_node_that_beats_no_more_is_silent_and_then_gone() -> None:
+    world = _World()
+    world.live(seconds=2)
+    one = world.all[0]
+    states = []
+    for seconds in (1.0, SIGHT_SECONDS, NODE_GONE_SECONDS):
+        world.live(0, seconds=seconds)
+        one.commit(one.nodes.clear())
+        one.nodes.look()
+        shown = nodes_document(one.nodes, one.clock)["nodes"]
+        states.append([each["state"] for each in shown])
+    assert states == [["serves", "serves"], ["serves", "silent"], ["serves"]]
+
+
+def test_a_node_that_comes_back_is_not_taken_away() -> None:
+    """Between the plan that removes its record and the commit it beats again."""
+    world = _World()
+    world.live(seconds=2)
+    one, other = world.all
+    world.live(0, seconds=NODE_GONE_SECONDS + 2)
+    plan = one.nodes.clear()
+    assert plan is not None
+    other.beat()
+    one.commit(plan)
+    one.nodes.look()
+    assert [seen.record.name for seen in one.nodes.others()] == ["node1"]
+
+
+def test_a_beat_of_which_nobody_knows_does_not_count_twice() -> None:
+    """Observers count from the moment at which they first saw a beat."""
+    world = _World()
+    one = world.all[0]
+    plan = one.nodes.beat()
+    assert plan is not None
+    world.store.transact_group([type(plan.writes[0])(plan.writes[0].shards, plan.writes[0].run)])
+    again = one.nodes.beat()  # its own process has not heard that it was made
+    assert again is not None
+    world.all[1].nodes.look()
+    one.commit(again)
+    world.all[1].nodes.look()
+    (seen,) = world.all[1].nodes.others()
+    assert seen.record.beat == 2
+
+
+def test_requests_a_second_are_of_the_last_beats() -> None:
+    world = _World()
+    for second in range(4):
+        world.all[0].nodes.requests = 300 * second
+        world.live(seconds=NODE_BEAT_SECONDS)
+    (seen,) = world.all[1].nodes.others()
+    assert seen.rate == pytest.approx(300, rel=0.3)
+    shown = nodes_document(world.all[0].nodes, world.all[0].clock)["nodes"][0]
+    assert shown["requests_per_second"] == pytest.approx(300, rel=0.3)
+
+
+def test_the_record_is_as_the_page_has_it() -> None:
+    found = re.search(r"```node\n(.+)\n```", PAGE)
+    assert found is not None
+    node = NodeRecord(
+        bytes(range(11)),
+        "db1.example:8087",
+        "0.1.0",
+        1_468_944_000_000_000,
+        17,
+        1_468_944_017_000_000,
+        42,
+        keeper=True,
+        requests=1234,
+        taken=(Taken(7, b"a\x00\x01", writes=True, units=12.5),),
+    )
+    assert encode_node(node) == found[1].encode()
+    assert decode_node(bytes(range(11)), found[1].encode()) == node
+
+
+@pytest.mark.parametrize(
+    "record", [b"", b"{}", b"[]", b'{"format": 2}', b'{"format": 1, "name": "x"}', b"[" * 100_000]
+)
+def test_a_record_that_is_no_node_is_damage(record: bytes) -> None:
+    world = _World(1)
+    with pytest.raises(StoreDamaged, match="the record of a node"):
+        decode_node(bytes(11), record)
+    key = node_key(bytes(11))
+    world.store.transact((key,), lambda txn: txn.put(key, record))
+    with pytest.raises(StorageFailure):
+        world.all[0].nodes.look()

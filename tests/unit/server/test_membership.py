@@ -1,0 +1,178 @@
+"""Several servers of one store know of each other (docs/operating/cluster.md, "Nodes")."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from tablestore import (
+    CapacityUnit,
+    NoRetryPolicy,
+    OTSClient,
+    OTSServiceError,
+    ReservedThroughput,
+    Row,
+    TableMeta,
+    TableOptions,
+)
+from typer.testing import CliRunner
+
+from widerow.cli.main import app
+from widerow.server.lifecycle import Server
+from widerow.server.membership import node_name
+from widerow.server.settings import Settings, SettingsInvalid
+from widerow.server.system import SystemClock
+from widerow.testing.clock import FakeEntropy
+from widerow.testing.http import Answer, Wire
+from widerow.testing.strict import StrictSpace, StrictStore
+
+if TYPE_CHECKING:
+    from tests.unit.server.conftest import Running
+
+Serve = Callable[..., "Running"]
+
+
+class _Settable(SystemClock):
+    """The clock of a machine that somebody sets."""
+
+    def __init__(self, ahead_us: int = 0) -> None:
+        self.ahead_us = ahead_us
+
+    def now_us(self) -> int:
+        return super().now_us() + self.ahead_us
+
+
+@pytest.fixture
+def space() -> StrictSpace:
+    return StrictSpace()
+
+
+@pytest.fixture
+def servers(serve: Serve, space: StrictSpace) -> "list[Running]":
+    names = ("left", "right")
+    return [
+        serve(StrictStore(space, FakeEntropy(number)), node_name=name)
+        for number, name in enumerate(names)
+    ]
+
+
+def _client(running: "Running | Server") -> OTSClient:
+    patience = NoRetryPolicy()
+    return OTSClient(running.endpoint, "widerow", "widerow", "inst", retry_policy=patience)
+
+
+def _create(client: OTSClient, name: str) -> None:
+    meta = TableMeta(name, [("k", "STRING")])
+    client.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 0)))
+
+
+def test_what_one_server_answered_every_other_one_goes_by(servers: "list[Running]") -> None:
+    """Tables that appear, change and disappear, by turns."""
+    clients = [_client(running) for running in servers]
+    for turn in range(6):
+        one, other = clients[turn % 2], clients[(turn + 1) % 2]
+        _create(one, "t")
+        other.put_row("t", Row([("k", "a")], [("v", turn)]))
+        one.update_table("t", TableOptions(max_version=2 + turn))
+        assert other.describe_table("t").table_options.max_version == 2 + turn
+        one.delete_table("t")
+        with pytest.raises(OTSServiceError) as refused:
+            other.get_row("t", [("k", "a")])
+        assert refused.value.code == "OTSObjectNotExist"
+        assert other.list_table() == ()
+
+
+def test_every_server_lists_all_of_them(servers: "list[Running]") -> None:
+    for asked in servers:
+        words = ["nodes", "--endpoint", asked.endpoint]
+        shown = CliRunner().invoke(app, [*words, "--json"])
+        assert shown.exit_code == 0, shown.output
+        found = json.loads(shown.stdout)
+        assert {each["name"] for each in found["nodes"]} == {"left", "right"}
+        assert {each["state"] for each in found["nodes"]} == {"serves"}
+        assert found["clock"] is None
+        table = CliRunner().invoke(app, words)
+        assert "left" in table.stdout
+        assert "2 nodes" in table.stdout
+
+
+def test_a_server_that_stops_is_listed_no_more(servers: "list[Running]") -> None:
+    servers[1].call(servers[1].server.stop())
+    client = _client(servers[0])
+    _create(client, "t")  # is answered at once, because there is nobody to wait for
+    shown = CliRunner().invoke(app, ["nodes", "--endpoint", servers[0].endpoint, "--json"])
+    found = json.loads(shown.stdout)["nodes"]
+    assert [each["name"] for each in found if each["state"] == "serves"][:1] == ["left"]
+
+
+def test_a_server_whose_clock_is_wrong_does_not_start(space: StrictSpace, serve: Serve) -> None:
+    serve(StrictStore(space, FakeEntropy(0)), node_name="right")
+    late = Server(
+        Settings(port=0, store="memory:"),
+        store=StrictStore(space, FakeEntropy(1)),
+        engine_clock=_Settable(-60_000_000),
+    )
+    with pytest.raises(SettingsInvalid, match=r"clock of this server .* right \(\+60"):
+        asyncio.run(late.start())
+
+
+def test_a_server_of_its_own_store_has_no_nodes(serve: Serve) -> None:
+    running = serve()
+    shown = CliRunner().invoke(app, ["nodes", "--endpoint", running.endpoint])
+    assert shown.exit_code == 0
+    assert "this server's own" in shown.stdout
+
+
+def test_a_server_whose_clock_is_set_wrong_writes_no_more(space: StrictSpace, serve: Serve) -> None:
+    serve(StrictStore(space, FakeEntropy(0)), node_name="right")
+    clock = _Settable()
+    store = StrictStore(space, FakeEntropy(1))
+    server = Server(Settings(port=0, store="memory:"), store=store, engine_clock=clock)
+    with closing_loop() as loop:
+        loop.run_until_complete(server.start())
+        answers = [_ready(loop, server.endpoint)]
+        clock.ahead_us = -60_000_000
+        while answers[-1].status == 200:  # until the other one beats
+            answers.append(_ready(loop, server.endpoint))
+        assert answers[-1].status == 503
+        assert b"set it by NTP" in answers[-1].body
+        with pytest.raises(OTSServiceError, match="OTSServerBusy"):
+            loop.run_until_complete(asyncio.to_thread(_create, _client(server), "t"))
+        loop.run_until_complete(server.stop())
+
+
+def _ready(loop: asyncio.AbstractEventLoop, endpoint: str) -> Answer:
+    def ask() -> Answer:
+        with Wire(endpoint) as wire:
+            return wire.ask(b"GET /readyz HTTP/1.1\r\n\r\n")
+
+    return loop.run_until_complete(asyncio.to_thread(ask))
+
+
+@contextmanager
+def closing_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    loop = asyncio.new_event_loop()
+    yield loop
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+@pytest.mark.parametrize(
+    ("given", "endpoint", "name"),
+    [
+        ("mine", "http://127.0.0.1:8087", "mine"),
+        (None, "http://127.0.0.1:8087", "127.0.0.1:8087"),
+        (None, "https://db.example:443", "db.example:443"),
+        (None, "http://[::1]:8087", "[::1]:8087"),
+    ],
+)
+def test_a_server_is_called_as_it_was_told_or_by_its_address(
+    given: str | None, endpoint: str, name: str
+) -> None:
+    assert node_name(given, endpoint) == name
+
+
+def test_an_address_that_is_every_address_is_no_name() -> None:
+    assert node_name(None, "http://0.0.0.0:8087") != "0.0.0.0:8087"
