@@ -1,10 +1,11 @@
-"""The long run: every trust suite at full volume, within an hour on two cores.
+"""The long run: every trust suite at full volume, on two cores in an hour, and one for clusters.
 
     python tools/night.py             # or: make night
     python tools/night.py --scale 0.1 # a tenth of every volume
     python tools/night.py --list      # what would run
 
-Two lanes run beside each other; what is measured in milliseconds runs after them, by itself. With
+Two lanes run beside each other; what is measured in milliseconds runs after them, by itself, and
+so does what starts a cluster (without Java, Maven or PostgreSQL: skipped, and said so). With
 PYTHONPATH on a compiled copy (as `make night` has it) the servers are compiled ones.
 
 Each suite prints JSON lines (`evidence.py`); all of them are kept in build/night, with what the
@@ -30,7 +31,7 @@ from rich.table import Table
 
 from evidence import VARIABLE
 
-__all__ = ["ALONE", "LANES", "Step", "main"]
+__all__ = ["ALONE", "CLUSTERS", "LANES", "Step", "main"]
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = ROOT / "build" / "night"
@@ -99,6 +100,15 @@ ALONE: Final = (
     Step("slow.py", (), ("--seconds", 60)),  # 8
 )
 
+_DISTURBED: Final = ("--disturb", "--operations", "300", "--minutes", "15")
+CLUSTERS: Final = (
+    Step("linearize.py", ("--store", "postgresql", *_DISTURBED), ("--histories", 200)),
+    Step("linearize.py", ("--store", "hbase", *_DISTURBED), ("--histories", 200)),
+    Step("linearize.py", ("--store", "hbase", "--servers", "3", *_DISTURBED), ("--histories", 100)),
+    Step("stops.py", ("--store", "postgresql"), ("--times", 3)),
+    Step("stops.py", ("--store", "hbase"), ("--times", 2)),
+)
+
 
 class _Ended(NamedTuple):
     lane: str
@@ -151,6 +161,7 @@ def _run_all(scale: float, place: Path) -> list[_Ended]:
         for end in waiting:
             end.result()
         go("C", ALONE, 300)
+        go("D", CLUSTERS, 400)
     return ends
 
 
@@ -174,7 +185,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--list", action="store_true", help="say what would run")
     options = parser.parse_args(arguments)
     if options.list:
-        for lane in (*LANES, ALONE):
+        for lane in (*LANES, ALONE, CLUSTERS):
             for step in lane:
                 print(" ".join(step.command(options.scale)))
         return 0

@@ -11,7 +11,7 @@ import pytest
 
 from widerow.testing.histories import spoiled
 from widerow.testing.linearizability import judge, main
-from widerow.testing.recording import Recorder
+from widerow.testing.recording import Recorder, ServerFaults
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 
@@ -27,7 +27,7 @@ def test_four_clients_see_one_order(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_server_that_is_killed_and_paused_keeps_the_order() -> None:
-    with Recorder(4, 4, faults=True) as recorder:
+    with Recorder(4, 4, faults=ServerFaults()) as recorder:
         recording = recorder.record(seed=1, operations=1200)
         assert judge(recording) == []
         facts = recording.facts()

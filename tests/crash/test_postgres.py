@@ -6,10 +6,8 @@ Each test has a database server of its own, because it is restarted while others
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from random import Random  # noqa: TID251  # seeded: which faults come must repeat
 
-import psycopg
 import pytest
 import tablestore
 from tests.counting import differences, run_writers
@@ -18,7 +16,7 @@ from tests.postgres import Server, fresh_url, made
 from widerow.storage.opener import open_store
 from widerow.testing.linearizability import judge
 from widerow.testing.process import WiderowProcess
-from widerow.testing.recording import Recorder
+from widerow.testing.recording import Recorder, ServerFaults
 
 pytestmark = pytest.mark.timeout(180)  # twenty seconds of work, on machines that are busy too
 
@@ -31,15 +29,6 @@ def database() -> Iterator[Server]:
     found.remove()
 
 
-def terminate(database: Server) -> None:
-    """End every other connection, whatever it is doing."""
-    with suppress(psycopg.OperationalError), psycopg.connect(database.url) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-            "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-        )
-
-
 def crash(database: Server) -> None:
     database.stop("immediate")
     database.start()
@@ -47,7 +36,7 @@ def crash(database: Server) -> None:
 
 def often(random: Random, database: Server) -> Callable[[], None]:
     """Connections end often, the whole database crashes now and then."""
-    return lambda: (crash if random.random() < 0.2 else terminate)(database)
+    return lambda: (crash if random.random() < 0.2 else Server.terminate)(database)
 
 
 def test_writers_that_count_lose_nothing(database: Server) -> None:
@@ -59,7 +48,7 @@ def test_writers_that_count_lose_nothing(database: Server) -> None:
         try:
             for number in range(25):
                 over.wait(random.uniform(0.01, 0.2))
-                (crash if number % 8 == 4 else terminate)(database)
+                (crash if number % 8 == 4 else Server.terminate)(database)
         finally:
             over.set()
 
@@ -83,8 +72,8 @@ def test_clients_of_two_servers_see_one_order(database: Server) -> None:
 
 def test_the_order_is_kept_while_servers_and_database_are_killed(database: Server) -> None:
     shared = (fresh_url(database), 2)
-    disturb = often(Random(3), database)  # noqa: S311  # no secret
-    with Recorder(4, 8, faults=True, shared=shared, disturb=disturb) as recorder:
+    faults = ServerFaults(disturb=often(Random(3), database))  # noqa: S311  # no secret
+    with Recorder(4, 8, faults=faults, shared=shared) as recorder:
         recording = recorder.record(seed=2, operations=1600)
     assert judge(recording) == []
     facts = recording.facts()

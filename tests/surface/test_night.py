@@ -7,8 +7,10 @@ import pytest
 
 import night
 
+EVERY = (*night.LANES, night.ALONE, night.CLUSTERS)
 
-@pytest.mark.parametrize("step", [step for lane in (*night.LANES, night.ALONE) for step in lane])
+
+@pytest.mark.parametrize("step", [step for lane in EVERY for step in lane])
 def test_every_step_is_a_command_that_takes_its_arguments(step: night.Step) -> None:
     words = [word for word in step.command(1) if not word.isdigit()]
     begin = words[: words.index("-m") + 2] if "-m" in words else words[:2]
@@ -37,6 +39,7 @@ def test_a_failing_step_fails_the_run(
     wrong = night.Step("trust.py", ("no-such-suite",))
     monkeypatch.setattr(night, "LANES", ((wrong,), ()))
     monkeypatch.setattr(night, "ALONE", ())
+    monkeypatch.setattr(night, "CLUSTERS", ())
     monkeypatch.setattr(night, "KEPT", tmp_path)
     monkeypatch.setattr(night, "ROOT", tmp_path)
     assert night.main([]) == 1

@@ -2,7 +2,14 @@
 
     python tools/cluster/hbase.py start --directory D [--servers 3]
     python tools/cluster/hbase.py status --directory D
+    python tools/cluster/hbase.py kill --directory D --name server2
+    python tools/cluster/hbase.py restart --directory D --name server2
+    python tools/cluster/hbase.py pause --directory D --name data1
+    python tools/cluster/hbase.py resume --directory D --name data1
     python tools/cluster/hbase.py stop --directory D
+
+`kill` ends one process as a crash would (SIGKILL), `restart` starts one that has ended, `pause` and
+`resume` stop one and let it go on; `status` lists the names.
 
 One name node, a data node for each region server, one ZooKeeper and one master, all on 127.0.0.1
 with everything under one directory. The programs come from Maven Central (`pom.xml`) and are kept
@@ -19,14 +26,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from html import escape
 from pathlib import Path
 from time import monotonic, sleep
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-__all__ = ["Cluster", "ClusterError", "missing_programs"]
+__all__ = ["Cluster", "ClusterError", "missing_programs", "private_cluster"]
 
 POM: Final = Path(__file__).with_name("pom.xml")
 BUILD: Final = Path(__file__).resolve().parent.parent.parent / "build" / "cluster"
@@ -167,6 +175,12 @@ class Cluster:
         """The names of the region servers."""
         return [name for name in self._ports(0) if name.startswith("server")]
 
+    @property
+    def region_servers(self) -> list[str]:
+        """Where the region servers listen, as a URL has it."""
+        ports = self._ports(0)
+        return [f"{HOST}:{ports[name]}" for name in self.servers]
+
     def _configure(self, ports: Mapping[str, int], servers: int) -> None:
         data = self.directory / "data"
         filesystem = f"hdfs://{HOST}:{ports['namenode']}"
@@ -213,9 +227,9 @@ class Cluster:
                 "hbase.server.keyvalue.maxsize": 64 * 1024 * 1024,
                 "hbase.wal.hsync": "true",
                 # Halves of a region can be split, and a merged one merged, when the files of what
-                # they were made of are gone.
-                "hbase.hfile.compaction.discharger.interval": 2000,
-                "hbase.catalogjanitor.interval": 5000,
+                # they were made of are gone: two and five minutes otherwise.
+                "hbase.hfile.compaction.discharger.interval": 1000,
+                "hbase.catalogjanitor.interval": 2000,
                 "hbase.balancer.period": 20000,
             },
         }
@@ -255,6 +269,8 @@ class Cluster:
         servers = len(self.servers)
         self._configure(ports, servers)
         deadline = monotonic() + START_SECONDS_MAX
+        log = self._logs / "master"
+        said = log.stat().st_size if log.exists() else 0  # by those before it
         programs = {each.name: each for each in self._programs(ports, servers)}
         try:
             if not (self.directory / "data" / "names" / "current").is_dir():
@@ -263,15 +279,17 @@ class Cluster:
                 self._launch(library, program)
                 if program.name in ports and program.name in ("namenode", "zookeeper"):
                     self._await_port(ports[program.name], program.name, deadline)
-            self._await_master(deadline)
+            self._await_master(said, deadline)
         except BaseException:
             self.stop()
             raise
 
     def start_one(self, name: str) -> None:
-        """Start one process again that was ended."""
+        """Start one process again that has ended. Raises `ClusterError`."""
         ports = self._ports(0)
         every = {each.name: each for each in self._programs(ports, len(self.servers))}
+        if name not in every:
+            raise ClusterError(f"there is no {name}: there are {', '.join(every)}")
         self._launch(fetched(), every[name])
 
     def _command(self, library: Path, program: Program) -> list[str]:
@@ -308,9 +326,9 @@ class Cluster:
                 return
             self._check(name, deadline)
 
-    def _await_master(self, deadline: float) -> None:
+    def _await_master(self, said: int, deadline: float) -> None:
         log = self._logs / "master"
-        while "Master has completed initialization" not in log.read_text(errors="replace"):
+        while b"Master has completed initialization" not in log.read_bytes()[said:]:
             for name in ("master", *self.servers):
                 self._check(name, deadline)
 
@@ -337,6 +355,26 @@ class Cluster:
         """End one process, as a crash would."""
         os.kill(self.running()[name], how)
         self._await_end([name])
+
+    def pause_one(self, name: str) -> None:
+        """Stop one process without ending it, as a machine that hangs would (SIGSTOP)."""
+        os.kill(self.running()[name], signal.SIGSTOP)
+
+    def resume_one(self, name: str) -> None:
+        """Let a paused process go on. Nothing happens to one that has ended."""
+        with suppress(KeyError, ProcessLookupError):
+            os.kill(self.running()[name], signal.SIGCONT)
+
+    def heal(self) -> list[str]:
+        """Start every process again that has ended; their names. Raises `ClusterError`.
+
+        Region servers end by themselves when they were away for longer than their session.
+        """
+        names = [program.name for program in self._programs(self._ports(0), len(self.servers))]
+        ended = [name for name in names if name not in self.running()]
+        for name in ended:
+            self.start_one(name)
+        return ended
 
     def stop(self) -> None:
         """End every process. The data stays; what was synced is there at the next start."""
@@ -369,19 +407,57 @@ def _is_ours(pid: int, conf: Path) -> bool:
     return str(conf).encode() in line or not (line or dead)  # Java begins by starting itself anew
 
 
+@contextmanager
+def private_cluster(servers: int) -> Iterator[Cluster]:
+    """A new cluster of its own, which is stopped and forgotten at the end.
+
+    Raises: `ClusterError` where there can be none.
+    """
+    with tempfile.TemporaryDirectory(prefix="widerow-hbase-") as directory:
+        cluster = Cluster(Path(directory) / "cluster")
+        cluster.start(servers)
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
+
+
+_OF_ONE: Final[Mapping[str, Callable[[Cluster, str], None]]] = MappingProxyType(
+    {
+        "kill": Cluster.stop_one,
+        "restart": Cluster.start_one,
+        "pause": Cluster.pause_one,
+        "resume": Cluster.resume_one,
+    }
+)
+
+
+def _do(cluster: Cluster, action: str, servers: int, name: str | None) -> None:
+    """Do one action. Raises `ClusterError`."""
+    if action == "start":
+        cluster.start(servers)
+    elif action == "stop":
+        cluster.stop()
+    elif action in _OF_ONE:
+        running = cluster.running()
+        if name is None or (name in running) is (action == "restart"):
+            which = "does not run" if action == "restart" else "runs"
+            known = ", ".join(running)
+            raise ClusterError(f"{action}: name a process that {which}; these run: {known}")
+        _OF_ONE[action](cluster, name)
+
+
 def main() -> int:
     """Do what the command line says; 1 where the cluster does not run."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("action", choices=("start", "status", "stop"))
+    parser.add_argument("action", choices=("start", "status", *_OF_ONE, "stop"))
     parser.add_argument("--directory", type=Path, required=True)
     parser.add_argument("--servers", type=int, choices=(1, 3), default=1)
+    parser.add_argument("--name", help="of the process that is killed, restarted, paused, resumed")
     asked = parser.parse_args()
     cluster = Cluster(asked.directory)
     try:
-        if asked.action == "start":
-            cluster.start(asked.servers)
-        elif asked.action == "stop":
-            cluster.stop()
+        _do(cluster, asked.action, asked.servers, asked.name)
     except ClusterError as error:
         print(error, file=sys.stderr)
         return 1

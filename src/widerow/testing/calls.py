@@ -5,7 +5,7 @@ table or from one of its indexes, and changed at once or in a local transaction.
 partition key of its own, because a transaction locks all rows of one.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from types import MappingProxyType
@@ -20,12 +20,16 @@ from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.histories import CallKind, ClientCall
 from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "HISTORY_TABLE",
+    "BatchRequest",
     "CallRequest",
     "HistoryRow",
+    "RowAnswer",
     "Way",
+    "batch_of",
     "create_request",
     "draw_way",
     "request_of",
@@ -48,6 +52,7 @@ class Way(Enum):
     LOCAL = "local index"
     GLOBAL = "global index"
     TRANSACTION = "transaction"
+    BATCH = "batch"
 
 
 class _Ways(NamedTuple):
@@ -57,10 +62,12 @@ class _Ways(NamedTuple):
     weights: tuple[int, ...]
 
 
-_READS: Final = _Ways((Way.TABLE, Way.LOCAL, Way.GLOBAL, Way.TRANSACTION), (50, 20, 20, 10))
-_CHANGES: Final = _Ways((Way.TABLE, Way.TRANSACTION), (85, 15))
-_SHARED_READS: Final = _Ways((Way.TABLE, Way.LOCAL), (70, 30))
-_SHARED_CHANGES: Final = _Ways((Way.TABLE,), (1,))
+_READS: Final = _Ways(
+    (Way.TABLE, Way.LOCAL, Way.GLOBAL, Way.TRANSACTION, Way.BATCH), (45, 20, 20, 10, 5)
+)
+_CHANGES: Final = _Ways((Way.TABLE, Way.TRANSACTION, Way.BATCH), (75, 15, 10))
+_SHARED_READS: Final = _Ways((Way.TABLE, Way.LOCAL, Way.BATCH), (60, 30, 10))
+_SHARED_CHANGES: Final = _Ways((Way.TABLE, Way.BATCH), (80, 20))
 
 
 class HistoryRow(NamedTuple):
@@ -81,6 +88,21 @@ class CallRequest(NamedTuple):
     action: str
     message: Any
     read: Callable[[bytes], int | bool | None]
+
+
+class RowAnswer(NamedTuple):
+    """What the answer of a batch says of one row: the code of an error, or empty; what it found."""
+
+    code: str
+    value: int | bool | None
+
+
+class BatchRequest(NamedTuple):
+    """An action and its message; `read` finds the answers in a body, in the order of the calls."""
+
+    action: str
+    message: Any
+    read: Callable[[bytes], list[RowAnswer]]
 
 
 def draw_way(random: Random, kind: CallKind, *, shared: bool) -> Way:
@@ -124,6 +146,48 @@ def request_of(
     if transaction is not None:
         request.message.transaction_id = transaction
     return request
+
+
+def batch_of(history: str, calls: Mapping[int, ClientCall]) -> BatchRequest:
+    """The request for calls on several rows: all of them read, or all of them change something."""
+    asked = [(HistoryRow(history, row), call) for row, call in calls.items()]
+    kinds = [call.kind for call in calls.values()]
+    if kinds[0] is CallKind.GET:
+        keys = [key_buffer(place.key) for place, _ in asked]
+        table = m.TableInBatchGetRowRequest(
+            table_name=HISTORY_TABLE, primary_key=keys, max_versions=1
+        )
+        message = m.BatchGetRowRequest(tables=[table])
+        return BatchRequest("BatchGetRow", message, lambda body: _batch_answers(body, kinds))
+    rows = [_row_of_batch(*each) for each in asked]
+    changed = m.TableInBatchWriteRowRequest(table_name=HISTORY_TABLE, rows=rows)
+    return BatchRequest(
+        "BatchWriteRow",
+        m.BatchWriteRowRequest(tables=[changed]),
+        lambda body: _batch_answers(body, kinds),
+    )
+
+
+def _row_of_batch(place: HistoryRow, asked: ClientCall) -> m.RowInBatchWriteRowRequest:
+    message = _MADE[asked.kind](place, asked).message
+    number, name = _BATCHED[asked.kind]
+    row = m.RowInBatchWriteRowRequest(
+        type=number, row_change=getattr(message, name), condition=message.condition
+    )
+    if asked.kind is CallKind.INCREMENT:
+        row.return_content.CopyFrom(message.return_content)
+    return row
+
+
+def _batch_answers(body: bytes, kinds: Sequence[CallKind]) -> list[RowAnswer]:
+    # Both kinds of batches are answered by the same fields.
+    (table,) = m.BatchWriteRowResponse.FromString(body).tables
+    return [
+        RowAnswer("", _ANSWERS[kind](row.row))
+        if row.is_ok
+        else RowAnswer(text(row.error.code), None)
+        for kind, row in zip(kinds, table.rows, strict=True)
+    ]
 
 
 _INDEXES: Final[Mapping[Way, tuple[str, tuple[str, ...]]]] = MappingProxyType(
@@ -214,6 +278,17 @@ _MADE: Final[Mapping[CallKind, Callable[[HistoryRow, ClientCall], CallRequest]]]
 )
 
 
+# Its number as a type of change, and where the message of the single call has the row.
+_BATCHED: Final[Mapping[CallKind, tuple[int, str]]] = MappingProxyType(
+    {
+        CallKind.PUT: (1, "row"),
+        CallKind.SWAP: (1, "row"),
+        CallKind.INCREMENT: (2, "row_change"),
+        CallKind.DELETE: (3, "primary_key"),
+    }
+)
+
+
 def _expecting(value: int) -> m.Condition:
     """That the column holds `value`."""
     single = m.SingleColumnValueFilter(
@@ -232,3 +307,14 @@ def _value(row: bytes) -> int | None:
     value = None if columns is None else columns.get(_COLUMN)
     assert value is None or isinstance(value, int)
     return value
+
+
+_ANSWERS: Final[Mapping[CallKind, Callable[[bytes], int | bool | None]]] = MappingProxyType(
+    {
+        CallKind.GET: _value,
+        CallKind.INCREMENT: _value,
+        CallKind.SWAP: lambda _: True,
+        CallKind.PUT: lambda _: None,
+        CallKind.DELETE: lambda _: None,
+    }
+)

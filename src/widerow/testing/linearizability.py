@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import track
 
 from widerow.testing.histories import NO_ROW, ClientCall, State, step
-from widerow.testing.recording import Recorder, Recording
+from widerow.testing.recording import Recorder, Recording, ServerFaults
 
 __all__ = ["UnexplainedRow", "check", "judge", "main"]
 
@@ -163,7 +163,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     begun = time.monotonic()
     facts: Counter[str] = Counter()
     findings: list[UnexplainedRow] = []
-    with Recorder(options.clients, options.rows, faults=options.faults) as recorder:
+    faults = ServerFaults() if options.faults else None
+    with Recorder(options.clients, options.rows, faults=faults) as recorder:
         seeds = range(options.seed, options.seed + options.histories)
         for seed in track(seeds, "histories", console=console, disable=not console.is_terminal):
             recording = recorder.record(seed, options.operations)

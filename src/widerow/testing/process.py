@@ -8,6 +8,7 @@ import select
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -18,6 +19,8 @@ from widerow.errors import WiderowError
 __all__ = ["ServeFailed", "WiderowProcess"]
 
 _READY_SECONDS_MAX: Final = 30.0  # it takes half a second; machines under load take longer
+_AWAY_SECONDS_MAX: Final = 240.0  # of a store: a master on a busy machine takes minutes to begin
+_START_PAUSE_SECONDS: Final = 0.2
 _SAID_BYTES_MAX: Final = 64 * 1024 * 1024  # of what it wrote; a log of hours
 _STOP_SECONDS_MAX: Final = 60.0  # above what the server allows itself for draining
 _NOTHING_MORE: Final[Mapping[str, str]] = MappingProxyType({})
@@ -85,6 +88,23 @@ class WiderowProcess:
             raise ServeFailed(f"widerow serve did not become ready: {said}")
         self.endpoint = facts["endpoint"]
         self.pid = int(facts["pid"])
+
+    def start_again(self) -> None:
+        """Start, and try again for four minutes where it does not become ready.
+
+        For a store of several servers, which may be away when one of them is started. Raises:
+        `ServeFailed` where it is away for longer.
+        """
+        deadline = time.monotonic() + _AWAY_SECONDS_MAX
+        while True:
+            try:
+                self.start()
+            except ServeFailed:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_START_PAUSE_SECONDS)
+            else:
+                return
 
     @property
     def running(self) -> bool:

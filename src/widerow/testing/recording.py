@@ -20,14 +20,17 @@ from functools import partial
 from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from tempfile import TemporaryDirectory
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from google.protobuf.message import Message
 
 from widerow.testing.calls import (
+    BatchRequest,
     CallRequest,
     HistoryRow,
+    RowAnswer,
     Way,
+    batch_of,
     create_request,
     draw_way,
     request_of,
@@ -35,23 +38,39 @@ from widerow.testing.calls import (
 )
 from widerow.testing.histories import CallKind, ClientCall, State, draw
 from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.process import WiderowProcess
+from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["Recorder", "Recording"]
+__all__ = ["NOTHING_DONE", "Recorder", "Recording", "ServerFaults"]
 
-_WAIT_SECONDS: Final = 0.5  # a client's patience; pauses are longer
-_PAUSE_SECONDS: Final = 0.7
+PATIENCE_SECONDS: Final = 0.5  # of a client; pauses are longer
+PAUSE_SECONDS: Final = 0.7
+_CREATE_SECONDS_MAX: Final = 30.0  # for the table; over a cluster it takes some
 _RETRY_SECONDS: Final = 0.02  # until the next attempt to reach a server that is starting
-_BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
+BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
+_REFUSED_SECONDS: Final = 0.05  # until a client that was refused asks again
 _CLIENTS_MAX: Final = 8  # above, the search may not end
 
 _FALSE: Final = "OTSConditionCheckFail"
-_NOTHING_DONE: Final = frozenset(
+NOTHING_DONE: Final = frozenset(
     ("OTSServerBusy", "OTSObjectNotExist", "OTSRowOperationConflict", "OTSSessionNotExist")
 )
+"""Codes of errors behind which it is known that nothing was written."""
 _DONE: Final = 200
+
+
+class ServerFaults(NamedTuple):
+    """What is done to the servers while clients ask.
+
+    `pauses`: how long one may last, in seconds; one of them is drawn each time. `between`: the
+    least and the most seconds until the next fault. `disturb`: another fault, which comes as often
+    as kills and pauses do.
+    """
+
+    pauses: tuple[float, ...] = (PAUSE_SECONDS,)
+    between: tuple[float, float] = BETWEEN_FAULTS
+    disturb: Callable[[], object] | None = None
 
 
 @dataclass
@@ -85,21 +104,22 @@ class Recorder:
         clients: int,
         rows: int,
         *,
-        faults: bool = False,
+        faults: ServerFaults | None = None,
         shared: tuple[str, int] | None = None,
-        disturb: Callable[[], object] | None = None,
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:
         """Start nothing yet. Raises: `ValueError` for more clients than can be checked.
 
-        `shared`: the URL of a store, and how many servers serve it. `disturb`: another fault, which
-        comes as often as the others.
+        `shared`: the URL of a store, and how many servers serve it. `patience_seconds`: so long a
+        client waits for an answer; what comes later, it does not know.
         """
         if not 1 <= clients <= _CLIENTS_MAX:
             raise ValueError(f"1 to {_CLIENTS_MAX} clients can be checked, not {clients}")
         self._clients = clients
         self._rows = rows
         self._faults = faults
-        self._disturb = disturb
+        self._patience = patience_seconds
+        self._gave_up = False
         self._shared = shared is not None
         self._place = TemporaryDirectory(prefix="widerow-histories-")
         flags, count = ("--path", str(Path(self._place.name) / "data")), 1
@@ -112,7 +132,7 @@ class Recorder:
         for process in self._processes:
             process.start()
         self._endpoints = [process.endpoint for process in self._processes]
-        with Wire(self._endpoints[0]) as wire:
+        with Wire(self._endpoints[0], _CREATE_SECONDS_MAX) as wire:
             body = create_request(shared=self._shared)
             answer = wire.ask(Sender().request("CreateTable", body))
         assert answer.status == 200, answer
@@ -124,51 +144,69 @@ class Recorder:
             process.stop()
         self._place.cleanup()
 
+    def endpoints(self) -> list[str]:
+        """Where the servers listen; of one that is away, where it did."""
+        return list(self._endpoints)
+
     def record(self, seed: int, operations: int) -> Recording:
         """One history of each row, rows that nobody used before; `operations` in all."""
         recording = Recording()
         over = threading.Event()
+        connect = [partial(self._connect, number) for number in range(self._clients)]
         writers = [
-            _Client(partial(self._where, number), seed, number, self._rows, shared=self._shared)
-            for number in range(self._clients)
+            _Client(each, seed, number, self._rows, shared=self._shared)
+            for number, each in enumerate(connect)
         ]
         with ThreadPoolExecutor(self._clients + 1) as pool:
             ends = [pool.submit(each.work, operations // self._clients) for each in writers]
-            trouble = pool.submit(self._trouble, seed, recording, over) if self._faults else None
+            trouble = None
+            if self._faults is not None:
+                trouble = pool.submit(self._trouble, self._faults, seed, recording, over)
             try:
                 for end in ends:
                     end.result()
             finally:
                 over.set()
-            if trouble is not None:
-                trouble.result()
+                if trouble is not None:
+                    trouble.result()
         for each in writers:
             recording.ways += each.ways
             for row, operation in each.written:
                 recording.rows.setdefault(row, []).append(operation)
         return recording
 
-    def _where(self, client: int) -> str:
-        return self._endpoints[client % len(self._endpoints)]
+    def _connect(self, client: int) -> Wire:
+        if self._gave_up:
+            raise ServeFailed("a server that was killed does not start again")
+        return Wire(self._endpoints[client % len(self._endpoints)], self._patience)
 
-    def _trouble(self, seed: int, recording: Recording, over: threading.Event) -> None:
-        """Kill and pause until it is over; leave a server that runs."""
+    def _trouble(
+        self, faults: ServerFaults, seed: int, recording: Recording, over: threading.Event
+    ) -> None:
+        """Kill and pause until it is over; leave a server that runs.
+
+        Raises: `ServeFailed`, and lets clients know, where one does not start again.
+        """
         random = Random(seed)  # noqa: S311  # no secret
-        while not over.wait(random.uniform(*_BETWEEN_FAULTS)):
+        while not over.wait(random.uniform(*faults.between)):
             number = random.randrange(len(self._processes))
             process, kind = self._processes[number], random.random()
-            if self._disturb is not None and kind < 1 / 3:
+            if faults.disturb is not None and kind < 1 / 3:
                 recording.disturbances += 1
-                self._disturb()
+                faults.disturb()
             elif kind < 2 / 3:
                 recording.kills += 1
                 process.kill()
-                process.start()
+                try:
+                    process.start_again()
+                except ServeFailed:
+                    self._gave_up = True
+                    raise
                 self._endpoints[number] = process.endpoint
             else:
                 recording.pauses += 1
                 os.kill(process.pid, signal.SIGSTOP)
-                time.sleep(_PAUSE_SECONDS)
+                time.sleep(random.choice(faults.pauses))
                 os.kill(process.pid, signal.SIGCONT)
 
 
@@ -176,12 +214,12 @@ class _Client:
     """One of those who ask; one request at a time."""
 
     def __init__(
-        self, where: Callable[[], str], seed: int, number: int, rows: int, *, shared: bool
+        self, connect: Callable[[], Wire], seed: int, number: int, rows: int, *, shared: bool
     ) -> None:
         self._shared = shared
         self.written: list[tuple[int, ClientCall]] = []
         self.ways: Counter[Way] = Counter()
-        self._where = where
+        self._new_wire = connect
         self._random = Random(f"{seed} {number}")  # noqa: S311  # no secret
         self._history = f"{seed}"
         self._number = number
@@ -198,24 +236,61 @@ class _Client:
             # Values differ between clients: each has numbers of its own.
             number = 1 + self._number + turn * _CLIENTS_MAX
             asked = draw(self._random, number, self._seen.get(row))
-            self._ask(row, asked, self._way(asked.kind))
+            way = draw_way(self._random, asked.kind, shared=self._shared)
+            if way is Way.BATCH:
+                done = self._ask_for_many(row, asked, number)
+            else:
+                done = self._ask(row, asked, way)
+            if not done and self._shared:  # its database may be away for seconds
+                time.sleep(_REFUSED_SECONDS)
         self._hang_up()
 
-    def _way(self, kind: CallKind) -> Way:
-        return draw_way(self._random, kind, shared=self._shared)
-
-    def _ask(self, row: int, asked: ClientCall, way: Way) -> None:
+    def _ask(self, row: int, asked: ClientCall, way: Way) -> bool:
+        """One call; whether it may have been done."""
         place = HistoryRow(self._history, row)
         self._connect()
-        called = time.monotonic_ns()
-        asked = asked._replace(called=called)
+        asked = asked._replace(called=time.monotonic_ns())
         call = self._in_transaction if way is Way.TRANSACTION else self._at_once
         try:
             operation = call(place, asked, way)
         except OSError:  # which a time-out is too
             self._hang_up()
             operation = asked
-        if operation is None:  # it is known that nothing happened
+        self._keep(row, operation, way)
+        return operation is not None
+
+    def _ask_for_many(self, row: int, asked: ClientCall, number: int) -> bool:
+        """The call and the like on other rows in one request; whether any may have been done."""
+        others = [each for each in range(self._rows) if each != row]
+        others = self._random.sample(others, min(len(others), self._random.randint(1, 2)))
+        calls = {row: asked}
+        for each in others:
+            calls[each] = self._like(asked, number, self._seen.get(each))
+        self._connect()
+        called = time.monotonic_ns()
+        calls = {each: call._replace(called=called) for each, call in calls.items()}
+        request = batch_of(self._history, calls)
+        ended: dict[int, ClientCall | None] = dict(calls)
+        try:
+            answer = self._send(request.action, request.message)
+        except OSError:
+            self._hang_up()
+        else:
+            ended = _ended_batch(calls, answer, request)
+        for each, operation in ended.items():
+            self._keep(each, operation, Way.BATCH)
+        return any(operation is not None for operation in ended.values())
+
+    def _like(self, asked: ClientCall, number: int, seen: State) -> ClientCall:
+        """Another call for the same batch: a read beside a read, a change beside a change."""
+        while True:
+            drawn = draw(self._random, number, seen)
+            if (drawn.kind is CallKind.GET) is (asked.kind is CallKind.GET):
+                return drawn
+
+    def _keep(self, row: int, operation: ClientCall | None, way: Way) -> None:
+        """Write down what happened; None: it is known that nothing did."""
+        if operation is None:
             return
         # A read whose answer never came says nothing.
         if operation.known or operation.kind is not CallKind.GET:
@@ -248,17 +323,14 @@ class _Client:
         ended = self._send("CommitTransaction", m.CommitTransactionRequest(transaction_id=name))
         if ended.status == _DONE:
             return inside._replace(returned=time.monotonic_ns())
-        return None if ended.error[1] in _NOTHING_DONE else inside._replace(returned=None)
+        return None if ended.error[1] in NOTHING_DONE else inside._replace(returned=None)
 
     def _answered(self, asked: ClientCall, request: CallRequest) -> ClientCall | None:
         """The call with its answer; None where the server says that nothing was done."""
         answer = self._send(request.action, request.message)
-        operation = asked._replace(returned=time.monotonic_ns())
         if answer.status == _DONE:
-            return operation._replace(answer=request.read(answer.body))
-        if answer.error[1] == _FALSE:
-            return operation._replace(answer=False)
-        return None if answer.error[1] in _NOTHING_DONE else operation._replace(returned=None)
+            return _ended(asked, RowAnswer("", request.read(answer.body)))
+        return _ended(asked, RowAnswer(answer.error[1], None))
 
     def _send(self, action: str, message: Message) -> Answer:
         assert self._wire is not None  # who asks has connected
@@ -272,7 +344,7 @@ class _Client:
         while self._wire is None or self._left:
             try:
                 if self._wire is None:
-                    self._wire = Wire(self._where(), _WAIT_SECONDS)
+                    self._wire = self._new_wire()
                 for name in self._left:
                     self._send("AbortTransaction", m.AbortTransactionRequest(transaction_id=name))
                 self._left.clear()
@@ -284,3 +356,24 @@ class _Client:
         if self._wire is not None:
             self._wire.__exit__()
             self._wire = None
+
+
+def _ended(asked: ClientCall, found: RowAnswer) -> ClientCall | None:
+    """The call with its answer, or the code of its error; None where nothing was done."""
+    operation = asked._replace(returned=time.monotonic_ns())
+    if not found.code:
+        return operation._replace(answer=found.value)
+    if found.code == _FALSE:
+        return operation._replace(answer=False)
+    return None if found.code in NOTHING_DONE else operation._replace(returned=None)
+
+
+def _ended_batch(
+    calls: dict[int, ClientCall], answer: Answer, request: BatchRequest
+) -> dict[int, ClientCall | None]:
+    """The calls of a batch with the answer of each."""
+    if answer.status != _DONE:
+        refused = RowAnswer(answer.error[1], None)
+        return {row: _ended(call, refused) for row, call in calls.items()}
+    answers = zip(calls.items(), request.read(answer.body), strict=True)
+    return {row: _ended(call, found) for (row, call), found in answers}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tablestore
 from tablestore.retry import NoRetryPolicy
+from tests import hbase as cluster
 from tests.postgres import fresh_url
 
 from widerow.server.system import SystemClock
@@ -25,6 +26,7 @@ KINDS: dict[str, tuple[str, bool, dict[str, Any]]] = {
     "memory": ("memory", False, {}),
     "rocksdb": ("rocksdb", False, {}),
     "postgres": ("postgres", False, {}),
+    "hbase": ("hbase", False, {}),
     "rocksdb-v4-async": ("rocksdb", True, {"region": "cn-hangzhou"}),
     "memory-v4-python-codec": ("memory", False, {"region": "eu-central-1", "enable_native": False}),
 }
@@ -37,7 +39,17 @@ NOT_SHARED = {
     "test_a_read_of_an_index_costs_what_its_entries_weigh": "entries follow their rows later",
 }
 
+SHARED = frozenset(("postgres", "hbase"))
+
 _instances = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test over HBase may have to start it, or to fetch it."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and callspec.params.get("ots") == "hbase":
+            item.add_marker(pytest.mark.timeout(cluster.START_SECONDS))
 
 
 class Blocking:
@@ -119,6 +131,13 @@ def postgres() -> Iterator[str]:
         yield process.endpoint
 
 
+@pytest.fixture(scope="session")
+def hbase() -> Iterator[str]:
+    """The endpoint of `widerow serve` on the cluster of this run."""
+    with WiderowProcess("--store", cluster.fresh_url()) as process:
+        yield process.endpoint
+
+
 @pytest.fixture
 def instance() -> str:
     """The name of an instance that is empty."""
@@ -130,7 +149,7 @@ def ots(request: pytest.FixtureRequest, clients: Clients, instance: str) -> tabl
     """A client of an empty instance, set up in each of the ways."""
     place, is_async, options = KINDS[request.param]
     names = request.node.originalname, request.node.path.stem
-    if place == "postgres" and (why := NOT_SHARED.get(names[0]) or NOT_SHARED.get(names[1])):
+    if place in SHARED and (why := NOT_SHARED.get(names[0]) or NOT_SHARED.get(names[1])):
         pytest.skip(f"on a shared store {why}")
     endpoint = request.getfixturevalue(place)
     return clients.connect(endpoint, instance, wait=is_async, **options)

@@ -12,7 +12,7 @@ A read that nothing follows needs no pin, because one scan is of one moment: `HB
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, TypeVar, final
 from widerow.errors import StoreBusy, ViewLost
 from widerow.keys.layout import SPACE_REVISIONS
 from widerow.storage.hbase.messages import Cell, ScanRequest, ScanResponse
-from widerow.storage.hbase.regions import MovePauses, Region, Regions, storage_failure
+from widerow.storage.hbase.regions import MovePauses, Region, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import (
     CellPlace,
     RangeRead,
@@ -123,6 +123,29 @@ class _RegionLost(Exception):
         super().__init__(str(cause))
         self.region = region
         self.cause = cause
+
+
+class _Opening(NamedTuple):
+    """A pin that was asked for."""
+
+    region: Region
+    connection: RpcConnection
+    asked: float
+    call: PendingCall
+
+    @classmethod
+    def of(cls, region: Region, servers: Servers) -> "_Opening":
+        """Ask for the pin of a region."""
+        with _reading(region):
+            connection = servers.connection(region.address)
+            asked = monotonic()
+            return cls(region, connection, asked, connection.send("Scan", open_pin(region)))
+
+    def pin(self) -> _Pin:
+        """The pin, when it is there."""
+        with _reading(self.region):
+            opened = self.call.answer(ScanResponse)
+        return _Pin(self.region, self.connection, opened, self.asked)
 
 
 class _Read(NamedTuple):
@@ -227,8 +250,7 @@ class _RegionReads:
             try:
                 found = read()
             except _RegionLost as lost:
-                cause = lost.cause
-                failure = storage_failure(lost.cause)
+                cause, failure = lost.cause, storage_failure(lost.cause)
                 self._lost(lost)
             except ViewLost:
                 raise
@@ -367,9 +389,12 @@ class HBaseView(_RegionReads):
 
     def _lost(self, lost: _RegionLost) -> None:
         pin = self._pins.get(lost.region.name)
-        if pin is not None and pin.used:  # it stays, so that the view stays lost
+        if pin is None:
+            return
+        if pin.used:  # it stays, so that the view stays lost
             raise ViewLost(f"the view was lost: {lost}") from lost.cause
-        self._pins.pop(lost.region.name, None)
+        del self._pins[lost.region.name]
+        self._shared.unwanted(pin.connection, pin.scanner)
 
     def _handed_out(self) -> None:
         for pin in self._pins.values():
@@ -378,7 +403,8 @@ class HBaseView(_RegionReads):
     # --- scans at the moments of pins --------------------------------------------------------
 
     def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
-        pins = self._pinned({read.region for read in reads})
+        """The answers to some scans, which are asked for together."""
+        pins = self._pinned(list(dict.fromkeys(read.region for read in reads)))
         sent = [self._begin(read) for read in reads]
         found = [self._finish(*each) for each in sent]
         for pin in pins:
@@ -386,24 +412,26 @@ class HBaseView(_RegionReads):
                 pin.prove()
         return found
 
-    def _pinned(self, regions: Iterable[Region]) -> list[_Pin]:
+    def _pinned(self, regions: Sequence[Region]) -> list[_Pin]:
         """The pins of some regions; those that have none get one."""
         opening = []
-        for region in regions:
-            if region.name in self._pins:
-                continue
-            if any(pin.used and pin.region.overlaps(region) for pin in self._pins.values()):
-                raise ViewLost("the view was lost: a region that it has read was split or merged")
-            with _reading(region):
-                connection = self._shared.regions.servers.connection(region.address)
-                asked = monotonic()
-                opening.append(
-                    (region, connection, asked, connection.send("Scan", open_pin(region)))
-                )
-        for region, connection, asked, call in opening:
-            with _reading(region):
-                opened = call.answer(ScanResponse)
-            self._pins[region.name] = _Pin(region, connection, opened, asked)
+        lost: _RegionLost | None = None
+        new = [region for region in regions if region.name not in self._pins]
+        used = [pin.region for pin in self._pins.values() if pin.used]
+        if any(known.overlaps(region) for known in used for region in new):
+            raise ViewLost("the view was lost: a region that it has read was split or merged")
+        for region in new:
+            try:
+                opening.append(_Opening.of(region, self._shared.regions.servers))
+            except _RegionLost as error:
+                lost = error
+        for each in opening:  # all of them, or one that was opened would stay open for a minute
+            try:
+                self._pins[each.region.name] = each.pin()
+            except _RegionLost as error:
+                lost = error
+        if lost is not None:
+            raise lost
         pins = [self._pins[region.name] for region in regions]
         for pin in pins:
             with _reading(pin.region):

@@ -110,6 +110,7 @@ class OptimisticStore(Store):
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
         self._lost_keys = LostKeys()
+        self._busy: StoreBusy | None = None  # why the database refused a commit of the last attempt
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
         self._threads: ThreadPoolExecutor | None = None
         self._counting = threading.Lock()
@@ -176,6 +177,7 @@ class OptimisticStore(Store):
         waiting, waited_ns = units, 0
         while waiting:
             last: Exception = StoreBusy("other processes change the same keys all the time")
+            self._busy = None
             try:
                 began = monotonic()
                 self._read_and_run(waiting)
@@ -191,7 +193,7 @@ class OptimisticStore(Store):
                 break
             if waiting and pause.passed(CONFLICT_SECONDS_MAX):
                 for unit in waiting:
-                    unit.fail(last)
+                    unit.fail(self._busy or last)
                 break
             if waiting:
                 pause.wait()
@@ -308,7 +310,8 @@ class OptimisticStore(Store):
         every = frozenset(change.revision_key for change in changes)
         try:
             refused = self._driver.commit(changes)
-        except StoreBusy:
+        except StoreBusy as error:
+            self._busy = error
             return every
         except OutcomeUnknown as error:
             self._count("unknown", 1)

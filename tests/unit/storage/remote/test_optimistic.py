@@ -424,3 +424,16 @@ def test_rows_of_a_batch_are_read_together() -> None:
     assert all(outcome.read is not None and outcome.read.row for outcome in answered)
     request = get("t", {"k": "001"})
     assert trips(process, lambda: engine.rows.get_row("i", request)) == 2
+
+
+def test_a_refused_write_says_why_the_database_refused_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one that was overtaken blames other processes."""
+    monkeypatch.setattr("widerow.storage.remote.optimistic.CONFLICT_SECONDS_MAX", 0.01)
+    (process,) = processes(1)
+
+    def refuse(_: object) -> frozenset[bytes]:
+        raise StoreBusy("a region ends inside the shard")
+
+    monkeypatch.setattr(process.driver, "commit", refuse)
+    with pytest.raises(StoreBusy, match="a region ends inside the shard"):
+        process.store.transact_group([add(A)])
