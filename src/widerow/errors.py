@@ -43,6 +43,7 @@ __all__ = [
     "StorePoisoned",
     "TooLong",
     "Unsupported",
+    "ViewLost",
     "WiderowError",
 ]
 
