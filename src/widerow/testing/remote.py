@@ -17,7 +17,7 @@ something between the bodies of a group and its commit; while `is_reachable` is 
 reaches the database, and commits under way have no answer. All chance comes from the entropy given.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from widerow.clock import Entropy
@@ -94,6 +94,7 @@ class MemoryDriver:
         self.homes = homes
         self.weather = weather
         self.is_reachable = True
+        self.away: set[bytes] = set()  # homes that are not reachable
         self.before_commit: Callable[[], None] | None = None
         self._entropy = entropy
         self._closed = False
@@ -130,6 +131,7 @@ class MemoryDriver:
         self.trip()
         if len({self.home(change.revision_key) for change in changes}) > 1:
             raise StoreBusy("shards of several homes are not committed together")
+        self.check_here(change.revision_key for change in changes)
         if self.placement is not None:
             self._check_whole(changes)
         if self.before_commit is not None:
@@ -178,6 +180,11 @@ class MemoryDriver:
         self.check_open()
         self._trips += 1
 
+    def check_here(self, keys: Iterable[bytes]) -> None:
+        """Raise `StoreBusy` where one of the keys is of a home that is away."""
+        if self.away and not self.away.isdisjoint(map(self.home, keys)):
+            raise StoreBusy("a part of the database is away")
+
     def chance(self, rate: float) -> bool:
         """True in `rate` of all cases."""
         if not 0 < rate < 1:
@@ -213,6 +220,7 @@ class _DriverView:
 
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order."""
+        self._driver.check_here(keys)
         return self._reading().get_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:

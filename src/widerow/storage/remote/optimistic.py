@@ -23,7 +23,10 @@ through these steps:
 A body that wrote nothing needs no commit: what it read is one state of its shard that was current
 after the group began. Keys that a write reads alone (`Write.reads`) come from the same view.
 
-Groups run one at a time, so writers of one process never overtake each other.
+Groups run one at a time, so writers of one process never overtake each other. Where a database is
+divided (`Store.placement`) and a part of it is away, a group waits for that part for
+`HOME_SECONDS_MAX`, beside the others; after that its writes end with `StoreBusy`, and those of
+later groups do so at once until it answers (`away.py`).
 """
 
 import secrets
@@ -31,6 +34,7 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from enum import Enum
+from functools import partial
 from time import monotonic, perf_counter_ns, sleep
 from typing import Any, Final, TypeVar
 
@@ -41,6 +45,7 @@ from widerow.limits import (
     BACK_OFF_SECONDS_MAX,
     COMMITS_TOGETHER_MAX,
     CONFLICT_SECONDS_MAX,
+    HOME_SECONDS_MAX,
     MERGED_COMMITS_MAX,
     OUTCOME_SECONDS_MAX,
     READ_ROUNDS_MAX,
@@ -48,6 +53,7 @@ from widerow.limits import (
 from widerow.storage.foresight import foreseen_reads, refuse_in_attempt
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Outcome, Snapshot, Store, Write
+from widerow.storage.remote.away import AwayHomes
 from widerow.storage.remote.driver import Driver, ShardChange
 from widerow.storage.remote.reading import LostKeys, ReadFailed, RemoteSnapshot, UnitReader
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
@@ -57,6 +63,7 @@ __all__ = ["REVISION_BYTES", "OptimisticStore"]
 T = TypeVar("T")
 
 REVISION_BYTES: Final = 16
+_OVERTAKEN: Final = "other processes change the same keys all the time"
 _GUESSES_MAX: Final = 64  # keys read alone whose last value is kept: the epoch of the catalogue
 
 
@@ -110,7 +117,7 @@ class OptimisticStore(Store):
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
         self._lost_keys = LostKeys()
-        self._busy: StoreBusy | None = None  # why the database refused a commit of the last attempt
+        self._away = AwayHomes(driver.read_many)
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
         self._threads: ThreadPoolExecutor | None = None
         self._counting = threading.Lock()
@@ -172,42 +179,122 @@ class OptimisticStore(Store):
         return ends
 
     def _run_units(self, units: list[Unit]) -> int:
-        """Run and commit units until each has its outcomes; nanoseconds that commits took."""
+        """Run and commit units until each has its outcomes; nanoseconds that commits took.
+
+        All together at first. Where a part of a divided database is away, those of each home by
+        themselves, and those of a home that is known to be away not at all.
+        """
+        if self.placement is None:
+            return self._run_together(units, CONFLICT_SECONDS_MAX)[0]
+        waited_ns, left = self._run_together(self._served(units), 0.0)
+        apart = self._by_home(left)
+        waits = self._each_home([partial(self._run_home, *each) for each in apart.items()])
+        return waited_ns + max(waits, default=0)
+
+    def _served(self, units: Sequence[Unit]) -> list[Unit]:
+        """The units whose homes are not known to be away; the others end."""
+        if not len(self._away):
+            return list(units)
+        served = []
+        for home, theirs in self._by_home(units).items():
+            refusal = self._away.refusal(home)
+            if refusal is None:
+                served += theirs
+                continue
+            for unit in theirs:
+                unit.fail(refusal)
+        return served
+
+    def _run_home(self, home: bytes, units: list[Unit]) -> int:
+        """Run the units of one home; where it is away for long, it is noted."""
+        waited_ns, left = self._run_together(units, HOME_SECONDS_MAX)
+        if left and left[0].revisions:
+            assert isinstance(left[0].busy, StoreBusy), "units are left where the database is busy"
+            self._away.note(home, next(iter(left[0].revisions)), left[0].busy)
+        return waited_ns
+
+    def _run_together(self, units: list[Unit], away_seconds: float) -> tuple[int, list[Unit]]:
+        """Run units until each has ended, or the database is away for so long.
+
+        Answers the nanoseconds that commits took, and the units that it was away for, which have
+        ended with that, unless they run again. With no seconds nothing is waited for.
+        """
         pause = _Pause(self._token, self._rest)
         waiting, waited_ns = units, 0
         while waiting:
-            last: Exception = StoreBusy("other processes change the same keys all the time")
-            self._busy = None
+            busy: StoreBusy | None = None
             try:
                 began = monotonic()
-                self._read_and_run(waiting)
+                self._read_and_run(waiting, patient=away_seconds > 0)
                 changing = [unit for unit in waiting if unit.writes_anything]
                 started_ns = perf_counter_ns()
-                waiting = self._commit(changing, began + ATTEMPT_SECONDS_MAX)
+                until = began + ATTEMPT_SECONDS_MAX
+                waiting = self._commit(changing, until, together=away_seconds == 0)
                 waited_ns += perf_counter_ns() - started_ns
+                busy = next((unit.busy for unit in waiting if unit.busy is not None), None)
             except StoreBusy as error:
-                last = error  # nothing of these units was written
+                busy = error  # nothing of these units was written
             except StorageFailure as error:
                 for unit in waiting:
                     unit.fail(error)
                 break
+            if busy is not None and waiting and pause.passed(away_seconds):
+                for unit in waiting:
+                    unit.refuse(busy)
+                return waited_ns, waiting
             if waiting and pause.passed(CONFLICT_SECONDS_MAX):
                 for unit in waiting:
-                    unit.fail(self._busy or last)
+                    unit.fail(busy or StoreBusy(_OVERTAKEN))
                 break
             if waiting:
                 pause.wait()
-        return waited_ns
+        return waited_ns, []
+
+    def _by_home(self, units: Sequence[Unit]) -> dict[bytes, list[Unit]]:
+        """Units by where their shards are kept, as far as that is known now."""
+        found: dict[bytes, list[Unit]] = {}
+        for unit in units:
+            found.setdefault(self._home_of(unit), []).append(unit)
+        return found
+
+    def _home_of(self, unit: Unit) -> bytes:
+        revision = next(iter(unit.revisions), None)
+        if revision is None:
+            return b""
+        try:
+            return self._driver.home(revision)
+        except StoreBusy:
+            return b""
+
+    def _each_home(self, works: Sequence[Callable[[], T]]) -> list[T]:
+        """Do each of these, the first one on this thread and the others beside it."""
+        if not works:
+            return []
+        sent = [self._home_threads().submit(work) for work in works[1:]]
+        try:
+            first = works[0]()
+        finally:
+            wait(sent)
+        return [first, *[each.result() for each in sent]]
+
+    def _home_threads(self) -> ThreadPoolExecutor:
+        """The threads that work for homes beside the first one of a group."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(COMMITS_TOGETHER_MAX - 1, "widerow-commit")
+        return self._threads
 
     # --- bodies ------------------------------------------------------------------------------
 
-    def _read_and_run(self, units: Sequence[Unit]) -> None:
-        """Run the bodies of all units on one view, reading together what they ask for."""
-        self._decide_open()
+    def _read_and_run(self, units: Sequence[Unit], *, patient: bool) -> None:
+        """Run the bodies of all units on one view, reading together what they ask for.
+
+        `patient`: wait where a part of the database is on its way.
+        """
+        self._decide_open(units, patient=patient)
         for unit in units:
             if not unit.wanted:  # else it has run before and is known to ask for these
                 unit.run(UnitReader(self._guessed(unit), unit.wanted))
-        view = RemoteSnapshot(self._driver, self._lost_keys)
+        view = RemoteSnapshot(self._driver, self._lost_keys, patient=patient)
         try:
             self._run_on(view, units)
         except ReadFailed as failed:
@@ -253,7 +340,7 @@ class OptimisticStore(Store):
 
     # --- commits -----------------------------------------------------------------------------
 
-    def _commit(self, units: Sequence[Unit], until: float) -> list[Unit]:
+    def _commit(self, units: Sequence[Unit], until: float, *, together: bool) -> list[Unit]:
         """Commit what units wrote, all homes at once; those that have to run again.
 
         What was read is too old from the moment `until` on: the catalogue counts on it that nothing
@@ -261,22 +348,14 @@ class OptimisticStore(Store):
         """
         by_home: dict[bytes, list[Unit]] = {}
         for unit in units:
+            unit.busy = None
             by_home.setdefault(self._driver.home(next(iter(unit.changes))), []).append(unit)
-        first, *others = by_home.values() if by_home else [[]]
-        if not others:
-            return self._commit_merged(first, until)
-        sent = [self._home_threads().submit(self._commit_merged, each, until) for each in others]
-        try:
-            again = self._commit_merged(first, until)
-        finally:
-            wait(sent)
-        return again + [unit for each in sent for unit in each.result()]
-
-    def _home_threads(self) -> ThreadPoolExecutor:
-        """The threads that commit to homes beside the first one of a group."""
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(COMMITS_TOGETHER_MAX - 1, "widerow-commit")
-        return self._threads
+        if len(by_home) == 1:
+            return self._commit_merged(units, until)
+        works = [partial(self._commit_merged, each, until) for each in by_home.values()]
+        # Whoever works for one home is on such a thread already, and must not wait for another one.
+        ends = self._each_home(works) if together else [work() for work in works]
+        return [unit for again in ends for unit in again]
 
     def _count(self, name: str, number: int) -> None:
         with self._counting:
@@ -311,7 +390,8 @@ class OptimisticStore(Store):
         try:
             refused = self._driver.commit(changes)
         except StoreBusy as error:
-            self._busy = error
+            for unit in units:
+                unit.busy = error
             return every
         except OutcomeUnknown as error:
             self._count("unknown", 1)
@@ -346,12 +426,20 @@ class OptimisticStore(Store):
         if fate is _Fate.OPEN:
             self._open_commits.append(changes)
 
-    def _decide_open(self) -> None:
-        """See that no commit of former groups can be made any more. Raises `StoreBusy`."""
-        while self._open_commits:
-            if self._looked_up(self._open_commits[-1], set()) is None:
+    def _decide_open(self, units: Sequence[Unit], *, patient: bool) -> None:
+        """See that no commit of former groups can be made any more to the shards of these units.
+
+        Raises `StoreBusy`.
+        """
+        if not self._open_commits:
+            return
+        shards = {revision for unit in units for revision in unit.revisions}
+        for changes in list(self._open_commits):
+            if shards.isdisjoint(change.revision_key for change in changes):
+                continue
+            if self._looked_up(changes, set(), patient=patient) is None:
                 raise StoreBusy("it is not known yet what became of an earlier commit")
-            self._open_commits.pop()
+            self._open_commits.remove(changes)
 
     def _fate_of(self, changes: Sequence[ShardChange]) -> _Fate:
         """What became of a commit that had no answer."""
@@ -364,17 +452,20 @@ class OptimisticStore(Store):
                 fate = None
             if fate is not None:
                 return fate
-            if pause.passed(OUTCOME_SECONDS_MAX):
+            if pause.passed(OUTCOME_SECONDS_MAX if self.placement is None else HOME_SECONDS_MAX):
                 return _Fate.OPEN
             pause.wait()
 
-    def _looked_up(self, changes: Sequence[ShardChange], fences: set[bytes]) -> _Fate | None:
+    def _looked_up(
+        self, changes: Sequence[ShardChange], fences: set[bytes], *, patient: bool = True
+    ) -> _Fate | None:
         """Look once, and put a fence where nothing was made; None: look again.
 
         The changes were made together or not at all, so one of them tells of all. `fences`: the
         revisions that this layer set itself to keep the commit from being made later.
         """
-        found = self._driver.read_many([change.revision_key for change in changes])
+        revisions = [change.revision_key for change in changes]
+        found = self._driver.read_many(revisions, patient=patient)
         pairs = list(zip(changes, found, strict=True))
         if any(revision == change.revision for change, revision in pairs):
             return _Fate.MADE
@@ -420,6 +511,7 @@ class OptimisticStore(Store):
         with self._writing:
             if not self._closed:
                 self._closed = True
+                self._away.close()
                 if self._threads is not None:
                     self._threads.shutdown()
                 self._driver.close()

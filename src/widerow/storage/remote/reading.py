@@ -139,13 +139,31 @@ class RemoteSnapshot:
     So does one that is going to read several pages.
     """
 
-    __slots__ = ("_driver", "_first", "_lost", "_lost_keys", "_reading", "_rows", "_view")
+    __slots__ = (
+        "_driver",
+        "_first",
+        "_lost",
+        "_lost_keys",
+        "_patient",
+        "_reading",
+        "_rows",
+        "_view",
+    )
 
-    def __init__(self, driver: Driver, lost_keys: LostKeys | None = None, rows: int = 0) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        lost_keys: LostKeys | None = None,
+        rows: int = 0,
+        *,
+        patient: bool = True,
+    ) -> None:
         """Nothing is read yet; brief if there are `lost_keys`.
 
-        `rows`: how many a scan will probably give, 0 if nobody knows.
+        `rows`: how many a scan will probably give, 0 if nobody knows. `patient`: whether the first
+        read waits for a part of the database that is on its way.
         """
+        self._patient = patient
         self._driver = driver
         self._lost_keys = lost_keys
         self._rows = rows
@@ -164,7 +182,7 @@ class RemoteSnapshot:
             return []
         with self._reading:
             if self._is_single(keys[0]):
-                values = self._driver.read_many(keys)
+                values = self._driver.read_many(keys, patient=self._patient)
                 self._first = _KeysRead(tuple(keys), values)
                 return list(values)
             return self._held().read_many(keys)

@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, final
 
+from widerow.errors import StoreBusy
 from widerow.keys.layout import revision_key, revisions_beside
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
@@ -126,11 +127,12 @@ class Unit:
     """Writes that are committed together. See the module.
 
     `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
-    `wanted`: keys that they read, which the next attempt reads beforehand. `revisions`: those of
+    `wanted`: keys that they read, which the next attempt reads beforehand. `busy`: why the database
+    did not take the last attempt's change, where it said so. `revisions`: those of
     the shards at the moment of what was read. `tokens`: those that the last change was to set.
     """
 
-    __slots__ = ("changes", "outcomes", "revisions", "wanted", "writes")
+    __slots__ = ("busy", "changes", "outcomes", "revisions", "wanted", "writes")
 
     def __init__(self) -> None:
         """A unit without writes."""
@@ -139,6 +141,7 @@ class Unit:
         self.changes: dict[bytes, WriteSet] = {}
         self.revisions: dict[bytes, bytes | None] = {}
         self.wanted: set[bytes] = set()
+        self.busy: StoreBusy | None = None
 
     def add(self, placed: Placed) -> None:
         """One more write, behind the others."""
@@ -196,6 +199,11 @@ class Unit:
     def fail(self, error: Exception) -> None:
         """None of the writes was made."""
         self.outcomes = [Outcome(None, error)] * len(self.writes)
+
+    def refuse(self, error: StoreBusy) -> None:
+        """The database takes none of the writes now."""
+        self.busy = error
+        self.fail(error)
 
     def doubt(self, error: Exception) -> None:
         """Nobody knows whether the change was made. What a body refused stays refused."""

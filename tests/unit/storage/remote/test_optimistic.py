@@ -1,6 +1,6 @@
 """The layer over drivers of databases across a network (storage/remote/optimistic.py)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -14,6 +14,7 @@ from widerow.model.requests import BatchGet, TableGet
 from widerow.model.selection import Selection
 from widerow.model.values import KeyType
 from widerow.storage.interface import Outcome, Transaction, Write
+from widerow.storage.remote import optimistic
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.changes import create, get, primary_key, put
@@ -143,6 +144,86 @@ def test_nothing_is_made_behind_a_failure_in_another_home() -> None:
     outcomes = process.store.transact_group(in_order([add(A), Write((B,), refuse), add(A)]))
     assert [type(outcome.error) for outcome in outcomes] == [type(None), LookupError, Behind]
     assert process.store.snapshot().get(A) == b"1"
+
+
+# --- a part of the database is away -----------------------------------------------------------
+
+
+@pytest.fixture
+def divided(monkeypatch: pytest.MonkeyPatch) -> Iterator[Process]:
+    """A database of two ranges, of which the second begins at B; groups wait a moment only."""
+    monkeypatch.setattr(optimistic, "HOME_SECONDS_MAX", 0.05)
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
+    driver.space.ranges.split(B)
+    with remote_store(driver) as store:
+        yield Process(driver, store)
+
+
+def test_what_is_away_ends_busy_and_the_rest_is_committed(divided: Process) -> None:
+    divided.driver.away = {divided.driver.home(revision_key(B))}
+    first, second, third = divided.store.transact_group([add(A), add(B), add(A)])
+    assert (first.error, third.error) == (None, None)
+    assert isinstance(second.error, StoreBusy)
+    assert divided.store.snapshot().get(A) == b"2"
+
+
+def test_nobody_waits_again_for_what_is_known_to_be_away(divided: Process) -> None:
+    home = divided.driver.home(revision_key(B))
+    divided.driver.away = {home}
+    rests: list[float] = []
+    divided.store.transact_group([add(A), add(B)])
+    divided.store._rest = rests.append
+    for turn in range(20):
+        first, second = divided.store.transact_group([add(A), add(B)])
+        assert first.result == 2 + turn
+        assert isinstance(second.error, StoreBusy)
+    assert rests == []
+
+
+def test_a_part_that_answers_again_is_written_to_again(divided: Process) -> None:
+    divided.driver.away = {divided.driver.home(revision_key(B))}
+    divided.store.transact_group([add(A), add(B)])
+    divided.driver.away = set()
+    while not _answers(divided):  # until a probe has found it there
+        pass
+    assert divided.store.transact_group([add(B)])[0].result == 1
+
+
+def test_a_part_that_is_away_for_a_moment_is_waited_for(divided: Process) -> None:
+    divided.driver.away = {divided.driver.home(revision_key(B))}
+    divided.store._rest = lambda _: divided.driver.away.clear()
+    outcomes = divided.store.transact_group([add(A), add(B)])
+    assert [outcome.error for outcome in outcomes] == [None, None]
+
+
+def test_a_commit_that_stays_open_keeps_no_other_shard_waiting(divided: Process) -> None:
+    """It is not known what became of it, and its part is away: only its shards are not written."""
+    home = divided.driver.home(revision_key(B))
+
+    def lose() -> None:
+        divided.driver.before_commit = None
+        divided.driver.away = {home}
+        raise OutcomeUnknown("the connection was lost")
+
+    divided.driver.before_commit = lose
+    with pytest.raises(OutcomeUnknown):
+        divided.store.transact_group([add(B)])
+    first, second = divided.store.transact_group([add(A), add(B)])
+    assert first.result == 1
+    assert isinstance(second.error, StoreBusy)
+    divided.driver.away = set()
+    while not _answers(divided):
+        pass
+    assert divided.store.transact_group([add(B)])[0].result == 1
+
+
+def _answers(process: Process) -> bool:
+    """Whether B's part is written to again."""
+    try:
+        process.store.transact((B,), lambda txn: txn.get(B))
+    except StoreBusy:
+        return False
+    return True
 
 
 # --- conflicts ------------------------------------------------------------------------------------

@@ -1,0 +1,65 @@
+"""Places of a database that are away: what is to be written there is refused at once.
+
+A server of a database dies, and its part of the data is away until another one has it. Groups run
+one at a time, so whoever waits for that part keeps all others waiting. So a group waits for a place
+once, a few seconds; then the place is noted, and probed beside the groups until it answers.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Final, NamedTuple, final
+
+from widerow.errors import StoreBusy
+
+__all__ = ["AwayHomes"]
+
+_PROBES_AT_ONCE: Final = 2  # a probe waits for its place, so more than one place can be probed
+
+
+class _Away(NamedTuple):
+    """A place, why nothing is written there, and the probe that is under way or has ended."""
+
+    error: StoreBusy
+    key: bytes
+    probe: "Future[Any]"
+
+
+@final
+class AwayHomes:
+    """The places that were found away. For one group at a time; its threads may add to them."""
+
+    def __init__(self, read: Callable[[Sequence[bytes]], object]) -> None:
+        """None is away. `read` asks for keys, and may take its time."""
+        self._read = read
+        self._away: dict[bytes, _Away] = {}
+        self._threads: ThreadPoolExecutor | None = None
+
+    def note(self, home: bytes, key: bytes, error: StoreBusy) -> None:
+        """Refuse what is to be written to `home` until `key`, which it has, can be read."""
+        self._away[home] = _Away(error, key, self._probe(key))
+
+    def refusal(self, home: bytes) -> StoreBusy | None:
+        """Why nothing is written there now; None: nothing is wrong, as far as is known."""
+        away = self._away.get(home)
+        if away is None:
+            return None
+        if away.probe.done():
+            if away.probe.exception() is None:
+                del self._away[home]
+                return None
+            self._away[home] = away._replace(probe=self._probe(away.key))
+        return away.error
+
+    def __len__(self) -> int:
+        """How many are away."""
+        return len(self._away)
+
+    def close(self) -> None:
+        """End the probes."""
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
+
+    def _probe(self, key: bytes) -> "Future[Any]":
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_PROBES_AT_ONCE, "widerow-probe")
+        return self._threads.submit(self._read, [key])
