@@ -172,6 +172,7 @@ def _bodies_of() -> Iterator[tuple[str, bytes]]:
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
     yield "WiderowPartitions", b'{"table": "T"}'
     yield "WiderowIndexes", b'{"table": "T"}'
+    yield "WiderowNodes", b"{}"
 
 
 def _signatures() -> Iterator[Attack]:

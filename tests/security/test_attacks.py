@@ -16,7 +16,7 @@ from widerow.testing.requests import BODIES
 
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),
-    *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes"),
+    *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes", "WiderowNodes"),
     *("ListSearchIndex", "ListTimeseriesTable"),
     *("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord"),
     *(f"tunnel/{name}" for name in ("list", "describe", "connect", "heartbeat", "shutdown")),

@@ -22,7 +22,7 @@ from widerow.keys.layout import (
 from widerow.storage.placement import PlacedRange
 from widerow.testing.weather import Weather
 
-__all__ = ["SERVERS", "MemoryPlacement", "Ranges"]
+__all__ = ["SERVERS", "MemoryPlacement", "Ranges", "Way"]
 
 SERVERS: Final = ("one", "two", "three")
 _PORT: Final = 16020
