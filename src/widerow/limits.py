@@ -112,9 +112,11 @@ GROUP_WRITES_MAX: Final = (
 LEASE_SECONDS: Final = 30  # of a shared store: so long nobody looks after it when its holder dies
 TRANSACTION_SECONDS_MAX: Final = 60  # on a shared store; distributed engines end one after 5 to 30
 ATTEMPT_SECONDS_MAX: Final = 20  # from a first read to a commit; later ends still fall below that
-SIGHT_SECONDS: Final = 3  # a node goes so long by a catalogue that it has read; a dead one delays
-# a change of the catalogue by as much, once
-SIGHT_MARGIN_SECONDS: Final = 0.3  # clocks of machines run up to a tenth faster than others
+SIGHT_SECONDS: Final = (
+    20  # a node goes so long by a catalogue that it has read: longer than another
+)
+# server takes to replace the one that has it. A dead node delays a change by as much, once
+SIGHT_MARGIN_SECONDS: Final = 2.0  # clocks of machines run up to a tenth faster than others
 NODE_LOOK_SECONDS: Final = 0.25  # between two looks at the others: about what CreateTable waits
 NODE_BEAT_SECONDS: Final = 1.0  # between two records of a node, each a commit
 SILENT_SECONDS: Final = 10  # without a beat; then another node looks after the store. A beat may

@@ -53,16 +53,17 @@ def write_observed(
 class Planned:
     """The moment that the rows of one request are planned at.
 
-    `epoch`: of the catalogue, -1 where nobody else changes it. `asked_us`: microseconds since 1970;
-    0 where nobody observes rows.
+    `epoch`: of the catalogue, -1 where nobody else changes it. `by_sight`: bodies go by the sight
+    of it and read no epoch. `asked_us`: microseconds since 1970; 0 where nobody observes rows.
     """
 
-    __slots__ = ("asked_us", "epoch")
+    __slots__ = ("asked_us", "by_sight", "epoch")
 
-    def __init__(self, epoch: int, asked_us: int) -> None:
+    def __init__(self, epoch: int, asked_us: int, *, by_sight: bool) -> None:
         """This moment."""
         self.epoch = epoch
         self.asked_us = asked_us
+        self.by_sight = by_sight
 
 
 @final
@@ -82,14 +83,25 @@ class BodyContext:
     def planned(self) -> Planned:
         """The moment that rows are planned at, asked for before their tables are looked up."""
         asked_us = 0 if self.observers is None else self.clock.now_us()
-        return Planned(self.tables.catalog.planned(), asked_us)
+        catalog = self.tables.catalog
+        epoch = catalog.planned()
+        return Planned(epoch, asked_us, by_sight=epoch >= 0 and catalog.sees())
 
 
 @final
 class RowBody(Write[RowWritten]):
     """A checked change on its way: makes it, and counts it once it is durable."""
 
-    __slots__ = ("asked_us", "change", "context", "planned", "shard", "table", "values")
+    __slots__ = (
+        "asked_us",
+        "by_sight",
+        "change",
+        "context",
+        "planned",
+        "shard",
+        "table",
+        "values",
+    )
 
     def __init__(
         self,
@@ -108,8 +120,9 @@ class RowBody(Write[RowWritten]):
         self.values = values
         self.shard = shard
         self.planned = planned.epoch
+        self.by_sight = planned.by_sight
         self.asked_us = planned.asked_us
-        if planned.epoch >= 0:
+        if planned.epoch >= 0 and not planned.by_sight:
             self.reads = context.tables.catalog.reads
         if table.auto_increment is not None:
             self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
@@ -131,17 +144,24 @@ class RowBody(Write[RowWritten]):
         index = self.table.auto_increment
         values = concrete(self.values) if index is None else self._numbered(index, txn)
         context, change = self.context, self.change
-        table = context.tables.current(self.table, txn, self.planned)
+        table = self._current(txn)
         now_ms = context.clock.now_us() // 1000
         check_versions(change, table.options, now_ms)
         return RowWrite(table, change, key_in_shard(self.shard, values), values, now_ms)
+
+    def _current(self, txn: Transaction) -> Table:
+        """The table as it is now. Raises `NotFound`, `Replan`."""
+        tables = self.context.tables
+        if self.by_sight:
+            return tables.in_sight(self.table, self.planned)
+        return tables.current(self.table, txn, self.planned)
 
     def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:
         """The key where the table has an auto-increment column, with the number that it gets."""
         partition_key, number = self.values[0], self.values[index]
         assert not isinstance(partition_key, KeyMarker)
         if number is KeyMarker.AUTO_INCREMENT:
-            table = self.context.tables.current(self.table, txn, self.planned)
+            table = self._current(txn)
             number = next_value(txn, table, partition_key, self.context.clock.now_us())
         elif isinstance(number, int) and self.change.modification is not Modification.DELETE:
             note_value(txn, self.table, partition_key, number)

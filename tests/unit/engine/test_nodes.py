@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from widerow.engine.ends import end_of, outcomes_of
+from widerow.engine.engine import Engine
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.clocks import Skew
 from widerow.engine.nodes.document import nodes_document
@@ -23,22 +24,26 @@ from widerow.engine.nodes.record import NodeRecord, decode_node, encode_node
 from widerow.engine.partitions.throttle import Taken
 from widerow.engine.plan import Plan
 from widerow.engine.table_models import open_catalog
-from widerow.errors import Replan, StorageFailure, StoreBusy, StoreDamaged
+from widerow.errors import NotFound, Replan, StorageFailure, StoreBusy, StoreDamaged
 from widerow.keys.layout import CATALOG_EPOCH_KEY, NODE_ID_BYTES, node_key, row_prefix
 from widerow.limits import (
     CLOCK_SKEW_SECONDS_MAX,
     NODE_BEAT_SECONDS,
     NODE_GONE_SECONDS,
     NODE_LOOK_SECONDS,
+    SIGHT_MARGIN_SECONDS,
     SIGHT_SECONDS,
     SILENT_SECONDS,
 )
+from widerow.model.values import KeyType
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
-from widerow.testing.clock import FakeClock
+from widerow.testing.changes import create, get, put
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
-ENDED = SIGHT_SECONDS + 1.0  # behind it nothing that was read before is gone by
+ENDED = SIGHT_SECONDS + SIGHT_MARGIN_SECONDS  # behind it nothing that was read before is gone by
 
 
 class _Shared(MemoryStore):
@@ -157,7 +162,7 @@ def test_a_node_that_dies_delays_one_change_and_no_other() -> None:
     known = world.all[0].change()
     world.live(0, seconds=SIGHT_SECONDS - 0.5)
     assert not known()
-    world.live(0, seconds=1.0)
+    world.live(0, seconds=ENDED - SIGHT_SECONDS + 0.5)
     assert known()
     assert world.all[0].change()()
 
@@ -258,7 +263,7 @@ class _Sights(RuleBasedStateMachine):
     def commit_beat(self, who: int) -> None:
         self.world.all[who].commit(self.planned.pop(who, None))
 
-    @rule(who=who, seconds=st.sampled_from([0.0, 0.0, 0.4, 2.5]))
+    @rule(who=who, seconds=st.sampled_from([0.0, 0.0, 0.1 * SIGHT_SECONDS, 0.8 * SIGHT_SECONDS]))
     def look(self, who: int, seconds: float) -> None:
         """Between two reads, and behind them, anything may happen to the others."""
         process = self.world.all[who]
@@ -289,7 +294,9 @@ class _Sights(RuleBasedStateMachine):
             return
         self.words.append((process.catalog.state.epoch, known))
 
-    @rule(seconds=st.sampled_from([0.1, 0.25, 0.5, 1.0, 1.0, 1.5]))
+    @rule(
+        seconds=st.sampled_from([part * SIGHT_SECONDS for part in (0.02, 0.1, 0.2, 0.3, 0.3, 0.5)])
+    )
     def pass_time(self, seconds: float) -> None:
         self.world.pass_time(seconds)
         self.hear()
@@ -419,7 +426,7 @@ def test_a_node_that_beats_no_more_is_silent_and_then_gone() -> None:
     world.live(seconds=2)
     one = world.all[0]
     states = []
-    for seconds in (1.0, SIGHT_SECONDS, NODE_GONE_SECONDS):
+    for seconds in (1.0, SILENT_SECONDS, NODE_GONE_SECONDS):
         world.live(0, seconds=seconds)
         one.commit(one.nodes.clear())
         one.nodes.look()
@@ -499,3 +506,48 @@ def test_a_record_that_is_no_node_is_damage(record: bytes) -> None:
     world.store.transact((key,), lambda txn: txn.put(key, record))
     with pytest.raises(StorageFailure):
         world.all[0].nodes.look()
+
+
+# --- rows while the catalogue is away -------------------------------------------------------------
+
+
+def test_rows_are_read_and_written_while_the_catalogue_is_away() -> None:
+    """For as long as a sight lasts; its part of a divided database is one as the others."""
+    clock = FakeClock()
+    driver = MemoryDriver(RemoteSpace(), FakeEntropy(1), placed=True)
+    with remote_store(driver) as store:
+        engine = Engine(store, clock, FakeEntropy(1))
+        engine.run(engine.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        beat = engine.nodes.beat()
+        assert beat is not None
+        engine.run(beat)
+        engine.nodes.look()
+        driver.away = {driver.home(CATALOG_EPOCH_KEY)}
+        clock.advance(SIGHT_SECONDS - 1)
+        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"v": 1})))
+        found = engine.rows.get_row("i", get("t", {"k": 1}))
+        assert found.row
+        planned = engine.rows.write_row("i", put("t", {"k": 2}, {"v": 1}))
+        clock.advance(2)
+        with pytest.raises(StoreBusy):
+            engine.rows.get_row("i", get("t", {"k": 1}))
+        with pytest.raises(StoreBusy):  # its body runs when the sight is over
+            engine.run(planned)
+
+
+def test_a_row_that_was_planned_on_an_older_catalogue_is_planned_again() -> None:
+    world = RemoteSpace()
+    drivers = [MemoryDriver(world, FakeEntropy(number)) for number in range(2)]
+    with remote_store(drivers[0]) as left, remote_store(drivers[1], 1) as right:
+        one, other = (Engine(store, FakeClock(), FakeEntropy(7)) for store in (left, right))
+        one.run(one.create_table("i", create("t", {"k": KeyType.INTEGER})))
+        for engine in (one, other):
+            beat = engine.nodes.beat()
+            assert beat is not None
+            engine.run(beat)
+            engine.nodes.look()
+        planned = other.rows.write_row("i", put("t", {"k": 1}, {"v": 1}))
+        one.run(one.delete_table("i", "t"))
+        other.nodes.look()
+        with pytest.raises(NotFound):
+            other.run(planned)

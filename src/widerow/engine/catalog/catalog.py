@@ -13,7 +13,7 @@ Where others may change the store (`Capabilities.shared`), readers compare epoch
 the catalogue again where it is another one; not as long as a sight holds (`nodes/nodes.py`), during
 which no change is answered that this process does not know. Bodies name the epoch's key in
 `Write.reads` and ask to be planned again (`Replan`) where it is not the one that they were planned
-at. That alone does not
+at; those of rows go by the sight instead, as long as it holds. That alone does not
 keep a row out of a table whose drop commits at the same moment, unless the store's transactions
 reach over shards: so a drop note says until when such a transaction may still commit.
 """
@@ -105,6 +105,20 @@ class Catalog:
         if self._check is not None:
             self._check()
         return self.seen().epoch
+
+    def sees(self) -> bool:
+        """Whether a sight holds: what is published is what every answered change has left."""
+        return self._sight is not None and self._sight.holds()
+
+    def in_sight(self, planned: int) -> CatalogState:
+        """The state that a body goes by that was planned while a sight held, and reads no epoch.
+
+        Raises `Replan` where the sight is over, or the catalogue another one than at `planned`.
+        """
+        state = self.state
+        if state.epoch != planned or not self.sees():
+            raise Replan
+        return state
 
     def in_body(self, txn: Transaction | None, planned: int = -1) -> CatalogState:
         """The state that a body of a row write goes by; without `txn`, what a reader goes by.
@@ -266,6 +280,16 @@ class Tables(Generic[T]):
         found: T | None = state.by_name.get((self._space, owner, name))
         if found is None:
             raise self.model.missing(owner, name)
+        return found
+
+    def in_sight(self, table: T, planned: int) -> T:
+        """The table as a body goes by it that reads no epoch (`Catalog.in_sight`).
+
+        Raises: the model's `NotFound`, `Replan`.
+        """
+        found: T | None = self.catalog.in_sight(planned).by_id.get(table.id)
+        if found is None:
+            raise self.model.gone(table)
         return found
 
     def current(self, table: T, txn: Transaction | None = None, planned: int = -1) -> T:

@@ -16,7 +16,8 @@ epoch. No clock of another machine is asked for that, only how much time has pas
 So a change is answered when no node goes by what was before. A node that dies delays one that is
 made in the same moments, and no later one. A request that was begun before a change was answered
 may still see what was before; so it was begun before it (`TRANSACTION_SECONDS_MAX` says how long
-rows of a dropped table stay). Bodies of writes compare the epoch in any case.
+rows of a dropped table stay, which is longer than a sight and a write together). Bodies of row
+writes ask for the sight again when they run, and for the epoch where it is over.
 
 **Clocks.** Looks tell how far clocks are apart (`clocks.py`). A node whose clock is more than
 `CLOCK_SKEW_SECONDS_MAX` off those of most others refuses to write: it would make leases, times to
@@ -86,6 +87,10 @@ class SeenNode(NamedTuple):
         return largest(self.skews)
 
     def lives(self, now_ns: int) -> bool:
+        """Whether it has beaten within `SILENT_SECONDS`."""
+        return now_ns - self.since_ns < _SILENT_NS
+
+    def may_see(self, now_ns: int) -> bool:
         """Whether it may go by a catalogue that it has read."""
         return now_ns - self.since_ns < _ENDED_NS
 
@@ -278,7 +283,7 @@ class Nodes:
         False of one that has told nothing at all.
         """
         seen = self._others.get(bytes.fromhex(node))
-        return seen is not None and self._clock.monotonic_ns() - seen.since_ns > _SILENT_NS
+        return seen is not None and not seen.lives(self._clock.monotonic_ns())
 
     def seen(self) -> list[SeenNode]:
         """Every other node that has a record, whether it lives or not."""
@@ -305,7 +310,7 @@ class Nodes:
             if record.id == self._id or record.epoch >= epoch:
                 continue
             known = self._others.get(record.id)
-            if known is None or known.record.beat != record.beat or known.lives(now_ns):
+            if known is None or known.record.beat != record.beat or known.may_see(now_ns):
                 return False
         return True
 
