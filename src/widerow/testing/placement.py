@@ -22,7 +22,7 @@ from widerow.keys.layout import (
 from widerow.storage.placement import PlacedRange
 from widerow.testing.weather import Weather
 
-__all__ = ["SERVERS", "MemoryPlacement", "Ranges", "Way"]
+__all__ = ["SERVERS", "MemoryPlacement", "Ranges", "RangeWay"]
 
 SERVERS: Final = ("one", "two", "three")
 _PORT: Final = 16020
@@ -70,7 +70,7 @@ class Ranges:
             del self.servers[key]
 
 
-class Way(Protocol):
+class RangeWay(Protocol):
     """What a process has of a database, as its placement uses it."""
 
     is_reachable: bool
@@ -91,7 +91,7 @@ class MemoryPlacement:
     `weather`: that of changes of ranges; None: the driver's.
     """
 
-    def __init__(self, way: Way, ranges: Ranges, lock: AbstractContextManager[bool]) -> None:
+    def __init__(self, way: RangeWay, ranges: Ranges, lock: AbstractContextManager[bool]) -> None:
         """Those of a space, whose lock is given."""
         self._way = way
         self._ranges = ranges
