@@ -130,7 +130,9 @@ CLOCK_SKEW_SECONDS_MAX: Final = 5  # leases of 30 s and transactions of 60 s rel
 WORD_SECONDS: Final = 0.02  # between two questions whether all nodes know of a change
 CONFLICT_SECONDS_MAX: Final = 10  # a write is tried so long; SDKs ask again after that
 OUTCOME_SECONDS_MAX: Final = 10  # it is asked for so long what became of a commit without an answer
-HOME_SECONDS_MAX: Final = 4  # a group waits so long for a part of a database that is away; splits
+HOME_SECONDS_MAX: Final = (
+    2  # a group waits so long for a part of a database that is away; most splits
+)
 # and moves of regions take one to three
 COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; the others wait for these
 MERGED_COMMITS_MAX: Final = 3  # refused ones of several shards; then each shard has one of its own

@@ -22,7 +22,7 @@ from widerow.keys.layout import (
 from widerow.storage.placement import PlacedRange
 from widerow.testing.weather import Weather
 
-__all__ = ["SERVERS", "MemoryPlacement", "Ranges", "RangeWay"]
+__all__ = ["SERVERS", "MemoryPlacement", "RangeWay", "Ranges"]
 
 SERVERS: Final = ("one", "two", "three")
 _PORT: Final = 16020

@@ -46,6 +46,7 @@ _META_ROWS: Final = 1000
 _MERGED: Final = b"merge"  # columns that name what a region was merged of begin so
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
+_MISSED_SECONDS: Final = 0.2  # behind a read of hbase:meta that failed, until the next one
 
 # A server that answers so has done nothing: the region lives elsewhere, or will in a moment.
 _UNTOUCHED: Final = frozenset(
@@ -209,7 +210,9 @@ class Region(NamedTuple):
 class Regions:
     """The regions of one table, as they were read last. Any thread.
 
-    While one is split or moved it may be missing; the others go on.
+    While one is split or moved it may be missing; the others go on. They do so too while
+    `hbase:meta` is away, which says where they are: what was known last is asked for then, and a
+    server that does not have a region any more says so.
     """
 
     def __init__(self, servers: Servers, table: str) -> None:
@@ -218,6 +221,8 @@ class Regions:
         self._table = table.encode()
         self._lock = threading.Lock()
         self._known: list[Region] | None = None
+        self._last: list[Region] | None = None  # what was known before it was forgotten
+        self._missed = -_MISSED_SECONDS  # when a read failed
 
     @property
     def table(self) -> bytes:
@@ -229,7 +234,7 @@ class Regions:
 
         Raises: `StoreBusy` where there is none now, `ServerLost`, `RemoteFailure`.
         """
-        known = self._known or self._read()
+        known = self._known or self._read_or_last()
         search = bisect_left if below else bisect_right
         found = known[max(search(known, row, key=_start_of) - 1, 0)]
         if not (found.has_below(row) if below else found.has(row)):
@@ -249,10 +254,24 @@ class Regions:
 
     def forget(self) -> None:
         """Read the regions again before they are asked for."""
+        self._last = self._known or self._last
         self._known = None
 
     def _missing(self) -> StoreBusy:
         return StoreBusy(f"the regions of {self._table.decode()} are not all there now")
+
+    def _read_or_last(self) -> list[Region]:
+        """The regions read again; where that fails, as they were last, for a moment."""
+        last = self._last
+        if last is not None and monotonic() - self._missed < _MISSED_SECONDS:
+            return last
+        try:
+            return self._read()
+        except (ServerLost, RemoteFailure, StoreBusy):
+            self._missed = monotonic()
+            if last is None:
+                raise
+            return last
 
     def _read(self) -> list[Region]:
         with self._lock:

@@ -109,6 +109,8 @@ class OptimisticStore(Store):
         """Over an open driver, which the store closes. `token` gives random bytes, `rest` waits."""
         self.capabilities = driver.capabilities
         self.placement = driver.placement
+        # Where it is divided, groups wait themselves for a part that is away.
+        self._patient = driver.placement is None
         self._driver = driver
         self._token = token
         self._rest = rest
@@ -225,7 +227,7 @@ class OptimisticStore(Store):
             busy: StoreBusy | None = None
             try:
                 began = monotonic()
-                self._read_and_run(waiting, patient=away_seconds > 0)
+                self._read_and_run(waiting)
                 changing = [unit for unit in waiting if unit.writes_anything]
                 started_ns = perf_counter_ns()
                 until = began + ATTEMPT_SECONDS_MAX
@@ -285,16 +287,13 @@ class OptimisticStore(Store):
 
     # --- bodies ------------------------------------------------------------------------------
 
-    def _read_and_run(self, units: Sequence[Unit], *, patient: bool) -> None:
-        """Run the bodies of all units on one view, reading together what they ask for.
-
-        `patient`: wait where a part of the database is on its way.
-        """
-        self._decide_open(units, patient=patient)
+    def _read_and_run(self, units: Sequence[Unit]) -> None:
+        """Run the bodies of all units on one view, reading together what they ask for."""
+        self._decide_open(units)
         for unit in units:
             if not unit.wanted:  # else it has run before and is known to ask for these
                 unit.run(UnitReader(self._guessed(unit), unit.wanted))
-        view = RemoteSnapshot(self._driver, self._lost_keys, patient=patient)
+        view = RemoteSnapshot(self._driver, self._lost_keys, patient=self._patient)
         try:
             self._run_on(view, units)
         except ReadFailed as failed:
@@ -426,7 +425,7 @@ class OptimisticStore(Store):
         if fate is _Fate.OPEN:
             self._open_commits.append(changes)
 
-    def _decide_open(self, units: Sequence[Unit], *, patient: bool) -> None:
+    def _decide_open(self, units: Sequence[Unit]) -> None:
         """See that no commit of former groups can be made any more to the shards of these units.
 
         Raises `StoreBusy`.
@@ -437,7 +436,7 @@ class OptimisticStore(Store):
         for changes in list(self._open_commits):
             if shards.isdisjoint(change.revision_key for change in changes):
                 continue
-            if self._looked_up(changes, set(), patient=patient) is None:
+            if self._looked_up(changes, set()) is None:
                 raise StoreBusy("it is not known yet what became of an earlier commit")
             self._open_commits.remove(changes)
 
@@ -456,16 +455,14 @@ class OptimisticStore(Store):
                 return _Fate.OPEN
             pause.wait()
 
-    def _looked_up(
-        self, changes: Sequence[ShardChange], fences: set[bytes], *, patient: bool = True
-    ) -> _Fate | None:
+    def _looked_up(self, changes: Sequence[ShardChange], fences: set[bytes]) -> _Fate | None:
         """Look once, and put a fence where nothing was made; None: look again.
 
         The changes were made together or not at all, so one of them tells of all. `fences`: the
         revisions that this layer set itself to keep the commit from being made later.
         """
         revisions = [change.revision_key for change in changes]
-        found = self._driver.read_many(revisions, patient=patient)
+        found = self._driver.read_many(revisions, patient=self._patient)
         pairs = list(zip(changes, found, strict=True))
         if any(revision == change.revision for change, revision in pairs):
             return _Fate.MADE

@@ -190,3 +190,18 @@ def test_what_a_refusal_means(name: str, *, busy: bool, untouched: bool) -> None
     error = RemoteFailure(f"org.apache.hadoop.hbase.{name}", "")
     assert isinstance(storage_failure(error), StoreBusy) is busy
     assert refused_untouched(error) is untouched
+
+
+def test_regions_are_where_they_were_while_nobody_can_say_where_they_are(meta: Meta) -> None:
+    """`hbase:meta` is away with its server; the regions of other servers go on."""
+    before = meta.regions.of(b"dz")
+    meta.failures = ["x.NotServingRegionException"] * 3
+    meta.regions.forget()
+    assert meta.regions.of(b"dz") == before
+    with pytest.raises(RemoteFailure):
+        meta.regions.all_now()
+    meta.failures = []
+    meta.parts = [(row(b"", b"d"), row(b"d", b""))]
+    while meta.regions.of(b"dz") == before:  # asked again a moment later
+        pass
+    assert meta.regions.of(b"dz").start == b"d"
