@@ -135,6 +135,17 @@ def test_while_the_sight_holds_nothing_is_read() -> None:
         one.catalog.seen()
 
 
+def test_a_machine_that_was_suspended_has_no_sight() -> None:
+    """Its monotonic clock stood still, and the others have waited long enough."""
+    world = _World(1)
+    (one,) = world.all
+    one.beat()
+    one.nodes.look()
+    assert one.nodes.sight.holds()
+    _off(world, 0, SIGHT_SECONDS)
+    assert not one.nodes.sight.holds()
+
+
 def test_a_process_that_tells_nobody_of_itself_asks_each_time() -> None:
     """As a command does that opens the store and serves nothing."""
     world = _World()

@@ -212,10 +212,11 @@ class Nodes:
         Cost: two round trips, and reading the catalogue where it has changed. Raises
         `StorageFailure`; then the sight ends when it would have ended.
         """
-        began_ns = self._clock.monotonic_ns()
+        began_ns, began_us = self._clock.monotonic_ns(), self._clock.now_us()
         self._catalog.renew()
         if self._beat_ns is not None:
-            self.sight.extend(min(began_ns, self._beat_ns) + _SIGHT_NS)
+            left_ns = min(began_ns, self._beat_ns) + _SIGHT_NS - began_ns
+            self.sight.extend(began_ns + left_ns, began_us + left_ns // 1000)
         found = [each for each in read_nodes(self._store.snapshot()) if each.id != self._id]
         seen_ns, seen_us = self._clock.monotonic_ns(), self._clock.now_us()
         before = self._others
