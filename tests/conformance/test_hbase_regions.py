@@ -173,11 +173,11 @@ def test_a_table_is_written_while_the_rules_divide_it(store: Store) -> None:
             tables = engine.partitions._tables
             store.transact_group([tables.divide(engine.describe_table("i", "t"), lambda _: ())])
             wait_for(lambda: region_bounds(store) == [])
+            counts = engine.partitions.following.counts  # of what the next look has found made
+            wait_for(lambda: (counts["split", "done"], counts["merge", "done"]) == (2, 2))
         finally:
             over.set()
         turns = [done.result() for done in writing]
-    counts = engine.partitions.following.counts
-    assert (counts["split", "done"], counts["merge", "done"]) == (2, 2)
     for number, made in enumerate(turns):
         for turn in range(made):
             row = decode_row(engine.rows.get_row("i", get("t", {"k": key_of(number, turn)})).row)
