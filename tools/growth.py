@@ -16,13 +16,11 @@ counted as repeated.
 import argparse
 import json
 import sys
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple
 
@@ -30,7 +28,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
 
-from cluster.hbase import Cluster
+from cluster.hbase import store_url
 from widerow.cli.partitions import fetch
 from widerow.testing.buffers import cell, row_buffer
 from widerow.testing.http import Answer, Sender, Wire
@@ -313,14 +311,7 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--store", help="hbase://HOST:PORT/TABLE of a cluster that runs")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        url = asked.store
-        if url is None:
-            cluster = Cluster(Path(directory))
-            cluster.start(SERVERS)
-            stack.callback(cluster.stop)
-            host, port = cluster.master
-            url = f"hbase://{host}:{port}/growth"
+    with store_url(asked.store, SERVERS, "growth") as url:
         found = run(url, asked.seconds, asked.partitions)
     if asked.json:
         print(json.dumps(found))

@@ -11,12 +11,9 @@ region server is started, unless `--store` names a table of another.
 import argparse
 import json
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from pathlib import Path
 from statistics import median
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple
@@ -25,7 +22,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
 
-from cluster.hbase import Cluster
+from cluster.hbase import store_url
 from widerow.errors import StoreBusy
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import row_prefix
@@ -150,16 +147,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--store", help="hbase://HOST:PORT/TABLE of a cluster that runs")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as directory, ExitStack() as stack:
-        url = asked.store
-        if url is None:
-            cluster = Cluster(Path(directory))
-            cluster.start()
-            stack.callback(cluster.stop)
-            url = "hbase://{}:{}/changes".format(*cluster.master)
-        found = document(
-            list(run(stack.enter_context(open_hbase(url)), asked.times, asked.writers))
-        )
+    with store_url(asked.store, 1, "changes") as url, open_hbase(url) as store:
+        found = document(list(run(store, asked.times, asked.writers)))
     if asked.json:
         print(json.dumps(found))
     else:

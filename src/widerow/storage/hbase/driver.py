@@ -32,7 +32,7 @@ from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
 from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
-from widerow.storage.remote.driver import Page, ShardChange
+from widerow.storage.remote.driver import Page, ShardChange, check_keys
 
 __all__ = ["HBaseDriver"]
 
@@ -93,7 +93,7 @@ class HBaseDriver:
         """One call, which is one transaction and one sync."""
         self._regions.servers.check_open()
         self._shared.close_unwanted()
-        _check_keys(changes)
+        check_keys(changes, ROW_BYTES_MAX, "HBase")
         try:
             region = self._regions.of(row_of(changes[0].revision_key)[0])
             timestamp = self._timestamp(changes)
@@ -225,13 +225,3 @@ def _cut() -> dict[CellPlace, int]:
         "a region of HBase ends inside a partition key value, so its rows cannot be changed "
         "together: merge the two regions"
     )
-
-
-def _check_keys(changes: Sequence[ShardChange]) -> None:
-    """Raises `StorageFailure` for a key that HBase cannot hold."""
-    longest = max((len(key) for change in changes for key in change.puts), default=0)
-    if longest > ROW_BYTES_MAX:
-        raise StorageFailure(
-            f"HBase has rows of {ROW_BYTES_MAX} bytes at most, and a key of {longest} bytes was to "
-            "be written: shorten the values of the primary key, or the names of columns"
-        )

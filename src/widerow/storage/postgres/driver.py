@@ -26,7 +26,7 @@ from widerow.storage.postgres.statements import (
     page_arguments,
     read_arguments,
 )
-from widerow.storage.remote.driver import Page, ShardChange
+from widerow.storage.remote.driver import Page, ShardChange, check_keys
 from widerow.storage.remote.optimistic import OptimisticStore
 
 __all__ = ["KEY_BYTES_MAX", "PostgresDriver", "PostgresView", "open_postgres"]
@@ -107,7 +107,7 @@ class PostgresDriver:
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """One statement, which is one transaction and one sync."""
         self.check_open()
-        _check_keys(changes)
+        check_keys(changes, KEY_BYTES_MAX, "PostgreSQL")
         session = self._pool.take()
         try:
             answers = session.ask(((COMMIT, commit_arguments(changes)),))
@@ -244,13 +244,3 @@ def _pairs(result: PGresult) -> list[tuple[bytes, bytes]]:
     """The keys and values of an answer, none of which is null."""
     get = result.get_value
     return [(get(row, 0) or b"", get(row, 1) or b"") for row in range(result.ntuples)]
-
-
-def _check_keys(changes: Sequence[ShardChange]) -> None:
-    """Raises `StorageFailure` for a key that the index of the database cannot hold."""
-    longest = max((len(key) for change in changes for key in change.puts), default=0)
-    if longest > KEY_BYTES_MAX:
-        raise StorageFailure(
-            f"PostgreSQL indexes keys of {KEY_BYTES_MAX} bytes at most, and one of {longest} bytes "
-            "was to be written: shorten the values of the primary key, or the names of columns"
-        )

@@ -195,7 +195,7 @@ class OptimisticStore(Store):
 
     def _served(self, units: Sequence[Unit]) -> list[Unit]:
         """The units whose homes are not known to be away; the others end."""
-        if not len(self._away):
+        if not self._away:
             return list(units)
         served = []
         for home, theirs in self._by_home(units).items():

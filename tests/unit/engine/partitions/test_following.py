@@ -311,13 +311,18 @@ def test_a_database_that_is_away_is_no_failure(one: World) -> None:
     assert len(one.bounds) == 2
 
 
+def no_change_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes of ranges stay under way from now on."""
+    monkeypatch.setattr("widerow.testing.placement._ENDS", 0.0)
+
+
 def test_a_change_that_does_not_end_is_left_to_itself(
     one: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = one.engines[0]
     found = make(engine)
     divide(engine, "t", [1])
-    monkeypatch.setattr("widerow.testing.placement._ENDS", 0.0)
+    no_change_ends(monkeypatch)
     following = engine.partitions.following
     steps(one, 5)
     for _ in range(round(RANGE_CHANGE_SECONDS_MAX) + 10):
@@ -336,7 +341,7 @@ def test_a_split_that_comes_late_is_known_to_be_ours(
     engine = one.engines[0]
     make(engine)
     divide(engine, "t", [1])
-    monkeypatch.setattr("widerow.testing.placement._ENDS", 0.0)
+    no_change_ends(monkeypatch)
     steps(one, 2)
     assert one.space.ranges.under_way
     divide(engine, "t", [])
@@ -354,7 +359,7 @@ def test_a_change_that_the_database_forgets_is_begun_again(
     engine = one.engines[0]
     found = make(engine)
     divide(engine, "t", [1])
-    monkeypatch.setattr("widerow.testing.placement._ENDS", 0.0)
+    no_change_ends(monkeypatch)
     steps(one, 2)
     assert one.space.ranges.under_way
     one.space.ranges.under_way.clear()
