@@ -70,7 +70,7 @@ class Membership:
             try:
                 await asyncio.to_thread(self._nodes.look)
                 await self._beat()
-            except StorageFailure as error:
+            except Exception as error:  # noqa: BLE001  # a server that is blind goes on, and looks again
                 self._missed(error)
                 continue
             if self._blind:
@@ -95,10 +95,10 @@ class Membership:
         if plan is not None:
             await commit(self._committer, plan)
 
-    def _missed(self, error: StorageFailure) -> None:
+    def _missed(self, error: Exception) -> None:
         if not self._blind:
             self._blind = True
-            facts = {"reason": str(error)}
+            facts = {"kind": type(error).__name__, "reason": str(error)}
             _log.warning("the other servers cannot be seen", extra={"facts": facts})
 
     def _tell(self, apart: str | None) -> None:

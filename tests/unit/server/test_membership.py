@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from tablestore import (
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
+from widerow.keys.layout import node_key
 from widerow.server.lifecycle import Server
 from widerow.server.membership import node_name
 from widerow.server.settings import Settings, SettingsInvalid
@@ -161,6 +163,21 @@ def closing_loop() -> Iterator[asyncio.AbstractEventLoop]:
     yield loop
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()
+
+
+def test_a_server_that_cannot_look_says_so_and_looks_again(
+    servers: "list[Running]", caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever it was: here a record that no server has written."""
+    key = node_key(bytes(11))
+    store = servers[0].server._store
+    assert store is not None
+    store.transact((key,), lambda txn: txn.put(key, b"no record"))
+    while "the other servers cannot be seen" not in caplog.text:
+        time.sleep(0.01)
+    store.transact((key,), lambda txn: txn.delete(key))
+    while "the other servers are seen again" not in caplog.text:
+        time.sleep(0.01)
 
 
 @pytest.mark.parametrize(
