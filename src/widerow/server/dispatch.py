@@ -17,9 +17,9 @@ for many requests (measured in docs/internals/performance.md).
 import logging
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
 from mypy_extensions import mypyc_attr
@@ -47,13 +47,14 @@ from widerow.limits import (
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.answers import RowRead
-from widerow.server.gathering import GatheredReads
+from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, plain_text
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.foresight import ForeseenReads, NotForeseen
+from widerow.storage.page import Page, PageWanted
 from widerow.wire.dialect import Dialect, Opened, WireOperation
 
 if TYPE_CHECKING:
@@ -72,7 +73,6 @@ _NO_ACTION: Final = "other"
 _UNIQUE_BYTES: Final = 10
 _TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 _LOOP: Final = Caller.LOOP
-_NOTHING_READ: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +212,17 @@ class _Call:
 class _Task:
     """One request on its way through the stages. It is called with the outcome of its write."""
 
-    __slots__ = ("asked", "call", "decoded", "dispatcher", "on_thread", "reply", "request", "route")
+    __slots__ = (
+        "asked",
+        "call",
+        "decoded",
+        "dispatcher",
+        "on_thread",
+        "reads",
+        "reply",
+        "request",
+        "route",
+    )
 
     def __init__(
         self, dispatcher: "Dispatcher", route: _Route, request: Request, reply: Reply, call: _Call
@@ -224,6 +234,7 @@ class _Task:
         self.call = call
         self.on_thread = False
         self.decoded = False
+        self.reads: ForeseenReads | None = None  # what was read of it before it went on a thread
         # First the body, then what the operation's `decode` made of it, then the result of a read.
         self.asked: Any = None
 
@@ -309,9 +320,13 @@ class Dispatcher:
         self._gathered: list[_Task] = []
         self._now_us = 0  # when these stages began
         self._answers = _Answers(service.clock)
-        self._reads: GatheredReads[_Task] | None = None
+        self._keys: GatheredReads[_Task, bytes, bytes | None] | None = None
+        self._pages: GatheredReads[_Task, PageWanted, Page] | None = None
         if schedule.rules.all_on_threads:
-            self._reads = GatheredReads(service.engine.store, schedule, self._foreseen)
+            store = service.engine.store
+            self._keys = GatheredReads(of_keys(store.get_together), schedule, self._keys_read)
+            pages = of_pages(store.get_pages_together)
+            self._pages = GatheredReads(pages, schedule, self._pages_read)
 
     def close(self) -> None:
         """End the threads when they have done their work."""
@@ -509,11 +524,11 @@ class Dispatcher:
         """
         route = task.route
         lengthy = route.lengthy is not None and route.lengthy(task.asked)
-        if self._reads is None or lengthy or not route.foreseen:
+        if self._keys is None or lengthy or not route.foreseen:
             self._run_on_thread(task)
         else:
             self._decode(task)
-            self._attempt(task, ForeseenReads(_NOTHING_READ))
+            self._attempt(task, ForeseenReads())
 
     def _attempt(self, task: _Task, reads: ForeseenReads) -> None:
         """Run a request as far as these reads reach: to its end, or until it asks for others."""
@@ -521,12 +536,10 @@ class Dispatcher:
         try:
             result = reads.attempt(partial(self._within_budget, task))
         except NotForeseen:
-            if reads.wanted and reads.knows_nothing and not route.writes:
-                assert self._reads is not None, "a request is tried where reads are gathered"
-                self._reads.add(task, reads.wanted)
-            else:
+            if not reads.knows_nothing or route.writes or not self._gathers(task, reads):
                 self._run_on_thread(task)
         except TooLong:
+            task.reads = reads
             self._run_on_thread(task)
         else:
             if route.writes:
@@ -542,16 +555,40 @@ class Dispatcher:
             return route.call_within(self._engine, opened.instance, task.asked, Budget())
         return route.call(self._engine, opened.instance, task.asked)
 
-    def _foreseen(
+    def _gathers(self, task: _Task, reads: ForeseenReads) -> bool:
+        """Whether what a request asks for is read with what others ask for."""
+        assert self._keys is not None, "a request is tried where reads are gathered"
+        assert self._pages is not None, "as before"
+        if reads.wanted:
+            self._keys.add(task, reads.wanted)
+        elif reads.wanted_page is not None:
+            self._pages.add(task, (reads.wanted_page,))
+        else:
+            return False
+        return True
+
+    def _keys_read(
         self, tasks: Sequence[_Task], values: Mapping[bytes, bytes | None] | None
     ) -> None:
+        if values is None:
+            self._foreseen(tasks, None)
+        else:
+            self._foreseen(tasks, lambda: ForeseenReads(values))
+
+    def _pages_read(self, tasks: Sequence[_Task], pages: Mapping[PageWanted, Page] | None) -> None:
+        if pages is None:
+            self._foreseen(tasks, None)
+        else:
+            self._foreseen(tasks, lambda: ForeseenReads(pages=pages))
+
+    def _foreseen(self, tasks: Sequence[_Task], reads: Callable[[], ForeseenReads] | None) -> None:
         """What some requests wait for was read: try them again. Without it each finds out why."""
         for task in tasks:
             try:
-                if values is None:
+                if reads is None:
                     self._run_on_thread(task)
                 else:
-                    self._attempt(task, ForeseenReads(values))
+                    self._attempt(task, reads())
             except Exception as error:  # noqa: BLE001  # every request is answered
                 self._end(task, self._failed(task.call, error))
         self._answers.hand_over()
@@ -575,7 +612,7 @@ class Dispatcher:
             turns = LOOP_TURN.begun
             asked = task.asked if task.decoded else route.decode(task.asked)
             task.asked = None
-            result = self._called(route, call.opened.instance, asked)
+            result = self._called(task, call.opened.instance, asked)
             body = b"" if route.writes else route.encode(result)
             if not route.writes and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
                 return self._enveloped(route, call, result, body)
@@ -589,8 +626,13 @@ class Dispatcher:
             body = route.encode(result)
         return self._enveloped(route, call, result, body)
 
-    def _called(self, route: _Route, instance: str, asked: Any) -> Any:  # noqa: ANN401  # the route's own
+    def _called(self, task: _Task, instance: str, asked: Any) -> Any:  # noqa: ANN401  # the route's own
         """On a thread: ask the engine, again where what was read changed before the last read."""
+        route, reads = task.route, task.reads
+        if reads is not None:
+            task.reads = None
+            with suppress(NotForeseen):
+                return reads.attempt(lambda: route.call(self._engine, instance, asked))
         for _ in range(BRIEF_READS_MAX - 1):
             try:
                 return route.call(self._engine, instance, asked)

@@ -1,49 +1,84 @@
-"""Keys that requests wait for, read together: one read for as many requests as there are.
+"""What requests wait for, read together: one read for as many requests as there are.
 
 A read of one key costs the server, the network and the store nearly what a read of fifty does. So
-a few reads are under way at a time, and keys that are asked for meanwhile are gathered for the
-next one. No timer is needed while requests are few: where nothing is under way, nothing waits.
+few reads are under way at a time, and what is asked for meanwhile is gathered for the next one. No
+timer is needed while requests are few: where nothing is under way, nothing waits.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, TypeVar, final
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, final
 
-from widerow.limits import GATHERED_KEYS_MAX, GATHERED_READS_MAX, GATHERING_SECONDS_MAX
+from widerow.limits import (
+    GATHERED_KEYS_MAX,
+    GATHERED_PAGES_MAX,
+    GATHERED_PAGES_UNDER_WAY_MAX,
+    GATHERED_READS_MAX,
+    GATHERING_SECONDS_MAX,
+)
 from widerow.server.schedule import Schedule
-from widerow.storage.interface import Store
+from widerow.storage.page import PageWanted
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["GatheredReads", "Told"]
+__all__ = ["GatheredReads", "Gathering", "Told", "of_keys", "of_pages"]
 
 T = TypeVar("T")
+Item = TypeVar("Item", bytes, PageWanted)
+Found = TypeVar("Found")
 
-Told = Callable[[Sequence[T], Mapping[bytes, bytes | None] | None], None]
-"""Hears of the values that some requests wait for; of None where they could not be read."""
+Told = Callable[[Sequence[T], Mapping[Item, Found] | None], None]
+"""Hears of what some requests wait for; of None where it could not be read."""
+
+
+class Gathering(NamedTuple, Generic[Item, Found]):
+    """How items are read: `read` for some at once, for so many requests, so many under way."""
+
+    read: Callable[[Sequence[Item]], Sequence[Found]]
+    requests_max: int
+    under_way_max: int
+
+
+def of_keys(
+    read: Callable[[Sequence[bytes]], Sequence[bytes | None]],
+) -> Gathering[bytes, bytes | None]:
+    """Keys and their values."""
+    return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX)
+
+
+def of_pages(
+    read: Callable[[Sequence[PageWanted]], Sequence[Found]],
+) -> Gathering[PageWanted, Found]:
+    """Pages of ranges."""
+    return Gathering(read, GATHERED_PAGES_MAX, GATHERED_PAGES_UNDER_WAY_MAX)
 
 
 @final
-class GatheredReads(Generic[T]):
-    """The keys that requests wait for. Lives on the loop's thread."""
+class GatheredReads(Generic[T, Item, Found]):
+    """The items of one kind that requests wait for. Lives on the loop's thread."""
 
-    __slots__ = ("_due", "_number", "_schedule", "_store", "_told", "_under_way", "_waiting")
+    __slots__ = ("_due", "_gathering", "_number", "_schedule", "_told", "_under_way", "_waiting")
 
-    def __init__(self, store: Store, schedule: Schedule, told: Told[T]) -> None:
+    def __init__(
+        self,
+        gathering: Gathering[Item, Found],
+        schedule: Schedule,
+        told: Told[T, Item, Found],
+    ) -> None:
         """`told` is called on the loop's thread."""
-        self._store = store
+        self._gathering: Gathering[Item, Found] = gathering
         self._schedule = schedule
-        self._told = told
-        self._waiting: list[tuple[T, Sequence[bytes]]] = []
+        self._told: Told[T, Item, Found] = told
+        self._waiting: list[tuple[T, Sequence[Item]]] = []
         self._under_way: dict[int, float] = {}  # reads by number, and when they began
         self._number = 0
         self._due = False  # whether `_flush` will be called
 
-    def add(self, request: T, keys: Sequence[bytes]) -> None:
-        """Read these keys with others, when the loop has read all that there is to read now."""
-        self._waiting.append((request, keys))
+    def add(self, request: T, items: Sequence[Item]) -> None:
+        """Read these items with others, when the loop has read all that there is to read now."""
+        self._waiting.append((request, items))
         if not self._due:
             self._due = True
             self._schedule.when_turn_ends(self._flush)
@@ -51,38 +86,39 @@ class GatheredReads(Generic[T]):
     def _flush(self) -> None:
         """Begin as many reads as may be under way. One that takes long keeps no other back."""
         self._due = False
+        _, requests_max, under_way_max = self._gathering
         quick_since = monotonic() - GATHERING_SECONDS_MAX
         quick = sum([began > quick_since for began in self._under_way.values()])
-        while self._waiting and quick < GATHERED_READS_MAX:
-            self._begin(self._waiting[:GATHERED_KEYS_MAX])
-            del self._waiting[:GATHERED_KEYS_MAX]
+        while self._waiting and quick < under_way_max:
+            self._begin(self._waiting[:requests_max])
+            del self._waiting[:requests_max]
             quick += 1
         if self._waiting:
             self._due = True
             self._schedule.when_passed(GATHERING_SECONDS_MAX, self._flush)
 
-    def _begin(self, part: Sequence[tuple[T, Sequence[bytes]]]) -> None:
+    def _begin(self, part: Sequence[tuple[T, Sequence[Item]]]) -> None:
         self._number += 1
         self._under_way[self._number] = monotonic()
-        keys = sorted({key for _, asked in part for key in asked})
+        items = sorted({item for _, asked in part for item in asked})
         requests = [request for request, _ in part]
-        back = partial(self._back, self._number, requests, keys)
-        self._schedule.start(partial(self._store.get_together, keys), back, computes=False)
+        back = partial(self._back, self._number, requests, items)
+        self._schedule.start(partial(self._gathering.read, items), back, computes=False)
 
     def _back(
         self,
         number: int,
         requests: Sequence[T],
-        keys: Sequence[bytes],
-        future: "Future[list[bytes | None]]",
+        items: Sequence[Item],
+        future: "Future[Sequence[Found]]",
     ) -> None:
         del self._under_way[number]
         self._schedule.answered()
         try:
-            values = dict(zip(keys, future.result(), strict=True))
-        except Exception:  # noqa: BLE001  # it may be about one key: each request finds out for itself
+            found = dict(zip(items, future.result(), strict=True))
+        except Exception:  # noqa: BLE001  # it may be about one item: each request finds out for itself
             self._told(requests, None)
         else:
-            self._told(requests, values)
+            self._told(requests, found)
         if self._waiting:
             self._flush()

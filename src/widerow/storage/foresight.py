@@ -1,10 +1,10 @@
 """Reads that are found out before they are made, so that nobody holds a thread for them.
 
 Where reads wait for a network, a request is tried first: on its thread the store reads nothing
-meanwhile. What is asked for is noted, and the attempt ends with `NotForeseen`. The keys of many
-requests are then read together (`Store.get_together`), and each request is tried again with what
-was found. Whatever asks for more than single keys, or for more keys after that, runs on a thread
-of its own instead.
+meanwhile. What is asked for is noted, keys or the first page of a range, and the attempt ends with
+`NotForeseen`. What many requests ask for is then read together (`Store.get_together`,
+`Store.get_pages_together`), and each request is tried again with what was found. Whatever asks for
+more after that runs on a thread of its own instead.
 
 An attempt has no effect before it reads for the last time, so ending it there undoes nothing. The
 engine keeps to that for all its reads, because a read may also be too long (`engine/budget.py`).
@@ -12,11 +12,18 @@ engine keeps to that for all its reads, because a read may also be too long (`en
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final, TypeVar, final
+
+from widerow.storage.page import Page, PageWanted
 
 __all__ = ["ForeseenReads", "NotForeseen", "foreseen_reads", "refuse_in_attempt"]
 
 T = TypeVar("T")
+
+FORESEEN_ROWS_MAX: Final = 512  # of a page: those who want more read several, on a thread
+_NO_VALUES: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
+_NO_PAGES: Final[Mapping[PageWanted, Page]] = MappingProxyType({})
 
 
 class NotForeseen(BaseException):
@@ -32,19 +39,30 @@ _ATTEMPT: Final = _Attempt()
 
 @final
 class ForeseenReads:
-    """A snapshot of some keys, each shard at a moment of its own; `wanted`: keys beside them."""
+    """A snapshot of some keys and ranges, each shard at a moment of its own.
 
-    __slots__ = ("_values", "wanted")
+    `wanted`: keys beside them, and `wanted_page`: a page; one of the two after a first attempt.
+    `rows`: how many a scan will probably give, 0 if nobody knows.
+    """
 
-    def __init__(self, values: Mapping[bytes, bytes | None]) -> None:
-        """What is known by key; None where nothing stands."""
+    __slots__ = ("_pages", "_values", "rows", "wanted", "wanted_page")
+
+    def __init__(
+        self,
+        values: Mapping[bytes, bytes | None] = _NO_VALUES,
+        pages: Mapping[PageWanted, Page] = _NO_PAGES,
+    ) -> None:
+        """What is known: by key, None where nothing stands, and by what was asked for."""
         self._values = values
+        self._pages = pages
+        self.rows = 0
         self.wanted: list[bytes] = []
+        self.wanted_page: PageWanted | None = None
 
     @property
     def knows_nothing(self) -> bool:
         """Whether this is a first attempt."""
-        return not self._values
+        return not self._values and not self._pages
 
     def attempt(self, work: Callable[[], T]) -> T:
         """Run `work`, in which every snapshot of a store whose reads may block is this one.
@@ -71,19 +89,34 @@ class ForeseenReads:
         return [values[key] for key in keys]
 
     def scan(
-        self,
-        start: bytes,  # noqa: ARG002  # whatever it is
-        stop: bytes,  # noqa: ARG002  # the same
-        *,
-        reverse: bool = False,  # noqa: ARG002  # the same
+        self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Ranges are not foreseen."""
+        """Pairs with start ≤ key < stop in order: the page that is known, and no more."""
+        if not 0 < self.rows <= FORESEEN_ROWS_MAX:
+            raise NotForeseen
+        wanted = PageWanted(start, stop, self.rows, reverse)
+        page = self._pages.get(wanted)
+        if page is None:
+            self.wanted_page = wanted
+            raise NotForeseen
+        return _known(page)
+
+
+def _known(page: Page) -> Iterator[tuple[bytes, bytes]]:
+    yield from page.pairs
+    if page.following is not None:
         raise NotForeseen
 
 
-def foreseen_reads() -> ForeseenReads | None:
-    """The snapshot of the attempt that this thread makes; None: it makes none."""
-    return _ATTEMPT.reads
+def foreseen_reads(rows: int = 0) -> ForeseenReads | None:
+    """The snapshot of the attempt that this thread makes; None: it makes none.
+
+    `rows`: how many a scan will probably give, 0 if nobody knows.
+    """
+    reads = _ATTEMPT.reads
+    if reads is not None:
+        reads.rows = rows
+    return reads
 
 
 def refuse_in_attempt() -> None:

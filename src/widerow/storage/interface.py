@@ -70,6 +70,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 from widerow.errors import OutcomeUnknown, StorageFailure
 from widerow.storage.group import Outcome, Write, conclude, doubt
+from widerow.storage.page import Page, PageWanted, first_page
 from widerow.storage.placement import DataPlacement
 
 __all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
@@ -180,6 +181,14 @@ class Store(ABC):
         away for a moment, so that nobody waits for what another one has asked for.
         """
         return self.snapshot().get_many(keys)
+
+    def get_pages_together(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """A page for each of these, of its own moment; about one round trip.
+
+        For ranges that several requests ask for, as `get_together`.
+        """
+        reader = self.snapshot()
+        return [first_page(reader.scan, each) for each in wanted]
 
     def transact_group(self, writes: Sequence[Write[T]]) -> list[Outcome[T]]:
         """Run the bodies in order, commit them as one batch with one sync, return the outcomes.

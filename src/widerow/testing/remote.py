@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
 from widerow.storage.interface import Capabilities
+from widerow.storage.page import Page, PageWanted
 from widerow.storage.pending import WriteSet
-from widerow.storage.remote.driver import Page, ShardChange
+from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.placement import MemoryPlacement, Ranges
@@ -119,6 +120,13 @@ class MemoryDriver:
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page, by a view that ends with that."""
         return self.view().read_page(start, stop, rows_max, reverse=reverse)
+
+    def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """Pages, by a view for each."""
+        return [
+            self.read_page(start, stop, rows_max, reverse=reverse)
+            for start, stop, rows_max, reverse in wanted
+        ]
 
     def home(self, revision_key: bytes) -> bytes:
         """One of the places, by the key's bytes."""

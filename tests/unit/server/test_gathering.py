@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import pytest
 from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
@@ -11,18 +11,16 @@ from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
 from widerow.commit.places import Caller
 from widerow.errors import StoreBusy, ViewLost
 from widerow.limits import BRIEF_READS_MAX, GATHERED_KEYS_MAX, GATHERED_READS_MAX
-from widerow.server.gathering import GatheredReads
+from widerow.server.gathering import GatheredReads, of_keys
 from widerow.server.message import Request
 from widerow.server.schedule import Schedule
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.clock import FakeEntropy
+from widerow.testing.http import Answer
 from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
-
-if TYPE_CHECKING:
-    from widerow.storage.interface import Store
 
 # --- the gathering --------------------------------------------------------------------------------
 
@@ -85,8 +83,8 @@ class Bench:
     def __init__(self) -> None:
         self.threads, self.store = Threads(), Keys()
         self.told: list[tuple[list[int], Mapping[bytes, bytes | None] | None]] = []
-        self.reads: GatheredReads[int] = GatheredReads(
-            cast("Store", self.store), cast("Schedule", self.threads), self.tell
+        self.reads: GatheredReads[int, bytes, bytes | None] = GatheredReads(
+            of_keys(self.store.get_together), cast("Schedule", self.threads), self.tell
         )
 
     def tell(self, requests: Sequence[int], values: Mapping[bytes, bytes | None] | None) -> None:
@@ -118,7 +116,8 @@ def test_what_comes_while_enough_is_under_way_shares_the_next_read() -> None:
     while bench.threads.begun:
         bench.threads.finish()
     assert sorted(len(keys) for keys in bench.store.asked) == [1] * GATHERED_READS_MAX + [3]
-    assert sorted(n for requests, _ in bench.told for n in requests) == list(range(7))
+    told = sorted(n for requests, _ in bench.told for n in requests)
+    assert told == list(range(GATHERED_READS_MAX + 3))
 
 
 def test_a_read_that_takes_long_keeps_no_others_back(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,6 +197,62 @@ def test_rows_of_one_turn_are_one_read(desk: Desk) -> None:
     rows = [m.GetRowResponse.FromString(answer.body).row for answer in answers]
     assert [bool(row) for row in rows] == [True] * 8 + [False] * 2
     assert len(set(rows[:8])) == 8
+
+
+def page(limit: int, *, backward: bool = False, last: int = 1000) -> Request:
+    ends = key_buffer(key(-1)), key_buffer(key(last))
+    start, stop = reversed(ends) if backward else ends
+    body = m.GetRangeRequest(
+        table_name="t",
+        direction=int(backward),
+        max_versions=1,
+        limit=limit,
+        inclusive_start_primary_key=start,
+        exclusive_end_primary_key=stop,
+    )
+    return signed("GetRange", body.SerializeToString())
+
+
+def rows_of(answer: Answer) -> tuple[bytes, bytes]:
+    found = m.GetRangeResponse.FromString(answer.body)
+    return found.rows, found.next_start_primary_key
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("limit", [3, 7, 8, 9])
+def test_pages_are_read_together_and_say_what_a_page_on_a_thread_says(
+    desk: Desk, limit: int, *, backward: bool
+) -> None:
+    desk.run(BLOCKING, [put(number) for number in range(8)])
+    (alone,) = desk.run(BLOCKING, [page(201, backward=backward)])  # too lengthy to be tried
+    whole = rows_of(alone)
+    before = trips(desk)
+    answers = desk.run(BLOCKING, [page(limit, backward=backward) for _ in range(3)])
+    assert trips(desk) == before + 1, "one read for the three of them"
+    assert len({rows_of(answer) for answer in answers}) == 1
+    rows, following = rows_of(answers[0])
+    assert bool(following) == (limit < 8)
+    assert rows == whole[0] if limit >= 8 else whole[0].startswith(rows)
+
+
+def test_a_page_that_is_large_is_joined_on_a_thread_from_what_was_read(desk: Desk) -> None:
+    desk.run(BLOCKING, [put(number, 60_000) for number in range(8)])
+    before = trips(desk)
+    (answer,) = desk.run(BLOCKING, [page(8)])
+    assert len(rows_of(answer)[0]) > 8 * 60_000
+    assert trips(desk) == before + 1
+
+
+def test_a_page_of_which_more_rows_are_scanned_than_asked_for_is_read_on_a_thread(
+    desk: Desk,
+) -> None:
+    desk.run(BLOCKING, [put(number, columns=1 + number // 4) for number in range(8)])
+    sought = m.GetRangeRequest.FromString(page(1).body)
+    sought.columns_to_get.append("c1")
+    answer = desk.run(BLOCKING, [signed("GetRange", sought.SerializeToString())])[0]
+    (other,) = desk.run(BLOCKING, [page(201)])
+    assert answer.status == other.status == 200
+    assert rows_of(answer)[0], "the row was found behind those that have no such column"
 
 
 def test_writes_are_planned_on_the_loop_and_committed_elsewhere(desk: Desk) -> None:

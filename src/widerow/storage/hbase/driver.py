@@ -32,7 +32,8 @@ from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
 from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
-from widerow.storage.remote.driver import Page, ShardChange, check_keys
+from widerow.storage.page import Page, PageWanted
+from widerow.storage.remote.driver import ShardChange, check_keys
 
 __all__ = ["HBaseDriver"]
 
@@ -80,6 +81,10 @@ class HBaseDriver:
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """One scan, where something is found by it."""
         return HBaseReads(self._shared).read_page(start, stop, rows_max, reverse=reverse)
+
+    def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """One scan for each, all at once, where something is found by it."""
+        return HBaseReads(self._shared, patient=False).read_pages(wanted)
 
     def home(self, revision_key: bytes) -> bytes:
         """The name of the region that has the shard."""

@@ -35,7 +35,7 @@ from widerow.storage.hbase.requests import (
 )
 from widerow.storage.hbase.rows import RowSpan, key_of, row_of, row_spans
 from widerow.storage.hbase.rpc import PendingCall, RemoteFailure, RpcConnection, ServerLost
-from widerow.storage.remote.driver import Page
+from widerow.storage.page import Page, PageWanted
 
 __all__ = ["HBaseReads", "HBaseView", "SharedReads"]
 
@@ -189,6 +189,10 @@ class _Spot(NamedTuple):
         return bytes((qualifier[0] + 1,))  # the end of the space
 
 
+_CellPage = tuple[list[Cell], bytes | None]
+"""The cells of a page, and `Page.following`."""
+
+
 class _RegionReads:
     """Reads of regions. Those of one subclass differ in what they do about moments."""
 
@@ -225,8 +229,7 @@ class _RegionReads:
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of one region, of at most about a megabyte."""
         asked = RangeRead(rows_max, _PAGE_BYTES_MAX, reverse)
-        cells, following = self._patiently(lambda: self._page(start, stop, asked))
-        return Page([(key_of(c.row, c.qualifier), c.value) for c in cells], following)
+        return _paged(self._patiently(lambda: self._page(start, stop, asked)))
 
     def cells(self, start: bytes, stop: bytes, rows_max: int) -> Iterator[tuple[CellPlace, int]]:
         """Where the keys of a range stand, and with which timestamps; without their values."""
@@ -282,13 +285,30 @@ class _RegionReads:
         ]
         return self._scan(reads)
 
-    def _page(self, start: bytes, stop: bytes, asked: RangeRead) -> tuple[list[Cell], bytes | None]:
+    def _page(self, start: bytes, stop: bytes, asked: RangeRead) -> _CellPage:
         """The cells of a page, and `Page.following`."""
-        spots = self._spots(start, stop, reverse=asked.reverse)
-        first = next(spots, None)
-        if first is None:
-            return [], None
-        found = self._scan([_range_read(first, asked)])[0]
+        return self._pages([(start, stop, asked)])[0]
+
+    def _pages(self, wanted: Sequence[tuple[bytes, bytes, RangeRead]]) -> list[_CellPage]:
+        """Several of them, by scans that are asked for together."""
+        places = [self._spots(start, stop, reverse=asked.reverse) for start, stop, asked in wanted]
+        firsts = [next(spots, None) for spots in places]
+        found = iter(
+            self._scan(
+                [
+                    _range_read(first, asked)
+                    for first, (_, _, asked) in zip(firsts, wanted, strict=True)
+                    if first is not None
+                ]
+            )
+        )
+        return [
+            ([], None) if first is None else self._whole_page(next(found), spots, asked)
+            for first, spots, (_, _, asked) in zip(firsts, places, wanted, strict=True)
+        ]
+
+    def _whole_page(self, found: _Found, spots: Iterator[_Spot], asked: RangeRead) -> _CellPage:
+        """The page that begins with what its first scan found; `spots`: what is behind that."""
         if found.more:
             last = found.cells[-1]
             key = key_of(last.row, last.qualifier)
@@ -352,7 +372,7 @@ class HBaseReads(_RegionReads):
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of one region, of at most about a megabyte."""
-        if len(list(islice(row_spans(start, stop), 2))) < 2:
+        if not _spans_several(start, stop):
             return super().read_page(start, stop, rows_max, reverse=reverse)
         # Several scans can be of one region then, and so of one shard.
         view = HBaseView(self._shared)
@@ -360,6 +380,19 @@ class HBaseReads(_RegionReads):
             return view.read_page(start, stop, rows_max, reverse=reverse)
         finally:
             view.close()
+
+    def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """Pages of one region each, by scans that are asked for together."""
+        if any(_spans_several(each.start, each.stop) for each in wanted):
+            return [
+                self.read_page(start, stop, rows_max, reverse=reverse)
+                for start, stop, rows_max, reverse in wanted
+            ]
+        asked = [
+            (start, stop, RangeRead(rows_max, _PAGE_BYTES_MAX, reverse))
+            for start, stop, rows_max, reverse in wanted
+        ]
+        return [_paged(each) for each in self._patiently(lambda: self._pages(asked))]
 
     def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
         sent = []
@@ -461,3 +494,12 @@ def _reading(region: Region) -> Iterator[None]:
         yield
     except (ServerLost, RemoteFailure) as error:
         raise _RegionLost(region, error) from error
+
+
+def _paged(found: _CellPage) -> Page:
+    cells, following = found
+    return Page([(key_of(cell.row, cell.qualifier), cell.value) for cell in cells], following)
+
+
+def _spans_several(start: bytes, stop: bytes) -> bool:
+    return len(list(islice(row_spans(start, stop), 2))) > 1

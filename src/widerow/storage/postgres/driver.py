@@ -7,6 +7,7 @@ from psycopg.pq.abc import PGresult
 
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreFull, ViewLost
 from widerow.storage.interface import Capabilities
+from widerow.storage.page import Page, PageWanted
 from widerow.storage.postgres.opening import make_table
 from widerow.storage.postgres.pool import Pool
 from widerow.storage.postgres.session import (
@@ -26,7 +27,7 @@ from widerow.storage.postgres.statements import (
     page_arguments,
     read_arguments,
 )
-from widerow.storage.remote.driver import Page, ShardChange, check_keys
+from widerow.storage.remote.driver import ShardChange, check_keys
 from widerow.storage.remote.optimistic import OptimisticStore
 
 __all__ = ["KEY_BYTES_MAX", "PostgresDriver", "PostgresView", "open_postgres"]
@@ -92,13 +93,21 @@ class PostgresDriver:
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """One statement, which is a transaction by itself."""
-        return _page(self._ask_once, start, stop, rows_max, reverse=reverse)
+        wanted = PageWanted(start, stop, rows_max, reverse)
+        return _page(self._ask_once(_page_call(wanted)), wanted)
+
+    def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """A statement for each, sent together."""
+        self.check_open()
+        session, answers = _first_answers(self._pool, [_page_call(each) for each in wanted])
+        self._pool.give(session)
+        return [_page(*each) for each in zip(answers, wanted, strict=True)]
 
     def _ask_once(self, call: SqlCall) -> PGresult:
         self.check_open()
-        session, answer = _first_answer(self._pool, (call,))
+        session, answers = _first_answers(self._pool, (call,))
         self._pool.give(session)
-        return answer
+        return answers[-1]
 
     def home(self, revision_key: bytes) -> bytes:  # noqa: ARG002  # the same for all
         """A database commits any shards together."""
@@ -173,14 +182,15 @@ class PostgresView:
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of at most about a megabyte."""
-        return _page(self._ask, start, stop, rows_max, reverse=reverse)
+        wanted = PageWanted(start, stop, rows_max, reverse)
+        return _page(self._ask(_page_call(wanted)), wanted)
 
     def _ask(self, call: SqlCall) -> PGresult:
         self._check_open()
         session = self._session
         if session is None:
-            self._session, answer = _first_answer(self._pool, ((BEGIN_VIEW, ()), call))
-            return answer
+            self._session, answers = _first_answers(self._pool, ((BEGIN_VIEW, ()), call))
+            return answers[-1]
         try:
             return session.ask((call,))[-1]
         except ConnectionLost as error:
@@ -203,15 +213,15 @@ class PostgresView:
             self._pool.give(session)
 
 
-def _first_answer(pool: Pool, calls: Sequence[SqlCall]) -> tuple[DatabaseSession, PGresult]:
-    """The answer to the last of some calls, and the session that they were sent on.
+def _first_answers(pool: Pool, calls: Sequence[SqlCall]) -> tuple[DatabaseSession, list[PGresult]]:
+    """The answers to some calls, and the session that they were sent on.
 
     A connection that was lost since it was used last is replaced, once.
     """
     for attempt in (1, 2):
         session = pool.take()
         try:
-            answer = session.ask(calls)[-1]
+            answers = session.ask(calls)
         except ConnectionLost as error:
             pool.discard(session)
             if attempt == 2:
@@ -223,21 +233,23 @@ def _first_answer(pool: Pool, calls: Sequence[SqlCall]) -> tuple[DatabaseSession
             pool.discard(session)
             raise
         else:
-            return session, answer
+            return session, answers
     raise AssertionError("the second attempt returns or raises")
 
 
-def _page(
-    ask: Callable[[SqlCall], PGresult], start: bytes, stop: bytes, rows_max: int, *, reverse: bool
-) -> Page:
+def _page_call(wanted: PageWanted) -> SqlCall:
+    statement = PAGE_DOWN if wanted.reverse else PAGE_UP
+    return statement, page_arguments(wanted.start, wanted.stop, wanted.rows_max, _PAGE_BYTES_MAX)
+
+
+def _page(answer: PGresult, wanted: PageWanted) -> Page:
     """A page of at most about a megabyte."""
-    statement = PAGE_DOWN if reverse else PAGE_UP
-    pairs = _pairs(ask((statement, page_arguments(start, stop, rows_max, _PAGE_BYTES_MAX))))
-    size = sum(len(value) for _, value in pairs)
-    if len(pairs) < rows_max and size < _PAGE_BYTES_MAX:
+    pairs = _pairs(answer)
+    size = sum([len(value) for _, value in pairs])
+    if len(pairs) < wanted.rows_max and size < _PAGE_BYTES_MAX:
         return Page(pairs, None)
     last = pairs[-1][0]
-    return Page(pairs, last if reverse else last + b"\x00")
+    return Page(pairs, last if wanted.reverse else last + b"\x00")
 
 
 def _pairs(result: PGresult) -> list[tuple[bytes, bytes]]:

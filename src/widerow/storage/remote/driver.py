@@ -11,9 +11,10 @@ from typing import NamedTuple, Protocol
 
 from widerow.errors import StorageFailure
 from widerow.storage.interface import Capabilities
+from widerow.storage.page import Page, PageWanted
 from widerow.storage.placement import DataPlacement
 
-__all__ = ["Driver", "DriverView", "Page", "ShardChange", "check_keys"]
+__all__ = ["Driver", "DriverView", "ShardChange", "check_keys"]
 
 
 class ShardChange(NamedTuple):
@@ -30,17 +31,6 @@ class ShardChange(NamedTuple):
     puts: Mapping[bytes, bytes]
     deletes: Sequence[bytes] = ()
     ranges: Sequence[tuple[bytes, bytes]] = ()
-
-
-class Page(NamedTuple):
-    """Some pairs of a range in the order asked for.
-
-    A page may end anywhere, also before its first pair. `following`: None where the range ends with
-    it; else where the rest of the range begins, or, when it is read backwards, where it stops.
-    """
-
-    pairs: Sequence[tuple[bytes, bytes]]
-    following: bytes | None
 
 
 class DriverView(Protocol):
@@ -92,6 +82,13 @@ class Driver(Protocol):
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """What a new view's first `read_page` would give, for those who read nothing more of it."""
+        ...
+
+    def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """What `read_page` gives for each of these, all of them in about the time of one.
+
+        For those who do not wait for what is away: raises `StoreBusy` where some of it is.
+        """
         ...
 
     def home(self, revision_key: bytes) -> bytes:

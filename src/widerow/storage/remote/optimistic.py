@@ -53,9 +53,16 @@ from widerow.limits import (
 from widerow.storage.foresight import foreseen_reads, refuse_in_attempt
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Outcome, Snapshot, Store, Write
+from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.away import AwayHomes
 from widerow.storage.remote.driver import Driver, ShardChange
-from widerow.storage.remote.reading import LostKeys, ReadFailed, RemoteSnapshot, UnitReader
+from widerow.storage.remote.reading import (
+    LostKeys,
+    ReadFailed,
+    RemoteSnapshot,
+    UnitReader,
+    without_revisions,
+)
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
 
 __all__ = ["REVISION_BYTES", "OptimisticStore"]
@@ -137,12 +144,17 @@ class OptimisticStore(Store):
     def brief_snapshot(self, rows: int = 0) -> Snapshot:
         """Its first read is one round trip; it may be lost before the second."""
         self._check_open()
-        return foreseen_reads() or RemoteSnapshot(self._driver, self._lost_keys, rows)
+        return foreseen_reads(rows) or RemoteSnapshot(self._driver, self._lost_keys, rows)
 
     def get_together(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """One round trip, which waits for nothing else."""
         self._check_open()
         return self._driver.read_many(keys, patient=False)
+
+    def get_pages_together(self, wanted: Sequence[PageWanted]) -> list[Page]:
+        """About one round trip, which waits for nothing else."""
+        self._check_open()
+        return [without_revisions(page) for page in self._driver.read_pages(wanted)]
 
     # --- groups ------------------------------------------------------------------------------
 

@@ -7,9 +7,18 @@ from typing import Final, NamedTuple, Protocol, final
 from widerow.errors import StorageFailure, ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_REVISIONS
-from widerow.storage.remote.driver import Driver, DriverView, Page
+from widerow.storage.page import Page
+from widerow.storage.remote.driver import Driver, DriverView
 
-__all__ = ["LostKeys", "Missing", "ReadFailed", "RemoteSnapshot", "UnitReader", "pages"]
+__all__ = [
+    "LostKeys",
+    "Missing",
+    "ReadFailed",
+    "RemoteSnapshot",
+    "UnitReader",
+    "pages",
+    "without_revisions",
+]
 
 _PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
 _PAGE_ROWS_MAX: Final = 512  # a round trip costs as much as reading some hundred rows
@@ -19,6 +28,12 @@ _CHANGED: Final = "what was read has changed before more was read with it: read 
 _BEHIND_REVISIONS: Final = after_prefix(SPACE_REVISIONS)
 
 _Pairs = Iterator[tuple[bytes, bytes]]
+
+
+def without_revisions(page: Page) -> Page:
+    """The page as it is shown."""
+    shown = [pair for pair in page.pairs if not pair[0].startswith(SPACE_REVISIONS)]
+    return page if len(shown) == len(page.pairs) else page._replace(pairs=shown)
 
 
 class _Paged(Protocol):

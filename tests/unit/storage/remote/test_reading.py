@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from widerow.errors import StoreBusy, ViewLost
 from widerow.keys.layout import revision_key
 from widerow.storage.interface import Snapshot
-from widerow.storage.remote.driver import DriverView, Page, ShardChange
+from widerow.storage.page import Page
+from widerow.storage.remote.driver import DriverView, ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store

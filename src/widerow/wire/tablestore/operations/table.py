@@ -182,13 +182,15 @@ _ALL: Final = (
         consumed=batch_units,
         call_within=batch_get_row.call_within,
     ),
-    _served(
-        "GetRange",
-        _READ,
-        get_range,
-        consumed=read_units,
-        lengthy=get_range.is_lengthy,
-        call_within=get_range.call_within,
+    _foreseen(
+        _served(
+            "GetRange",
+            _READ,
+            get_range,
+            consumed=read_units,
+            lengthy=get_range.is_lengthy,
+            call_within=get_range.call_within,
+        )
     ),
     _foreseen(_served("PutRow", _WRITE, put_row, writes=True, consumed=row_units)),
     _foreseen(_served("UpdateRow", _WRITE, update_row, writes=True, consumed=row_units)),
