@@ -281,7 +281,8 @@ def _turns(
     own, other, inside = list[Any](), list[Any](), list[Any]()
     over = Sender(place, work.name, work.connections, settings)
     within = Sender(embedded, work.name, work.connections, settings)
-    for _ in range(settings.repeats):
+    for turn in range(settings.repeats):
+        print(f"{work.name}, turn {turn + 1} of {settings.repeats}", file=sys.stderr, flush=True)
         own.append(over.turn())
         other.append(bare(bare_url, work, settings))
         if work.bare == "get":

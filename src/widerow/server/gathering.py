@@ -8,7 +8,7 @@ timer is needed while requests are few: where nothing is under way, nothing wait
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, final
 
 from widerow.limits import (
     GATHERED_KEYS_MAX,
@@ -17,13 +17,12 @@ from widerow.limits import (
     GATHERED_READS_MAX,
     GATHERING_SECONDS_MAX,
 )
-from widerow.server.schedule import Schedule
 from widerow.storage.page import PageWanted
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-__all__ = ["GatheredReads", "Gathering", "Told", "of_keys", "of_pages"]
+__all__ = ["GatheredReads", "Gathering", "Told", "Turns", "of_keys", "of_pages"]
 
 T = TypeVar("T")
 Item = TypeVar("Item", bytes, PageWanted)
@@ -31,6 +30,28 @@ Found = TypeVar("Found")
 
 Told = Callable[[Sequence[T], Mapping[Item, Found] | None], None]
 """Hears of what some requests wait for; of None where it could not be read."""
+
+
+class Turns(Protocol):
+    """The part of a `Schedule` that gathering uses."""
+
+    def when_turn_ends(self, work: Callable[[], None]) -> None:
+        """Call `work` when the loop has read all that there is to read now."""
+        ...
+
+    def when_passed(self, seconds: float, work: Callable[[], None]) -> None:
+        """Call `work` on the loop after so long."""
+        ...
+
+    def start(
+        self, work: Callable[[], Any], back: Callable[["Future[Any]"], None], *, computes: bool
+    ) -> None:
+        """Run `work` on a thread and then `back` on the loop."""
+        ...
+
+    def answered(self) -> None:
+        """What was started on a thread has ended."""
+        ...
 
 
 class Gathering(NamedTuple, Generic[Item, Found]):
@@ -64,7 +85,7 @@ class GatheredReads(Generic[T, Item, Found]):
     def __init__(
         self,
         gathering: Gathering[Item, Found],
-        schedule: Schedule,
+        schedule: Turns,
         told: Told[T, Item, Found],
     ) -> None:
         """`told` is called on the loop's thread."""

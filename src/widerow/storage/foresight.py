@@ -30,11 +30,9 @@ class NotForeseen(BaseException):
     """An attempt asks for what was not read. No body and no operation may catch it."""
 
 
-class _Attempt(threading.local):
-    reads: "ForeseenReads | None" = None
-
-
-_ATTEMPT: Final = _Attempt()
+# `reads`: the snapshot of the attempt that a thread makes. (A subclass would be one for all threads
+# when it is compiled.)
+_ATTEMPT: Final = threading.local()
 
 
 @final
@@ -113,7 +111,7 @@ def foreseen_reads(rows: int = 0) -> ForeseenReads | None:
 
     `rows`: how many a scan will probably give, 0 if nobody knows.
     """
-    reads = _ATTEMPT.reads
+    reads: ForeseenReads | None = getattr(_ATTEMPT, "reads", None)
     if reads is not None:
         reads.rows = rows
     return reads
@@ -121,5 +119,5 @@ def foreseen_reads(rows: int = 0) -> ForeseenReads | None:
 
 def refuse_in_attempt() -> None:
     """What waits for a database calls this before. Raises `NotForeseen` in an attempt."""
-    if _ATTEMPT.reads is not None:
+    if getattr(_ATTEMPT, "reads", None) is not None:
         raise NotForeseen

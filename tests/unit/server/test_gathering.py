@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
@@ -84,7 +84,7 @@ class Bench:
         self.threads, self.store = Threads(), Keys()
         self.told: list[tuple[list[int], Mapping[bytes, bytes | None] | None]] = []
         self.reads: GatheredReads[int, bytes, bytes | None] = GatheredReads(
-            of_keys(self.store.get_together), cast("Schedule", self.threads), self.tell
+            of_keys(self.store.get_together), self.threads, self.tell
         )
 
     def tell(self, requests: Sequence[int], values: Mapping[bytes, bytes | None] | None) -> None:
