@@ -26,15 +26,14 @@ from cluster.ledger import Ledger, Wrongs
 from cluster.stores import STORES, NoStore, started
 from evidence import record, record_skipped
 from widerow.testing.linearizability import judge
-from widerow.testing.recording import PAUSE_SECONDS, Recorder, ServerFaults
+from widerow.testing.recording import LONG_PAUSE_SECONDS, PAUSE_SECONDS, Recorder, ServerFaults
 
 __all__ = ["main"]
 
 _ROWS: Final = 8
 _PATIENCE_SECONDS: Final = 15.0  # above the ten seconds that a server tries; a server that dies: 12
-_LONG_PAUSE_SECONDS: Final = 30.0
 _BETWEEN_FAULTS: Final = (0.5, 4.0)  # a server over a database takes a second to start
-_SHORT_PAUSES: Final = 40  # for each long one
+_SHORT_PAUSES: Final = 8  # for each long one
 _LEDGER_REST_SECONDS: Final = 0.03  # the histories are to have most of the processors
 
 
@@ -73,7 +72,7 @@ def _embedded(options: argparse.Namespace) -> _Found:
 
 def _shared(options: argparse.Namespace) -> _Found:
     """Of several servers over one database. Raises `NoStore`."""
-    pauses = (PAUSE_SECONDS,) * _SHORT_PAUSES + (_LONG_PAUSE_SECONDS,)
+    pauses = (PAUSE_SECONDS,) * _SHORT_PAUSES + (LONG_PAUSE_SECONDS,)
     with ExitStack() as ends:
         store = ends.enter_context(started(options.store, region_servers=3))
         recorder = ends.enter_context(

@@ -42,10 +42,11 @@ from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["NOTHING_DONE", "Recorder", "Recording", "ServerFaults"]
+__all__ = ["LONG_PAUSE_SECONDS", "NOTHING_DONE", "Recorder", "Recording", "ServerFaults"]
 
 PATIENCE_SECONDS: Final = 0.5  # of a client; pauses are longer
 PAUSE_SECONDS: Final = 0.7
+LONG_PAUSE_SECONDS: Final = 30.0  # above every time for which one server goes by another's word
 _CREATE_SECONDS_MAX: Final = 30.0  # for the table; over a cluster it takes some
 _RETRY_SECONDS: Final = 0.02  # until the next attempt to reach a server that is starting
 BETWEEN_FAULTS: Final = (0.1, 0.6)  # seconds
@@ -81,6 +82,7 @@ class Recording:
     ways: Counter[Way] = field(default_factory=Counter)
     kills: int = 0
     pauses: int = 0
+    long_pauses: int = 0  # of those, the ones that outlast the patience of clients by far
     disturbances: int = 0
 
     def facts(self) -> dict[str, int]:
@@ -92,6 +94,7 @@ class Recording:
             **{f"by {way.value}": self.ways[way] for way in Way},
             "kills": self.kills,
             "pauses": self.pauses,
+            "long pauses": self.long_pauses,
             "disturbances": self.disturbances,
         }
 
@@ -205,8 +208,10 @@ class Recorder:
                 self._endpoints[number] = process.endpoint
             else:
                 recording.pauses += 1
+                seconds = random.choice(faults.pauses)
+                recording.long_pauses += seconds >= LONG_PAUSE_SECONDS
                 os.kill(process.pid, signal.SIGSTOP)
-                time.sleep(random.choice(faults.pauses))
+                time.sleep(seconds)
                 os.kill(process.pid, signal.SIGCONT)
 
 
