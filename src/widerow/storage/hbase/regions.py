@@ -46,6 +46,7 @@ _META_ROWS: Final = 1000
 _MERGED: Final = b"merge"  # columns that name what a region was merged of begin so
 _PAUSE_SECONDS: Final = 0.02
 _PAUSE_SECONDS_MAX: Final = 0.5
+_HUNG_PAUSE_SECONDS: Final = 0.2  # until a server that hangs is asked again
 _MISSED_SECONDS: Final = 0.2  # behind a read of hbase:meta that failed, until the next one
 
 # A server that answers so has done nothing: the region lives elsewhere, or will in a moment.
@@ -112,12 +113,16 @@ class Servers:
         """`seeds`: masters or region servers that are asked first. Connects to none."""
         self._seeds = seeds
         self._connections: dict[tuple[Address, str], RpcConnection] = {}
+        self._hung: set[Address] = set()
         self._lock = threading.Lock()
-        self._closed = False
+        self._over = threading.Event()
         self.opened = 0
 
     def connection(self, address: Address, service: str = CLIENT) -> RpcConnection:
-        """A connection that works, as far as is known. Raises `ServerLost`."""
+        """A connection that works, as far as is known. Raises `ServerLost`.
+
+        At once for a server that hangs: only a thread beside asks it until it answers.
+        """
         found = self._connections.get((address, service))
         if found is not None and found.usable():
             return found
@@ -125,10 +130,55 @@ class Servers:
             self.check_open()
             found = self._connections.get((address, service))
             if found is None or not found.usable():
-                found = RpcConnection(address, service)
+                found = self._connected(address, service, found)
                 self._connections[address, service] = found
                 self.opened += 1
             return found
+
+    def _connected(
+        self, address: Address, service: str, before: RpcConnection | None
+    ) -> RpcConnection:
+        """A new connection in place of one that was lost. Raises `ServerLost`."""
+        if before is not None and before.hung:
+            del self._connections[address, service]  # it is told once
+            self._watch(address)
+        if self.hang(address):
+            raise ServerLost(f"{address} hangs", sent=False, hung=True)
+        try:
+            return RpcConnection(address, service)
+        except ServerLost as error:
+            if error.hung:
+                self._watch(address)
+            raise
+
+    def hang(self, address: Address) -> bool:
+        """Whether that server is known to hang."""
+        return address in self._hung
+
+    def _watch(self, address: Address) -> None:
+        if not self.hang(address):
+            self._hung.add(address)
+            name = f"hbase-hung-{address}"
+            threading.Thread(target=self._await, args=(address,), name=name, daemon=True).start()
+
+    def _await(self, address: Address) -> None:
+        """Ask a server that hangs until it answers, refuses, or is gone."""
+        while not self._over.wait(_HUNG_PAUSE_SECONDS):
+            try:
+                connection = RpcConnection(address, _REGISTRY)
+                try:
+                    connection.call(
+                        "GetActiveMaster", GetActiveMasterRequest(), GetActiveMasterResponse
+                    )
+                finally:
+                    connection.close()
+            except ServerLost as error:
+                if error.hung:
+                    continue
+            except RemoteFailure:
+                pass
+            break
+        self._hung.discard(address)
 
     def ask_any(self, method: str, request: Message, kind: type[Answer]) -> Answer:
         """Ask the first seed that answers. Raises `ServerLost`, `RemoteFailure`."""
@@ -154,13 +204,13 @@ class Servers:
 
     def check_open(self) -> None:
         """Raise `StorageFailure` once the connections are closed."""
-        if self._closed:
+        if self._over.is_set():
             raise StorageFailure("the store is closed")
 
     def close(self) -> None:
         """Close every connection."""
         with self._lock:
-            self._closed = True
+            self._over.set()
             for connection in self._connections.values():
                 connection.close()
 

@@ -3,6 +3,11 @@
 A connection begins with six bytes and a header, which names the service that it is for. Each call
 and each answer is a frame: its length in four bytes, then messages that each stand behind a length
 of their own. An answer names the call that it is for, so calls do not wait for each other.
+
+**Servers that hang.** A call may take long for good reasons, and the server answers others then.
+So whoever waits for an answer on a connection that says nothing asks for something that costs
+nothing, and takes the server as lost where that stays without an answer too: after
+`QUIET_SECONDS_MAX` and `HUNG_SECONDS` instead of `ANSWER_SECONDS_MAX`.
 """
 
 import socket
@@ -11,6 +16,8 @@ import threading
 from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as NoAnswer
 from contextlib import suppress
+from math import inf
+from time import monotonic
 from typing import Final, NamedTuple, TypeVar, final
 
 from google.protobuf.message import DecodeError, Message
@@ -28,12 +35,21 @@ Answer = TypeVar("Answer", bound=Message)
 
 CONNECT_SECONDS_MAX: Final = 3
 ANSWER_SECONDS_MAX: Final[float] = 10
+QUIET_SECONDS_MAX: Final[float] = 1  # nothing takes longer where nothing is wrong
+HUNG_SECONDS: Final[float] = 2  # above the pauses of a JVM that collects garbage
 FRAME_BYTES_MAX: Final = 256 * 1024 * 1024  # what HBase itself takes in one frame
 
 _PREAMBLE: Final = b"HBas\x00\x50"  # version 0, and who asks is believed
 _USER: Final = "widerow"
 _LENGTH: Final = struct.Struct("!I")
 _READ_BYTES: Final = 256 * 1024
+# Methods of services that ask for nothing with an empty message. Elsewhere the name of the service
+# is asked for: that there is no such method is an answer too.
+_COSTS_NOTHING: Final = {
+    "ClientService": "Multi",
+    "MasterService": "IsMasterRunning",
+    "ClientMetaService": "GetActiveMaster",
+}
 
 
 class Address(NamedTuple):
@@ -48,12 +64,16 @@ class Address(NamedTuple):
 
 
 class ServerLost(Exception):
-    """No answer will come. `sent`: whether the server may have got the call."""
+    """No answer will come. `sent`: whether the server may have got the call.
 
-    def __init__(self, reason: object, *, sent: bool) -> None:
+    `hung`: it keeps the connection, and does not answer.
+    """
+
+    def __init__(self, reason: object, *, sent: bool, hung: bool = False) -> None:
         """The loss of a connection."""
         super().__init__(str(reason))
         self.sent = sent
+        self.hung = hung
 
 
 class RemoteFailure(Exception):
@@ -82,16 +102,23 @@ class PendingCall:
 
         A connection that leaves a call without an answer for long is closed.
         """
-        try:
-            found = self._future.result(ANSWER_SECONDS_MAX)
-        except NoAnswer:
-            self._connection.lose("the server does not answer")
-            raise ServerLost("the server does not answer", sent=True) from None
+        found = self._awaited()
         try:
             return kind.FromString(found)
         except DecodeError as error:
             self._connection.lose(error)
             raise ServerLost(f"an answer cannot be read: {error}", sent=True) from error
+
+    def _awaited(self) -> bytes:
+        until = monotonic() + ANSWER_SECONDS_MAX
+        while True:
+            left = until - monotonic()
+            with suppress(NoAnswer):
+                return self._future.result(max(0.0, min(left, QUIET_SECONDS_MAX)))
+            if left <= 0:
+                self._connection.lose("the server does not answer")
+            else:
+                self._connection.see_whether_it_hangs()
 
 
 @final
@@ -105,22 +132,31 @@ class RpcConnection:
         self._pending: dict[int, Future[bytes]] = {}
         self._calls = 0
         self._lost: ServerLost | None = None
+        self._heard = monotonic()  # when the server said anything last
+        self._tried = -inf  # when it was asked last whether it hangs
+        self._costs_nothing = _COSTS_NOTHING.get(service, service)
         header = ConnectionHeader(
             user_info=UserInformation(effective_user=_USER), service_name=service
         ).SerializeToString()
         try:
             self._socket = socket.create_connection(address, timeout=CONNECT_SECONDS_MAX)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket.settimeout(ANSWER_SECONDS_MAX)
+            self._socket.settimeout(QUIET_SECONDS_MAX + HUNG_SECONDS)
             self._socket.sendall(_PREAMBLE + _LENGTH.pack(len(header)) + header)
         except OSError as error:
-            raise ServerLost(f"{address}: {error}", sent=False) from error
+            hung = isinstance(error, TimeoutError)
+            raise ServerLost(f"{address}: {error}", sent=False, hung=hung) from error
         name = f"hbase-{address}"
         threading.Thread(target=self._read, name=name, daemon=True).start()
 
     def usable(self) -> bool:
         """Whether it is worth asking."""
         return self._lost is None
+
+    @property
+    def hung(self) -> bool:
+        """Whether it was lost because the server hangs."""
+        return self._lost is not None and self._lost.hung
 
     def send(self, method: str, request: Message) -> PendingCall:
         """Send a call without waiting for its answer. Raises `ServerLost`."""
@@ -129,22 +165,7 @@ class RpcConnection:
         with self._sending:
             if not self.usable():
                 raise ServerLost(f"{self.address}: the connection was lost", sent=False)
-            self._calls = (self._calls + 1) & 0x7FFFFFFF
-            number = self._calls
-            self._pending[number] = future
-            header = RequestHeader(
-                call_id=number,
-                method_name=method,
-                request_param=True,
-                timeout=int(1000 * ANSWER_SECONDS_MAX),
-            ).SerializeToString()
-            parts = _varint(len(header)), header, _varint(len(body)), body
-            size = sum(map(len, parts))
-            try:
-                self._socket.sendall(b"".join((_LENGTH.pack(size), *parts)))
-            except OSError as error:
-                self.lose(error)
-                raise ServerLost(f"{self.address}: {error}", sent=True) from error
+            self._send(method, body, future)
         if not self.usable():  # lost while the call was listed: nobody else tells it
             self.lose("the connection was lost")
         return PendingCall(self, future)
@@ -152,6 +173,47 @@ class RpcConnection:
     def call(self, method: str, request: Message, kind: type[Answer]) -> Answer:
         """Send a call and wait for its answer. Raises `RemoteFailure`, `ServerLost`."""
         return self.send(method, request).answer(kind)
+
+    def _send(self, method: str, body: bytes, future: "Future[bytes]") -> None:
+        """Send a call, alone. Raises `ServerLost`."""
+        self._calls = (self._calls + 1) & 0x7FFFFFFF
+        number = self._calls
+        self._pending[number] = future
+        header = RequestHeader(
+            call_id=number,
+            method_name=method,
+            request_param=True,
+            timeout=int(1000 * ANSWER_SECONDS_MAX),
+        ).SerializeToString()
+        parts = _varint(len(header)), header, _varint(len(body)), body
+        left = memoryview(b"".join((_LENGTH.pack(sum(map(len, parts))), *parts)))
+        try:
+            while left:  # a time-out is of each part: what is long may take long
+                left = left[self._socket.send(left) :]
+        except OSError as error:
+            self.lose(error)
+            hung = isinstance(error, TimeoutError)
+            raise ServerLost(f"{self.address}: {error}", sent=True, hung=hung) from error
+
+    def see_whether_it_hangs(self) -> None:
+        """Lose the connection where the server hangs; to be called again and again while waiting.
+
+        A server that has said nothing lately is asked for what costs nothing. Waits for nothing.
+        """
+        now = monotonic()
+        if now - self._heard < QUIET_SECONDS_MAX:
+            return
+        if self._tried < self._heard:
+            self._tried = now
+            if self._sending.acquire(blocking=False):  # else somebody sends, and gets no further
+                try:
+                    self._send(self._costs_nothing, b"", Future())
+                except ServerLost:
+                    return  # as whoever waits is told
+                finally:
+                    self._sending.release()
+        elif now - self._tried >= HUNG_SECONDS:
+            self.lose("the server hangs", hung=True)
 
     # --- the thread that reads ---------------------------------------------------------------
 
@@ -170,6 +232,7 @@ class RpcConnection:
                 self.lose("the server closed the connection")
                 return
             buffer += part
+            self._heard = monotonic()
             try:
                 while len(buffer) >= needed:
                     needed = self._take(buffer)
@@ -202,10 +265,11 @@ class RpcConnection:
 
     # --- the end -----------------------------------------------------------------------------
 
-    def lose(self, reason: object) -> None:
+    def lose(self, reason: object, *, hung: bool = False) -> None:
         """Take the connection as lost: whoever waits for an answer hears of it. Idempotent."""
         if self._lost is None:
-            self._lost = ServerLost(f"{self.address}: {reason}", sent=True)
+            hung = hung or isinstance(reason, TimeoutError)
+            self._lost = ServerLost(f"{self.address}: {reason}", sent=True, hung=hung)
             with suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
             self._socket.close()

@@ -4,12 +4,14 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from time import monotonic
 
 import pytest
 from tests.unit.storage.hbase.fake import FakeServer, answer_frame, failure_frame
 
 from widerow.storage.hbase import rpc
-from widerow.storage.hbase.messages import ScanRequest, ScanResponse
+from widerow.storage.hbase.messages import Scan, ScanRequest, ScanResponse
+from widerow.storage.hbase.regions import Servers
 from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
 
 Serve = Callable[[FakeServer, socket.socket], None]
@@ -153,6 +155,100 @@ def test_a_server_that_does_not_answer_is_left(
         connection.call("Scan", asked(1), ScanResponse)
     with pytest.raises(ServerLost):
         other.answer(ScanResponse)
+
+
+# --- servers that hang (docs/operating/cluster.md) -----------------------------------------------
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rpc, "QUIET_SECONDS_MAX", 0.05)
+    monkeypatch.setattr(rpc, "HUNG_SECONDS", 0.4)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_hangs_is_left_long_before_a_slow_call_is(
+    serve: Callable[[Serve], RpcConnection],
+) -> None:
+    asked_for: list[str] = []
+
+    def hang(server: FakeServer, connection: socket.socket) -> None:
+        while True:
+            asked_for.append(server.receive(connection).method)
+
+    connection = serve(hang)
+    began = monotonic()
+    with pytest.raises(ServerLost, match="hangs") as lost:
+        connection.call("ExecService", asked(1), ScanResponse)
+    assert lost.value.hung
+    assert lost.value.sent
+    assert connection.hung
+    assert monotonic() - began < rpc.ANSWER_SECONDS_MAX / 2
+    assert asked_for == ["ExecService", "Multi"]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_call_that_takes_long_is_waited_for_where_others_are_answered(
+    serve: Callable[[Serve], RpcConnection],
+) -> None:
+    def be_slow(server: FakeServer, connection: socket.socket) -> None:
+        slow = server.receive(connection)
+        for _ in range(5):
+            tried = server.receive(connection)
+            assert tried.body == b""
+            connection.sendall(answer_frame(tried.number, ScanResponse()))
+        connection.sendall(answer_frame(slow.number, ScanResponse(scanner_id=7)))
+
+    connection = serve(be_slow)
+    assert connection.call("ExecService", asked(1), ScanResponse).scanner_id == 7
+    assert connection.usable()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_takes_nothing_more_hangs(
+    serve: Callable[[Serve], RpcConnection],
+) -> None:
+    over = threading.Event()
+
+    def read_nothing(_: FakeServer, __: socket.socket) -> None:
+        over.wait(5)
+
+    connection = serve(read_nothing)
+    try:
+        with pytest.raises(ServerLost) as lost:
+            connection.call("Scan", Scan(start_row=bytes(32 * 1024 * 1024)), ScanResponse)
+    finally:
+        over.set()
+    assert lost.value.hung
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_server_that_hangs_is_asked_again_when_it_answers(
+    serve: Callable[[Serve], RpcConnection],
+) -> None:
+    """Until then whoever asks is refused at once."""
+    answers = threading.Event()
+
+    def hang(server: FakeServer, connection: socket.socket) -> None:
+        while True:
+            number = server.receive(connection).number
+            if answers.is_set():
+                connection.sendall(answer_frame(number, ScanResponse(scanner_id=3)))
+
+    servers = Servers([])
+    address = serve(hang).address
+    with pytest.raises(ServerLost, match="hangs"):
+        servers.connection(address).call("Scan", asked(1), ScanResponse)
+    for _ in range(20):
+        with pytest.raises(ServerLost, match="hangs") as refused:
+            servers.connection(address)
+        assert not refused.value.sent
+    answers.set()
+    deadline = monotonic() + 5
+    while servers.hang(address):
+        assert monotonic() < deadline
+    assert servers.connection(address).call("Scan", asked(2), ScanResponse).scanner_id == 3
+    servers.close()
 
 
 def test_nobody_listens() -> None:
