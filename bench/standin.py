@@ -43,7 +43,7 @@ from widerow.storage.hbase.messages import (
     ServerName,
     TableSchema,
 )
-from widerow.storage.hbase.opening import SAFE_ATTRIBUTES
+from widerow.storage.hbase.table import SAFE_ATTRIBUTES
 
 __all__ = ["StandIn", "main"]
 

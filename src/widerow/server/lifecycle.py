@@ -232,11 +232,16 @@ class Server:
             if settings.accept_damaged_store:
                 _log.critical("damage in the store is accepted; what was acknowledged may be gone")
             acceptance = Acceptance.DAMAGED if settings.accept_damaged_store else Acceptance.WHOLE
-            return open_store(
+            store = open_store(
                 settings.store, cache_bytes=settings.cache_bytes, acceptance=acceptance
             )
         except ValueError as error:
             raise SettingsInvalid(str(error)) from error
+        if store.put_off:
+            _log.warning(
+                "a check of the store is put off", extra={"facts": {"what": store.put_off}}
+            )
+        return store
 
     async def _listen(self, engine: Engine, store: Store, identity: AccessRules) -> None:
         loop = asyncio.get_running_loop()

@@ -154,6 +154,9 @@ class Store(ABC):
     placement: DataPlacement | None = None
     """What divides the data among servers; None where nothing does (rule 16)."""
 
+    put_off: str = ""
+    """What could not be checked when the store was opened, and is later, for people."""
+
     durable_ns: int = 0
     """Nanoseconds that the last group waited for its disk, or for other machines, until it was
     durable; 0 where nothing is waited for. It says whether groups should share such waits."""

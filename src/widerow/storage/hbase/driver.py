@@ -30,6 +30,7 @@ from widerow.storage.hbase.regions import Region, Regions, refused_untouched, st
 from widerow.storage.hbase.requests import CellPlace, mutate_rows
 from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
+from widerow.storage.hbase.table import HBaseTable
 from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
@@ -64,8 +65,15 @@ class HBaseDriver:
         shared=True,
     )
 
-    def __init__(self, regions: Regions) -> None:
-        """Of that table. Connects to no server yet."""
+    def __init__(
+        self, regions: Regions, table: HBaseTable | None = None, put_off: str = ""
+    ) -> None:
+        """Of that table. Connects to no server yet. `table`: what may turn out not to be safe.
+
+        `put_off`: what is not known of it yet, for people.
+        """
+        self.put_off = put_off
+        self._table = table or HBaseTable(regions)
         self._regions = regions
         self._shared = SharedReads(regions)
         self.placement = HBasePlacement(regions)
@@ -97,6 +105,8 @@ class HBaseDriver:
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """One call, which is one transaction and one sync."""
         self._regions.servers.check_open()
+        if self._table.refusal:
+            raise StorageFailure(self._table.refusal)
         self._shared.close_unwanted()
         check_keys(changes, ROW_BYTES_MAX, "HBase")
         try:

@@ -1,55 +1,23 @@
 """Opening a store: what its URL says, and what is asked of HBase before it is used."""
 
 import re
-from time import sleep
 from typing import Final
 
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.storage.hbase.driver import HBaseDriver
-from widerow.storage.hbase.messages import (
-    BytesBytesPair,
-    ColumnFamilySchema,
-    CoprocessorServiceResponse,
-    CreateTableRequest,
-    CreateTableResponse,
-    GetProcedureResultRequest,
-    GetProcedureResultResponse,
-    GetTableDescriptorsRequest,
-    GetTableDescriptorsResponse,
-    TableName,
-    TableSchema,
-)
-from widerow.storage.hbase.placement import RUNNING, TABLE_NAMESPACE
+from widerow.storage.hbase.messages import CoprocessorServiceResponse
 from widerow.storage.hbase.regions import MovePauses, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import mutate_rows
-from widerow.storage.hbase.rows import DATA, FAMILY
-from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.hbase.rows import DATA
+from widerow.storage.hbase.rpc import Address, RemoteFailure, ServerLost
+from widerow.storage.hbase.table import ENDPOINT, HBaseTable
 from widerow.storage.remote.optimistic import OptimisticStore
 
-__all__ = ["SAFE_ATTRIBUTES", "open_driver", "open_hbase"]
+__all__ = ["open_driver", "open_hbase"]
 
 _URL: Final = re.compile(r"hbase://(?P<seeds>[^/@?#]+)/(?P<table>[A-Za-z0-9_][A-Za-z0-9_.-]*)")
 _SEED: Final = re.compile(r"(?P<host>[^\s:]+):(?P<port>\d{1,5})")
-_PROCEDURE_PAUSE_SECONDS: Final = 0.05
 _OPENING_SECONDS_MAX: Final = 15  # a new table's regions are opened in about two
-_ENDPOINT: Final = b"|org.apache.hadoop.hbase.coprocessor.MultiRowMutationEndpoint|1001|"
-_POLICY: Final = b"org.apache.hadoop.hbase.regionserver.ConstantSizeRegionSplitPolicy"
-_FAMILY_ATTRIBUTES: Final = {b"VERSIONS": b"1", b"BLOOMFILTER": b"ROW"}
-# HBase splits no region by itself, because it does not know where a shard ends. A policy that
-# forbids all splits would forbid those at a row that is named, too.
-SAFE_ATTRIBUTES: Final = {
-    b"DURABILITY": b"FSYNC_WAL",
-    b"MAX_FILESIZE": b"%d" % 2**60,
-    b"SPLIT_POLICY": _POLICY,
-    b"coprocessor$1": _ENDPOINT,
-}
-# What a table must have that somebody else has made or changed, and what is wrong without it.
-_DEMANDED: Final = {
-    b"DURABILITY": "answers before it has synced its log, so a loss of power would take back what "
-    "was acknowledged",
-    b"MAX_FILESIZE": "splits its regions by itself, at rows where a partition key value does not "
-    "end",
-}
 
 
 def open_hbase(url: str) -> OptimisticStore:
@@ -57,10 +25,14 @@ def open_hbase(url: str) -> OptimisticStore:
 
     `hbase://host:port[,host:port]/table`: any masters or region servers of the cluster.
 
-    Raises: `ValueError` for another URL, `StoreBusy` where the cluster cannot be reached,
-    `StorageFailure` where the table is not safe or cannot be used for another reason.
+    Raises: `ValueError` for another URL, `StoreBusy` where the cluster cannot be reached, or has no
+    master and not the table either; `StorageFailure` where the table is not safe or cannot be used
+    for another reason. Without a master that is looked up later (`table.py`, `Store.put_off`).
     """
-    return OptimisticStore(open_driver(url))
+    driver = open_driver(url)
+    store = OptimisticStore(driver)
+    store.put_off = driver.put_off
+    return store
 
 
 def open_driver(url: str) -> HBaseDriver:
@@ -68,8 +40,9 @@ def open_driver(url: str) -> HBaseDriver:
     seeds, table = _read(url)
     servers = Servers(seeds)
     regions = Regions(servers, table)
+    made = HBaseTable(regions)
     try:
-        _make_table(servers, table)
+        put_off = made.check()
         _try_commit(regions)
     except (ServerLost, RemoteFailure) as error:
         servers.close()
@@ -77,7 +50,7 @@ def open_driver(url: str) -> HBaseDriver:
     except BaseException:
         servers.close()
         raise
-    return HBaseDriver(regions)
+    return HBaseDriver(regions, made, put_off)
 
 
 def _read(url: str) -> tuple[list[Address], str]:
@@ -86,49 +59,6 @@ def _read(url: str) -> tuple[list[Address], str]:
     if found is None or not all(seeds):
         raise ValueError(f"{url!r} is not hbase://HOST:PORT[,HOST:PORT]/TABLE")
     return [Address(seed["host"], int(seed["port"])) for seed in seeds if seed], found["table"]
-
-
-def _make_table(servers: Servers, table: str) -> None:
-    """Make the table, or see that it is safe."""
-    master = servers.master()
-    name = TableName(namespace=TABLE_NAMESPACE, qualifier=table.encode())
-    asked = GetTableDescriptorsRequest(table_names=[name])
-    known = master.call("GetTableDescriptors", asked, GetTableDescriptorsResponse).table_schema
-    if not known:
-        _create(master, name)
-        known = master.call("GetTableDescriptors", asked, GetTableDescriptorsResponse).table_schema
-    attributes = {each.first: each.second for each in known[0].attributes}
-    for attribute, wrong in _DEMANDED.items():
-        if attributes.get(attribute) != SAFE_ATTRIBUTES[attribute]:
-            told, demanded = attribute.decode(), SAFE_ATTRIBUTES[attribute].decode()
-            raise StorageFailure(
-                f"the table {table} {wrong}: set its {told} to {demanded}, or name a table that is "
-                "not there yet"
-            )
-
-
-def _create(master: RpcConnection, name: TableName) -> None:
-    family = ColumnFamilySchema(name=FAMILY, attributes=_pairs(_FAMILY_ATTRIBUTES))
-    schema = TableSchema(
-        table_name=name, attributes=_pairs(SAFE_ATTRIBUTES), column_families=[family]
-    )
-    request = CreateTableRequest(table_schema=schema, split_keys=[DATA])
-    try:
-        made = master.call("CreateTable", request, CreateTableResponse)
-    except RemoteFailure as error:
-        if error.kind != "TableExistsException":  # another process makes it at this moment
-            raise
-        return
-    asked = GetProcedureResultRequest(proc_id=made.proc_id)
-    while True:
-        result = master.call("getProcedureResult", asked, GetProcedureResultResponse)
-        if result.state != RUNNING:
-            break
-        sleep(_PROCEDURE_PAUSE_SECONDS)
-
-
-def _pairs(attributes: dict[bytes, bytes]) -> list[BytesBytesPair]:
-    return [BytesBytesPair(first=name, second=value) for name, value in attributes.items()]
 
 
 def _try_commit(regions: Regions) -> None:
@@ -148,7 +78,7 @@ def _try_commit(regions: Regions) -> None:
             if error.kind == "UnknownProtocolException":
                 raise StorageFailure(
                     "the table has no MultiRowMutationEndpoint: set its coprocessor$1 to "
-                    + _ENDPOINT.decode()
+                    + ENDPOINT.decode()
                 ) from error
         except ServerLost as error:
             failure = storage_failure(error)

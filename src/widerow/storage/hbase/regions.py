@@ -163,7 +163,7 @@ class Servers:
 
     def _await(self, address: Address) -> None:
         """Ask a server that hangs until it answers, refuses, or is gone."""
-        while not self._over.wait(_HUNG_PAUSE_SECONDS):
+        while self.wait(_HUNG_PAUSE_SECONDS):
             try:
                 connection = RpcConnection(address, _REGISTRY)
                 try:
@@ -201,6 +201,10 @@ class Servers:
             raise StoreBusy("HBase has no master now")
         name = found.server_name
         return self.connection(Address(str(name.host_name), name.port), _MASTER)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long; False, and at once, when the connections are closed."""
+        return not self._over.wait(seconds)
 
     def check_open(self) -> None:
         """Raise `StorageFailure` once the connections are closed."""

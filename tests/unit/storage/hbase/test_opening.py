@@ -1,0 +1,145 @@
+"""Opening a store while no master is active (storage/hbase/table.py), against a server here."""
+
+import socket
+from collections.abc import Iterator, Mapping
+from time import monotonic
+
+import pytest
+from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame
+from tests.unit.storage.hbase.test_regions import row
+
+from widerow.errors import StorageFailure, StoreBusy
+from widerow.keys.layout import row_prefix
+from widerow.storage.hbase import table
+from widerow.storage.hbase.messages import (
+    BytesBytesPair,
+    CoprocessorServiceResponse,
+    GetActiveMasterResponse,
+    GetMetaRegionLocationsResponse,
+    GetTableDescriptorsResponse,
+    MutateRowsResponse,
+    NameBytesPair,
+    RegionLocation,
+    ScanResponse,
+    ServerName,
+    TableName,
+    TableSchema,
+)
+from widerow.storage.hbase.opening import open_hbase
+from widerow.storage.hbase.table import SAFE_ATTRIBUTES
+from widerow.storage.interface import Store
+
+UNSAFE = SAFE_ATTRIBUTES | {b"DURABILITY": b"ASYNC_WAL"}
+SHARD = row_prefix(7) + b"m\x00"
+PATIENCE_SECONDS = 10.0  # of the test; the master is asked every few milliseconds
+
+
+class SmallCluster:
+    """A region server that has one table, and may be the master too."""
+
+    def __init__(self, attributes: Mapping[bytes, bytes]) -> None:
+        self.has_master = False
+        self.has_table = True
+        self.attributes = attributes
+        self.server = FakeServer(self._serve)
+        host, port = self.server.address
+        self.name = ServerName(host_name=host, port=port)
+        self.url = f"hbase://{host}:{port}/t"
+
+    def _serve(self, server: FakeServer, connection: socket.socket) -> None:
+        while True:
+            connection.sendall(self._answer(server.receive(connection)))
+
+    def _answer(self, call: Received) -> bytes:
+        answers = {
+            "GetActiveMaster": self._master,
+            "GetMetaRegionLocations": self._meta,
+            "GetTableDescriptors": self._descriptors,
+            "ExecService": self._changed,
+            "Scan": self._regions,
+        }
+        return answer_frame(call.number, answers[call.method]())
+
+    def _master(self) -> GetActiveMasterResponse:
+        name = self.name if self.has_master else ServerName(host_name="", port=0)
+        return GetActiveMasterResponse(server_name=name)
+
+    def _meta(self) -> GetMetaRegionLocationsResponse:
+        location = RegionLocation(server_name=self.name)
+        return GetMetaRegionLocationsResponse(meta_locations=[location])
+
+    def _descriptors(self) -> GetTableDescriptorsResponse:
+        pairs = [BytesBytesPair(first=k, second=v) for k, v in self.attributes.items()]
+        name = TableName(namespace=b"default", qualifier=b"t")
+        return GetTableDescriptorsResponse(
+            table_schema=[TableSchema(table_name=name, attributes=pairs)]
+        )
+
+    def _changed(self) -> CoprocessorServiceResponse:
+        value = MutateRowsResponse(processed=True).SerializeToString()
+        return CoprocessorServiceResponse(value=NameBytesPair(name="", value=value))
+
+    def _regions(self) -> ScanResponse:
+        at = str(self.server.address).encode()
+        rows = [row(b"", b"d", server=at), row(b"d", b"", server=at)]
+        return ScanResponse(results=rows if self.has_table else [])
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "_LATE_SECONDS", 0.01)
+
+
+@pytest.fixture
+def cluster() -> Iterator[SmallCluster]:
+    made = SmallCluster(SAFE_ATTRIBUTES)
+    yield made
+    made.server.close()
+
+
+def test_nothing_is_put_off_where_there_is_a_master(cluster: SmallCluster) -> None:
+    cluster.has_master = True
+    with open_hbase(cluster.url) as store:
+        assert store.put_off == ""
+
+
+def test_a_table_that_is_there_is_opened_without_a_master(cluster: SmallCluster) -> None:
+    """docs/operating/cluster.md: what only a master knows is looked up when there is one."""
+    with open_hbase(cluster.url) as store:
+        assert "no master" in store.put_off
+        store.transact((SHARD,), lambda txn: txn.put(SHARD, b"v"))
+        cluster.has_master = True
+        store.transact((SHARD,), lambda txn: txn.put(SHARD, b"w"))
+
+
+def test_a_table_that_turns_out_not_to_be_safe_takes_no_writes(cluster: SmallCluster) -> None:
+    cluster.attributes = UNSAFE
+    with open_hbase(cluster.url) as store:
+        store.transact((SHARD,), lambda txn: txn.put(SHARD, b"v"))
+        cluster.has_master = True
+        refused = until_refused(store)
+        assert "set its DURABILITY to FSYNC_WAL" in str(refused)
+        assert not isinstance(refused, StoreBusy)
+        assert store.snapshot().get(SHARD) is None  # it reads
+
+
+def until_refused(store: Store) -> StorageFailure:
+    deadline = monotonic() + PATIENCE_SECONDS
+    while monotonic() < deadline:
+        try:
+            store.transact((SHARD,), lambda txn: txn.put(SHARD, b"w"))
+        except StorageFailure as error:
+            return error
+    raise AssertionError("writes are taken all the time")
+
+
+def test_a_table_that_is_not_there_takes_a_master(cluster: SmallCluster) -> None:
+    cluster.has_table = False
+    with pytest.raises(StoreBusy, match="no master"):
+        open_hbase(cluster.url)
+
+
+def test_a_table_that_is_not_safe_is_refused_by_a_master(cluster: SmallCluster) -> None:
+    cluster.has_master, cluster.attributes = True, UNSAFE
+    with pytest.raises(StorageFailure, match="set its DURABILITY"):
+        open_hbase(cluster.url)
