@@ -18,7 +18,7 @@ from widerow.errors import WiderowError
 
 __all__ = ["ServeFailed", "WiderowProcess"]
 
-_READY_SECONDS_MAX: Final = 30.0  # it takes half a second; machines under load take longer
+_READY_SECONDS_MAX: Final = 60.0  # it takes half a second; a new table of HBase, and load, more
 _AWAY_SECONDS_MAX: Final = 240.0  # of a store: a master on a busy machine takes minutes to begin
 _START_PAUSE_SECONDS: Final = 0.2
 _SAID_BYTES_MAX: Final = 64 * 1024 * 1024  # of what it wrote; a log of hours
