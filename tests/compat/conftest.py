@@ -1,20 +1,23 @@
-"""Programs written with SDKs of other languages: run once, judged by many tests.
+"""Programs written with SDKs of other languages: run once on each store, judged by many tests.
 
-A program uses a `widerow serve` of its own on RocksDB and prints what it saw as one JSON object,
-from the names of scenarios to facts. The workers of a parallel run share what it printed: the
-first one that asks builds and runs it, the others wait.
+A program uses a `widerow serve` of its own and prints what it saw as one JSON object, from the
+names of scenarios to facts. The workers of a parallel run share what it printed: the first one that
+asks builds and runs it, the others wait.
 """
 
 import fcntl
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import pytest
+from tests import hbase as cluster
+from tests.postgres import fresh_url
 
 from widerow.testing.process import ServeFailed, WiderowProcess
 
@@ -30,11 +33,73 @@ SPLITTING: Final = (
 )
 """Flags of a server that splits a table after a second of writes, and not without end."""
 
-RUN_SECONDS_MAX: Final = 120  # a program takes one or two; a machine under load takes longer
+RUN_SECONDS_MAX: Final = 300  # a program takes one to ten; a machine under load takes longer
+
+STORES: Final[Mapping[str, Callable[[Path], tuple[str, str]]]] = MappingProxyType(
+    {
+        "rocksdb": lambda place: ("--path", str(place / "store")),
+        "postgres": lambda _: ("--store", fresh_url()),
+        "hbase": lambda _: ("--store", cluster.fresh_url()),
+    }
+)
+"""The flags of a server with an empty store of each kind. They skip where there can be none."""
+
+SHARED: Final = frozenset(("postgres", "hbase"))
+
+_LATER: Final = "entries of global indexes follow their rows later"
+# Tests, or parts of one, of what is not so where several servers can share a store.
+NOT_SHARED: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "test_transactions": "local transactions are not offered",
+        "test_a_transaction_is_seen_inside_and_after_its_commit": "they are not offered",
+        "test_entries_move_with_their_rows": _LATER,
+        "test_a_small_table_is_indexed_when_create_index_answers": "the build follows later",
+        "test_a_read_of_an_index_costs_what_its_entries_weigh": _LATER,
+        "check_indexes_are_read": _LATER,
+        "check_entries_follow_their_rows": _LATER,
+        "check_indexes_made_later": _LATER,
+    }
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test over HBase may have to start it, or to fetch it."""
+    for item in items:
+        if _store_of(item) == "hbase":
+            item.add_marker(pytest.mark.timeout(cluster.START_SECONDS))
+
+
+def _store_of(item: pytest.Item) -> str | None:
+    """That of a program, or of the Python client."""
+    callspec = getattr(item, "callspec", None)
+    return None if callspec is None else callspec.params.get("store", callspec.params.get("ots"))
+
+
+@pytest.fixture(autouse=True)
+def _offered(request: pytest.FixtureRequest) -> None:
+    """Skip what is not so on a shared store (docs/operating/cluster.md)."""
+    if _store_of(request.node) in SHARED:
+        given = [getattr(each, "__name__", "") for each in request.node.callspec.params.values()]
+        names = (request.node.originalname, request.node.path.stem, *given)
+        if why := next((NOT_SHARED[name] for name in names if name in NOT_SHARED), None):
+            pytest.skip(f"on a shared store {why}")
+
+
+@pytest.fixture(
+    scope="session",
+    params=[
+        "rocksdb",
+        "postgres",
+        pytest.param("hbase", marks=pytest.mark.night),
+    ],
+)
+def store(request: pytest.FixtureRequest) -> str:
+    """Which of `STORES` the programs are run on."""
+    return str(request.param)
 
 
 @pytest.fixture(scope="session")
-def run_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Facts]:
+def run_program(store: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Facts]:
     """Run what `build` returns, once: the command of a program, to be given endpoint and instance.
 
     `build` gets an empty directory and skips where what it needs is not there. Behind it stand the
@@ -45,12 +110,12 @@ def run_program(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Facts
         shared = shared.parent
 
     def run(name: str, build: Build, *flags: str) -> Facts:
-        place = shared / f"program-{name}"
+        place = shared / f"program-{name}-{store}"
         place.mkdir(exist_ok=True)
         record = place / "outcome.json"
         with locked(place / "lock"):
             if not record.exists():
-                record.write_text(json.dumps(outcome(build, place, flags)))
+                record.write_text(json.dumps(outcome(build, place, store, flags)))
         found: dict[str, Facts] = json.loads(record.read_text())
         if "skipped" in found:
             pytest.skip(str(found["skipped"]))
@@ -68,7 +133,7 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def outcome(build: Build, place: Path, flags: Sequence[str]) -> dict[str, Any]:
+def outcome(build: Build, place: Path, store: str, flags: Sequence[str]) -> dict[str, Any]:
     """What the workers share: what the program saw, or why there is nothing."""
     work = place / "work"
     work.mkdir()
@@ -76,7 +141,7 @@ def outcome(build: Build, place: Path, flags: Sequence[str]) -> dict[str, Any]:
         command = build(work)
         files = place / "files"
         files.mkdir()
-        given = ("--path", str(place / "store"), "--delivery-root", str(files), *flags)
+        given = (*STORES[store](place), "--delivery-root", str(files), *flags)
         with WiderowProcess(*given) as server:
             ran = subprocess.run(  # noqa: S603  # our own program
                 [*command, server.endpoint, "compat"],

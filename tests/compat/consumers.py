@@ -147,11 +147,14 @@ def key_of(key: str) -> tuple[tuple[str, str | int], ...]:
 
 
 @contextmanager
-def serving(place: Path) -> Iterator[Table]:
-    """A table on a server that splits and merges soon, and comes back where it was."""
+def serving(*where: str) -> Iterator[Table]:
+    """A table on a server that splits and merges soon, and comes back where it was.
+
+    `where`: the flags that say which store it has.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = str(free.getsockname()[1])
-    with WiderowProcess("--path", str(place / "store"), *FLAGS, "--port", port) as server:
+    with WiderowProcess(*where, *FLAGS, "--port", port) as server:
         yield Table(server)
 
 

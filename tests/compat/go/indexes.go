@@ -6,7 +6,7 @@ import (
 	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
 
-const buildPatience = 20 * time.Second
+const buildPatience = 150 * time.Second // on a shared store it begins after a minute
 
 var keyTypes = map[tablestore.PrimaryKeyType]string{
 	tablestore.PrimaryKeyType_INTEGER: "INTEGER",

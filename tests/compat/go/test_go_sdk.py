@@ -1,4 +1,4 @@
-"""Every action through the vendor's Go SDK, against `widerow serve` on RocksDB.
+"""Every action through the vendor's Go SDK, against `widerow serve`.
 
 Each test judges one scenario of the program beside it. The SDK reads a number of fields unseen
 (protos §0 rule 6): one that an answer left out would be a nil dereference, and fails the scenario.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.compat.conftest import STORES
 from tests.compat.consumers import (
     INSTANCE,
     check_tunnels_are_described,
@@ -30,17 +31,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_workers_that_die_and_servers_that_restart_lose_nothing(
-    program: Path, tmp_path: Path
+    program: Path, store: str, tmp_path: Path
 ) -> None:
-    with serving(tmp_path) as table:
+    with serving(*STORES[store](tmp_path)) as table:
         check_workers_lose_nothing(table, [str(program), "consume"], tmp_path)
 
 
 @pytest.fixture(scope="module")
-def managed(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def managed(program: Path, store: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What the program saw that makes all calls but those of a worker."""
     place = tmp_path_factory.mktemp("managed")
-    with serving(place) as table:
+    with serving(*STORES[store](place)) as table:
         table.put()
         said = run(str(program), "manage", table.server.endpoint, INSTANCE, place=place)
     told: dict[str, Any] = json.loads(said)

@@ -39,7 +39,7 @@ final class Indexes {
     private static final String TABLE = "indexed";
     private static final String GLOBAL = "indexed_by_s";
     private static final String LOCAL = "indexed_by_i";
-    private static final long PATIENCE_MS = 20_000;
+    private static final long PATIENCE_MS = 150_000; // on a shared store it begins after a minute
 
     private Indexes() {}
 

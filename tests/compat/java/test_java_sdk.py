@@ -1,4 +1,4 @@
-"""Every action through the vendor's Java SDK, against `widerow serve` on RocksDB.
+"""Every action through the vendor's Java SDK, against `widerow serve`.
 
 Each test judges one scenario of the program beside it, for each of the clients that ran it: this
 SDK checks the signature of every answer, on request also its digest, and can compress its requests

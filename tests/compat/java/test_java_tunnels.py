@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
+from tests.compat.conftest import STORES
 from tests.compat.consumers import check_workers_lose_nothing, serving
 from tests.compat.java.conftest import build
 
 pytestmark = pytest.mark.timeout(600)
 
 
-def test_workers_that_die_and_servers_that_restart_lose_nothing(tmp_path: Path) -> None:
+def test_workers_that_die_and_servers_that_restart_lose_nothing(store: str, tmp_path: Path) -> None:
     classes = tmp_path / "classes"
     classes.mkdir()
     command = build(classes, "Consumer")
-    with serving(tmp_path) as table:
+    with serving(*STORES[store](tmp_path)) as table:
         check_workers_lose_nothing(table, command, tmp_path)

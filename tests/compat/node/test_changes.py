@@ -1,4 +1,4 @@
-"""Indexes and transactions through the vendor's Node SDK, against `widerow serve` on RocksDB."""
+"""Indexes and transactions through the vendor's Node SDK, against `widerow serve`."""
 
 from collections.abc import Callable
 from typing import Any

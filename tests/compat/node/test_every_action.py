@@ -1,4 +1,4 @@
-"""The vendor's Node SDK against `widerow serve` on RocksDB: every action on tables and rows.
+"""The vendor's Node SDK against `widerow serve`: every action on tables and rows.
 
 `every_action.js` takes the steps and prints what the SDK made of the answers; here is what holds
 in them. The server is then killed and started again, and what was written is asked for once more.
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+from tests.compat.conftest import STORES
 
 from widerow.testing.process import WiderowProcess
 
@@ -44,8 +45,8 @@ def run(node: str, endpoint: str, phase: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def outcome(node: str, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    server = WiderowProcess("--path", str(tmp_path_factory.mktemp("node")))
+def outcome(node: str, store: str, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    server = WiderowProcess(*STORES[store](tmp_path_factory.mktemp("node")))
     with server:
         first = run(node, server.endpoint, "write")
         server.kill()

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 import tablestore
 from tablestore.retry import NoRetryPolicy
-from tests import hbase as cluster
-from tests.postgres import fresh_url
+from tests.compat.conftest import STORES
 
 from widerow.server.system import SystemClock
 from widerow.testing.process import WiderowProcess
@@ -31,25 +30,7 @@ KINDS: dict[str, tuple[str, bool, dict[str, Any]]] = {
     "memory-v4-python-codec": ("memory", False, {"region": "eu-central-1", "enable_native": False}),
 }
 
-# What is not so where several servers share a store (docs/operating/cluster.md).
-NOT_SHARED = {
-    "test_transactions": "local transactions are not offered",
-    "test_entries_move_with_their_rows": "entries of global indexes follow their rows later",
-    "test_a_small_table_is_indexed_when_create_index_answers": "the build follows later",
-    "test_a_read_of_an_index_costs_what_its_entries_weigh": "entries follow their rows later",
-}
-
-SHARED = frozenset(("postgres", "hbase"))
-
 _instances = itertools.count(1)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test over HBase may have to start it, or to fetch it."""
-    for item in items:
-        callspec = getattr(item, "callspec", None)
-        if callspec is not None and callspec.params.get("ots") == "hbase":
-            item.add_marker(pytest.mark.timeout(cluster.START_SECONDS))
 
 
 class Blocking:
@@ -120,21 +101,21 @@ def memory() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def rocksdb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of `widerow serve` on a directory."""
-    with WiderowProcess("--path", str(tmp_path_factory.mktemp("store"))) as process:
+    with WiderowProcess(*STORES["rocksdb"](tmp_path_factory.mktemp("place"))) as process:
         yield process.endpoint
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of `widerow serve` on a database."""
-    with WiderowProcess("--store", fresh_url()) as process:
+    with WiderowProcess(*STORES["postgres"](tmp_path_factory.mktemp("place"))) as process:
         yield process.endpoint
 
 
 @pytest.fixture(scope="session")
-def hbase() -> Iterator[str]:
+def hbase(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The endpoint of `widerow serve` on the cluster of this run."""
-    with WiderowProcess("--store", cluster.fresh_url()) as process:
+    with WiderowProcess(*STORES["hbase"](tmp_path_factory.mktemp("place"))) as process:
         yield process.endpoint
 
 
@@ -148,9 +129,6 @@ def instance() -> str:
 def ots(request: pytest.FixtureRequest, clients: Clients, instance: str) -> tablestore.OTSClient:
     """A client of an empty instance, set up in each of the ways."""
     place, is_async, options = KINDS[request.param]
-    names = request.node.originalname, request.node.path.stem
-    if place in SHARED and (why := NOT_SHARED.get(names[0]) or NOT_SHARED.get(names[1])):
-        pytest.skip(f"on a shared store {why}")
     endpoint = request.getfixturevalue(place)
     return clients.connect(endpoint, instance, wait=is_async, **options)
 
