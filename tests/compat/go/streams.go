@@ -8,9 +8,11 @@ import (
 )
 
 const (
-	splitPatience = 60 * time.Second
-	streamedKeys  = 500
-	batchRows     = 50
+	splitPatience  = 60 * time.Second
+	recordPatience = 60 * time.Second
+	recordsOfRows  = 6 // that changeRows leaves
+	streamedKeys   = 500
+	batchRows      = 50
 )
 
 // given is the version that versions are written relative to: older than any of the server's.
@@ -34,6 +36,7 @@ func streams(client *tablestore.TableStoreClient) facts {
 	shard := shardsOf(client, stream)[0].SelfShard
 	first := iteratorOf(client, stream, shard, nil)
 	changeRows(client)
+	awaitRecords(client, first)
 	records, pages := readOneByOne(client, first)
 	seen["records"], seen["sequence"] = printedRecords(records), sequenceOf(records)
 	seen["pages"] = pages
@@ -182,6 +185,21 @@ func changeRows(client *tablestore.TableStoreClient) {
 	}
 	_, err = client.BatchWriteRow(batch)
 	must(err)
+}
+
+// awaitRecords waits for all of them: on a shared store they follow their rows after a moment.
+func awaitRecords(client *tablestore.TableStoreClient, iterator *tablestore.ShardIterator) {
+	for deadline := time.Now().Add(recordPatience); ; time.Sleep(20 * time.Millisecond) {
+		page, err := client.GetStreamRecord(
+			&tablestore.GetStreamRecordRequest{ShardIterator: iterator})
+		must(err)
+		if len(page.Records) == recordsOfRows && !*page.MayMoreRecord {
+			return
+		}
+		if time.Now().After(deadline) {
+			panic("the records of the stream do not come")
+		}
+	}
 }
 
 // readOneByOne reads as the samples of the SDK do, until an iterator comes back as it was sent. For

@@ -41,6 +41,8 @@ final class Streams {
     // What versions are written relative to: older than any of the server's.
     private static final long GIVEN = Printing.BASE - 60_000;
     private static final long SPLIT_PATIENCE_MS = 60_000;
+    private static final long RECORD_PATIENCE_MS = 60_000;
+    private static final int RECORDS_OF_ROWS = 6; // that changeRows leaves
     private static final int KEYS = 500;
     private static final int BATCH_ROWS = 50;
     private static final Map<RecordColumn.ColumnType, String> CHANGES =
@@ -68,6 +70,7 @@ final class Streams {
         String shard = shards(client, stream).get(0).getShardId();
         String first = iterator(client, stream, shard, 0);
         changeRows(client);
+        awaitRecords(client, first);
         List<Object> pages = Printing.list();
         List<StreamRecord> records = readOneByOne(client, first, pages);
         seen.put("records", printed(records));
@@ -206,6 +209,22 @@ final class Streams {
             batch.addRowChange(change);
         }
         client.batchWriteRow(batch);
+    }
+
+    /** Waits for all of them: on a shared store they follow their rows after a moment. */
+    private static void awaitRecords(SyncClient client, String iterator) throws Exception {
+        long deadline = System.currentTimeMillis() + RECORD_PATIENCE_MS;
+        while (true) {
+            GetStreamRecordResponse page =
+                    client.getStreamRecord(new GetStreamRecordRequest(iterator));
+            if (page.getRecords().size() == RECORDS_OF_ROWS && !page.getMayMoreRecord()) {
+                return;
+            }
+            if (System.currentTimeMillis() > deadline) {
+                throw new IllegalStateException("the records of the stream do not come");
+            }
+            Thread.sleep(20);
+        }
     }
 
     /** Reads one record at a time until an iterator comes back as it was sent. */
