@@ -1,0 +1,178 @@
+"""What is done under the lease another server goes on with when its holder has died (design §4).
+
+Two servers share a store. The first one holds the lease and has work before it, of which it does
+nothing more. The second one takes over when it has heard nothing for `SILENT_SECONDS`, not before.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import pytest
+
+from widerow.engine.engine import Engine
+from widerow.engine.partitions.balance import FLUSH_SECONDS
+from widerow.engine.partitions.rules import Thresholds
+from widerow.engine.plan import Plan
+from widerow.errors import Conflict
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import row_prefix, statistics_key
+from widerow.limits import NODE_LOOK_SECONDS, SILENT_SECONDS, TRANSACTION_SECONDS_MAX
+from widerow.model.requests import CreateIndex, IndexDefinition, StreamChange
+from widerow.model.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyMarker, KeyType
+from widerow.testing.answers import decode_answer_rows
+from widerow.testing.changes import create, put, scan_all
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.strict import StrictSpace, StrictStore
+
+DAY: Final = 86_400
+ROWS: Final = 20
+HALF_A_KILOBYTE: Final = "x" * 500
+
+
+class Work(NamedTuple):
+    """What makes work, when it is due, what tells that it is done.
+
+    `within_seconds`: so long it may take from the moment on at which the holder is known to be
+    silent.
+    """
+
+    make: Callable[[Engine], None]
+    due_seconds: int
+    is_done: Callable[[Engine], bool]
+    within_seconds: float = 15
+
+
+class Servers:
+    """Two engines over one store, and the clock that both go by."""
+
+    def __init__(self) -> None:
+        self.clock, space = FakeClock(), StrictSpace()
+        thresholds = Thresholds(split_bytes=ROWS * 500 // 4, cold_seconds=1e9)
+        self.engines = [
+            Engine(
+                StrictStore(space, FakeEntropy(n)),
+                self.clock,
+                FakeEntropy(n + 5),
+                thresholds=thresholds,
+            )
+            for n in range(2)
+        ]
+        for engine in self.engines:
+            engine.run(engine.nodes.beat() or nothing())
+            engine.nodes.look()
+
+    def live(self, seconds: float, engine: Engine, *, works: bool) -> Iterator[float]:
+        """A server tells of itself, holds its lease, and works if it is to; seconds so far."""
+        for turn in range(round(seconds / NODE_LOOK_SECONDS)):
+            engine.partitions.absorb()
+            engine.run(engine.nodes.beat() or nothing())
+            engine.nodes.look()
+            for _ in range(200 if works else 1):
+                plan = (engine.housekeeping() or engine.partitions.step()) if works else None
+                engine.run(plan or engine.lease.plan() or nothing())
+                if plan is None:
+                    break
+            yield turn * NODE_LOOK_SECONDS
+            self.clock.advance(NODE_LOOK_SECONDS)
+
+
+def nothing() -> Plan[None]:
+    return Plan((), lambda _: None)
+
+
+def make_table(engine: Engine, name: str = "t", time_to_live: int = -1, **more: object) -> None:
+    asked = create(
+        name, {"k": KeyType.INTEGER}, time_to_live=time_to_live, allow_update=time_to_live < 0
+    )
+    engine.run(engine.create_table("i", replace(asked, **more)))  # type: ignore[arg-type]  # what a test hands on
+    for key in range(ROWS):
+        change = put(name, {"k": key}, {"s": HALF_A_KILOBYTE})
+        engine.run(engine.rows.write_row("i", change))
+
+
+def drop_table(engine: Engine) -> None:
+    make_table(engine)
+    engine.run(engine.delete_table("i", "t"))
+
+
+def let_rows_expire(engine: Engine) -> None:
+    make_table(engine, time_to_live=DAY)
+
+
+def add_index(engine: Engine) -> None:
+    make_table(engine, defined_columns=(DefinedColumn("s", ColumnType.STRING),))
+    index = IndexDefinition("by_s", ("s",))
+    engine.run(engine.indexes.create("i", CreateIndex("t", index, include_base_data=True)))
+
+
+def write_stream(engine: Engine) -> None:
+    make_table(engine, stream=StreamChange(enable=True))
+
+
+# --- what tells that it is done ------------------------------------------------------------------
+
+
+def has_no_rows(engine: Engine) -> bool:
+    start = row_prefix(1)
+    return not list(engine.store.snapshot().scan(start, after_prefix(start)))
+
+
+def has_statistics(engine: Engine) -> bool:
+    return engine.store.snapshot().get(statistics_key(1)) is not None
+
+
+def is_split(engine: Engine) -> bool:
+    engine.catalog.renew()
+    return bool(engine.describe_table("i", "t").splits)
+
+
+def has_entries(engine: Engine) -> bool:
+    low, high = ({"s": end, "k": end} for end in (KeyMarker.INF_MIN, KeyMarker.INF_MAX))
+    try:
+        page = engine.rows.get_range("i", scan_all("by_s", low, high))
+    except Conflict:
+        return False  # it is being built
+    return len(decode_answer_rows(page.rows)) == ROWS
+
+
+def has_records(engine: Engine) -> bool:
+    table = engine.describe_table("i", "t")
+    found = 0
+    for shard in engine.streams.shards(table):
+        page = engine.streams.read(table, engine.streams.iterator(table, shard.id, None), 100)
+        found += len(page.records())
+    return found == ROWS
+
+
+WORKS: Final = {
+    "a dropped table is cleared": Work(drop_table, TRANSACTION_SECONDS_MAX, has_no_rows),
+    "what expired is swept": Work(let_rows_expire, 2 * DAY, has_no_rows),
+    "statistics are kept": Work(make_table, 0, has_statistics, FLUSH_SECONDS + 2),
+    "a full partition is split": Work(make_table, 0, is_split),
+    "an index is built": Work(add_index, TRANSACTION_SECONDS_MAX, has_entries),
+    "records of a stream are moved": Work(write_stream, 0, has_records),
+}
+
+
+@pytest.mark.parametrize("work", WORKS.values(), ids=WORKS.keys())
+def test_what_a_holder_leaves_is_done_within_seconds_of_its_death(work: Work) -> None:
+    servers = Servers()
+    dying, other = servers.engines
+    for _ in servers.live(1, dying, works=False):
+        pass
+    assert dying.lease.held()
+    work.make(dying)
+    servers.clock.advance(work.due_seconds)
+    for _ in servers.live(2, dying, works=False):
+        pass  # it lives, and dies before it does what is due
+    other.nodes.look()
+    done_at = None
+    for seconds in servers.live(SILENT_SECONDS + work.within_seconds, other, works=True):
+        if work.is_done(other):
+            done_at = seconds
+            break
+    assert done_at is not None
+    assert done_at >= SILENT_SECONDS - 2, "the holder lived, as far as was known"
+    assert other.lease.held()
