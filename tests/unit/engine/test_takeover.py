@@ -28,7 +28,7 @@ from widerow.testing.strict import StrictSpace, StrictStore
 
 DAY: Final = 86_400
 ROWS: Final = 20
-HALF_A_KILOBYTE: Final = "x" * 500
+LARGE: Final = "x" * 200_000  # what is known of sizes is known in megabytes
 
 
 class Work(NamedTuple):
@@ -49,7 +49,7 @@ class Servers:
 
     def __init__(self) -> None:
         self.clock, space = FakeClock(), StrictSpace()
-        thresholds = Thresholds(split_bytes=ROWS * 500 // 4, cold_seconds=1e9)
+        thresholds = Thresholds(split_bytes=ROWS * len(LARGE) // 3, cold_seconds=1e9)
         self.engines = [
             Engine(
                 StrictStore(space, FakeEntropy(n)),
@@ -88,7 +88,7 @@ def make_table(engine: Engine, name: str = "t", time_to_live: int = -1, **more: 
     )
     engine.run(engine.create_table("i", replace(asked, **more)))  # type: ignore[arg-type]  # what a test hands on
     for key in range(ROWS):
-        change = put(name, {"k": key}, {"s": HALF_A_KILOBYTE})
+        change = put(name, {"k": key}, {"s": "x", "large": LARGE})
         engine.run(engine.rows.write_row("i", change))
 
 
@@ -141,8 +141,11 @@ def has_records(engine: Engine) -> bool:
     table = engine.describe_table("i", "t")
     found = 0
     for shard in engine.streams.shards(table):
-        page = engine.streams.read(table, engine.streams.iterator(table, shard.id, None), 100)
-        found += len(page.records())
+        at: str | None = engine.streams.iterator(table, shard.id, None)
+        while at is not None:
+            page = engine.streams.read(table, at, ROWS)
+            found += len(page.records())
+            at = page.following if page.records() else None
     return found == ROWS
 
 
