@@ -107,6 +107,8 @@ CLUSTERS: Final = (
     Step("linearize.py", ("--store", "hbase", "--servers", "3", *_DISTURBED), ("--histories", 100)),
     Step("stops.py", ("--store", "postgresql"), ("--times", 3)),
     Step("stops.py", ("--store", "hbase"), ("--times", 2)),
+    Step("growth.py", ()),
+    Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/compat")),  # the SDKs over HBase
 )
 
 
