@@ -181,6 +181,11 @@ class Cluster:
         ports = self._ports(0)
         return [f"{HOST}:{ports[name]}" for name in self.servers]
 
+    def url(self, table: str) -> str:
+        """The store of a table: its servers may be asked by the master or any region server."""
+        host, port = self.master
+        return f"hbase://{','.join([f'{host}:{port}', *self.region_servers])}/{table}"
+
     def _configure(self, ports: Mapping[str, int], servers: int) -> None:
         data = self.directory / "data"
         filesystem = f"hdfs://{HOST}:{ports['namenode']}"
@@ -429,8 +434,7 @@ def store_url(given: str | None, servers: int, table: str) -> Iterator[str]:
         yield given
         return
     with private_cluster(servers) as cluster:
-        host, port = cluster.master
-        yield f"hbase://{host}:{port}/{table}"
+        yield cluster.url(table)
 
 
 _OF_ONE: Final[Mapping[str, Callable[[Cluster, str], None]]] = MappingProxyType(
@@ -476,8 +480,7 @@ def main() -> int:
     for name, pid in running.items():
         print(f"{name} {pid}")
     if running:
-        host, port = cluster.master
-        print(f"hbase://{host}:{port}/NAME")
+        print(cluster.url("NAME"))
     return int(not running and asked.action != "stop")
 
 

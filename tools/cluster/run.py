@@ -134,9 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if not cluster.running():
                 with Console().status("HBase is fetched and started, about a minute ..."):
                     cluster.start(HBASE_SERVERS)
-            host, port = cluster.master
             with Console().status("two widerow servers are started ..."):
-                servers.start(f"hbase://{host}:{port}/widerow", asked.ports)
+                servers.start(cluster.url("widerow"), asked.ports)
     except ClusterError as error:
         print(error, file=sys.stderr)
         return 1

@@ -39,11 +39,9 @@ def _hbase(region_servers: int) -> Iterator[SharedStore]:
         raise NoStore(f"HBase cannot be run: not installed: {', '.join(missing)}")
     try:
         with private_cluster(region_servers) as cluster:
-            host, port = cluster.master
-            seeds = [f"{host}:{port}", *map(str, cluster.region_servers)]
             keeper = RegionKeeper(cluster.master, _TABLE)
             faults = tuple(hbase_faults(cluster, keeper))
-            url = f"hbase://{','.join(seeds)}/{_TABLE}"
+            url = cluster.url(_TABLE)
             yield SharedStore(url, faults, lambda: keeper.spread(_REGIONS))
             keeper.close()
     except ClusterError as error:
