@@ -181,7 +181,7 @@ class TypedEngine:
         """The row of a whole key, or None (model §5)."""
         values = form.complete(_key_of(key))
         shard, encoded = form.row_key(values)
-        record = self.store.snapshot().get(encoded)
+        record = self.store.brief_snapshot().get(encoded)  # the first read of one is never lost
         if self._note_load is not None:
             self._note(shard, 0 if record is None else len(record))
         if record is None or self._expired(record):
