@@ -23,7 +23,7 @@ from rich.progress import track
 
 from cluster.faults import Fault, disturbed
 from cluster.ledger import Ledger, Wrongs
-from cluster.stores import STORES, NoStore, started
+from cluster.stores import STORES, NoStore, SharedStore, started
 from evidence import record, record_skipped
 from widerow.testing.linearizability import judge
 from widerow.testing.recording import LONG_PAUSE_SECONDS, PAUSE_SECONDS, Recorder, ServerFaults
@@ -94,7 +94,7 @@ def _shared(options: argparse.Namespace) -> _Found:
         with ledger.running():
             store.prepare()
         faults = store.faults if options.disturb else ()
-        with ledger.running(), _disturbed(faults, options.seed) as times:
+        with ledger.running(), _disturbed(store, faults, options.seed) as times:
             found = _histories(recorder, options)
         ledger.verify()
     found.facts.update(times)
@@ -103,11 +103,11 @@ def _shared(options: argparse.Namespace) -> _Found:
 
 
 @contextmanager
-def _disturbed(faults: Sequence[Fault], seed: int) -> Iterator[Counter[str]]:
+def _disturbed(store: SharedStore, faults: Sequence[Fault], seed: int) -> Iterator[Counter[str]]:
     if not faults:
         yield Counter()
         return
-    with disturbed(faults, seed) as times:
+    with disturbed(faults, seed, store.serves) as times:
         yield times
 
 

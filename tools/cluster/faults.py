@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from random import Random  # noqa: TID251  # seeded: which faults come must repeat
 from threading import Event, Thread
+from time import monotonic
 from typing import Final, NamedTuple
 
 from cluster.hbase import Cluster
@@ -28,6 +29,8 @@ __all__ = [
 Heal = Callable[[], object]
 
 _BETWEEN_SECONDS: Final = (0.5, 5.0)  # from the end of a fault to the next one
+_RECOVERY_SECONDS_MAX: Final = 60.0
+_LOOK_SECONDS: Final = 0.5
 
 
 class NotCaused(Exception):
@@ -171,10 +174,14 @@ def postgres_faults(server: PostgresServer) -> list[Fault]:
 
 
 @contextmanager
-def disturbed(faults: Sequence[Fault], seed: int) -> Iterator[Counter[str]]:
+def disturbed(
+    faults: Sequence[Fault], seed: int, serves: Callable[[], bool] = lambda: True
+) -> Iterator[Counter[str]]:
     """Cause faults, one after another, until the end of the block; how often each came.
 
-    Behind the block everything is put right again.
+    Behind the block everything is put right again. `serves`: whether the database has come back
+    from the fault before; the next one waits for that, up to `_RECOVERY_SECONDS_MAX`. On a machine
+    so busy that a master does not begin between two faults, all would be away for good otherwise.
     """
     random = Random(seed)  # noqa: S311  # no secret
     drawn = [fault for fault in faults if fault.weight]
@@ -190,6 +197,9 @@ def disturbed(faults: Sequence[Fault], seed: int) -> Iterator[Counter[str]]:
                     ends.callback(fault.begin(random))
                     over.wait(fault.seconds)
                     times[fault.name] += 1
+                until = monotonic() + _RECOVERY_SECONDS_MAX
+                while not serves() and monotonic() < until and not over.wait(_LOOK_SECONDS):
+                    continue
         except BaseException as error:  # noqa: BLE001  # told in the thread that waits
             failed.append(error)
 

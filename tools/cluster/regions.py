@@ -109,6 +109,17 @@ class RegionKeeper:
         """Those that have rows of tables. Raises one of `REFUSALS`."""
         return [each for each in self.regions() if each.start >= DATA]
 
+    def serves(self) -> bool:
+        """Whether a master is there, and every region answers."""
+        try:
+            asked = GetProcedureResultRequest(proc_id=0)  # there is none, and the master says so
+            self._ask("getProcedureResult", asked, GetProcedureResultResponse)
+            for region in self.data():
+                self._scanned(region, 1)
+        except REFUSALS:
+            return False
+        return True
+
     # --- changes -----------------------------------------------------------------------------
 
     def move(self, random: Random) -> str:
@@ -192,14 +203,19 @@ class RegionKeeper:
 
         The row of its revision is its bytes and one more (`revision_key`); others may be before it.
         """
+        answer = self._scanned(region, _ROWS_LOOKED_AT)
+        rows = [result.cell[0].row[:-1] for result in answer.results]
+        return [row for row in rows if row > max(region.start, DATA)]
+
+    def _scanned(self, region: Region, rows_max: int) -> ScanResponse:
+        """What the first revisions of a region are."""
         span = RowSpan(SPACE_REVISIONS, max(region.start, DATA), region.stop or b"\xff")
-        asked = RangeRead(_ROWS_LOOKED_AT, 1 << 20, reverse=False, keys_only=True)
+        asked = RangeRead(rows_max, 1 << 20, reverse=False, keys_only=True)
         connection = self._servers.connection(region.address, CLIENT)
         answer = connection.call("Scan", scan_range(region, span, asked, 0), ScanResponse)
         if answer.scanner_id:
             connection.call("Scan", close_scanner(answer.scanner_id), ScanResponse)
-        rows = [result.cell[0].row[:-1] for result in answer.results]
-        return [row for row in rows if row > max(region.start, DATA)]
+        return answer
 
     # --- the master --------------------------------------------------------------------------
 

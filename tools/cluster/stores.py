@@ -26,11 +26,13 @@ class SharedStore(NamedTuple):
     """A database that runs.
 
     `prepare`: to be called once there are tables; it spreads them over the servers of the database.
+    `serves`: whether all of it answers.
     """
 
     url: str
     faults: tuple[Fault, ...]
     prepare: Callable[[], None]
+    serves: Callable[[], bool] = lambda: True
 
 
 @contextmanager
@@ -42,7 +44,7 @@ def _hbase(region_servers: int) -> Iterator[SharedStore]:
             keeper = RegionKeeper(cluster.master, _TABLE)
             faults = tuple(hbase_faults(cluster, keeper))
             url = cluster.url(_TABLE)
-            yield SharedStore(url, faults, lambda: keeper.spread(_REGIONS))
+            yield SharedStore(url, faults, lambda: keeper.spread(_REGIONS), keeper.serves)
             keeper.close()
     except ClusterError as error:
         raise NoStore(f"HBase cannot be run: {error}") from error
