@@ -171,7 +171,7 @@ class Sender:
         """Warm up shortly and send for a while."""
         with prepared(self._case.requests) as file:
             load = Load(self._place.endpoint, self._case.requests, file)
-            load.run(self._case.connections, WARM_UP_SECONDS)
+            load.warm_up(self._case.connections, WARM_UP_SECONDS)
             return timed(self._place, load, self._case, self._settings)
 
 
