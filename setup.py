@@ -100,6 +100,8 @@ HOT_MODULES = (
     "storage/bulk",
     "storage/foresight",
     "storage/group",
+    "storage/hbase/encoded",
+    "storage/hbase/rows",
     "storage/page",
     "storage/pending",
     "storage/rocksdb_batch",

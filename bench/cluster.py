@@ -7,6 +7,8 @@ it; `--hbase URL` and `--postgres URL` name ones that run already. The client is
 `bare.py`: the product's own calls of HBase, or psycopg, without a server between, with as many
 connections. Both sides take turns, because everything shares the machine, and each ratio is the
 median of those of the turns. `two` is of two servers over a store in memory (`standin.py`).
+`--report` keeps what the report says of stores that are not measured in this run, so that a machine
+that is not quiet for long can measure one after the other.
 """
 
 import argparse
@@ -171,7 +173,7 @@ class Sender:
         """Warm up shortly and send for a while."""
         with prepared(self._case.requests) as file:
             load = Load(self._place.endpoint, self._case.requests, file)
-            load.run(self._case.connections, WARM_UP_SECONDS)
+            load.warm_up(self._case.connections, WARM_UP_SECONDS)
             return timed(self._place, load, self._case, self._settings)
 
 
@@ -422,8 +424,21 @@ def screen(found: Sequence[Compared]) -> Table:
     return drawn
 
 
-def markdown(document: Mapping[str, Any]) -> str:
-    """The report, made of the JSON of a run alone."""
+def runs_with(former: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[Any]:
+    """A run, and before it those of which no store was measured anew in it."""
+    return [*[each for each in former if _stores_of(each).isdisjoint(_stores_of(run))], run]
+
+
+def _stores_of(run: Mapping[str, Any]) -> set[str]:
+    return {each["store"] for each in run["results"]}
+
+
+def markdown(runs: Sequence[Mapping[str, Any]]) -> str:
+    """The report, made of the JSON of runs alone."""
+    return "\n".join(["# A server over a database", *map(_table_of, runs), ""])
+
+
+def _table_of(document: Mapping[str, Any]) -> str:
     head = document["head"]
     machine, settings = head["machine"], head["settings"]
     told = (
@@ -435,7 +450,7 @@ def markdown(document: Mapping[str, Any]) -> str:
         "trust ratios, not rates."
     )
     columns = "store|operation|beside|own/s|other/s|own p50, p99 ms|own CPU µs|ratio|goal"
-    lines = ["# A server over a database", "", told, "", f"|{columns}|", "|" + "---|" * 9]
+    lines = ["", told, "", f"|{columns}|", "|" + "---|" * 9]
     for each in document["results"]:
         own, other, goal = each["own"], each["other"], Goal(**each["goal"])
         more = ", ".join(
@@ -454,7 +469,7 @@ def markdown(document: Mapping[str, Any]) -> str:
             f"{sign} {goal.bound}: {'met' if goal.met(each['ratio']) else '**missed**'}",
         )
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 def as_dict(each: Compared) -> dict[str, Any]:
@@ -499,8 +514,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "results": [as_dict(each) for each in found],
     }
     if given.report:
-        (_HERE / "cluster.json").write_text(json.dumps(document, indent=1) + "\n")
-        (_HERE / "CLUSTER.md").write_text(markdown(document))
+        file = _HERE / "cluster.json"
+        runs = runs_with(json.loads(file.read_text()) if file.exists() else (), document)
+        file.write_text(json.dumps(runs, indent=1) + "\n")
+        (_HERE / "CLUSTER.md").write_text(markdown(runs))
     if given.json:
         print(json.dumps(document, indent=2))
     else:

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -22,12 +22,17 @@ from bench import builtin
 _MARK: Final = "measured "
 _TIMEOUT_SECONDS: Final = 30
 _SPARE_SECONDS: Final = 30.0  # wrk ends by itself; one that does not is hung
+_WARM_UPS_MAX: Final = 10  # without an answer
 
 _SCRIPT: Final = Path(__file__).with_name("wrk.lua")
 
 
 class LoadFailed(Exception):
     """The load could not be made, or was not answered with success."""
+
+
+class NothingAnswered(LoadFailed):
+    """No request had failed, and none had been answered, when the time was over."""
 
 
 class Outcome(NamedTuple):
@@ -75,6 +80,8 @@ class Load:
             took, elapsed = builtin.send(self._endpoint, self._requests, connections, seconds)
         except OSError as error:
             raise LoadFailed(str(error)) from error
+        if not took:
+            raise NothingAnswered(f"nothing was answered in {seconds} s")
         return Outcome(
             len(took),
             elapsed,
@@ -83,6 +90,18 @@ class Load:
             took[-1] * 1e6,
             "builtin",
         )
+
+    def warm_up(self, connections: int, seconds: float) -> None:
+        """Send for `seconds`, and again if nothing was answered by then.
+
+        Writes of all connections wait for one sync, which took a whole second on a disk that others
+        had just written to. Raises: `LoadFailed`.
+        """
+        for _ in range(_WARM_UPS_MAX - 1):
+            with suppress(NothingAnswered):
+                self.run(connections, seconds)
+                return
+        self.run(connections, seconds)
 
     @contextmanager
     def beside(self, connections: int, seconds: float) -> Iterator[None]:
@@ -115,12 +134,17 @@ class Load:
 
 
 def parse(said: str) -> Outcome:
-    """What wrk and the script printed. Raises: `LoadFailed` for no count, or for failures in it."""
+    """What wrk and the script printed.
+
+    Raises: `LoadFailed` for no count, or for failures in it; `NothingAnswered`.
+    """
     for line in said.splitlines():
         if line.startswith(_MARK):
             counted: dict[str, Any] = json.loads(line.removeprefix(_MARK))
             refused, failed = counted.pop("refused"), counted.pop("failed")
-            if refused or failed or not counted["requests"]:
+            if refused or failed:
                 raise LoadFailed(f"not every request was answered with success: {line}")
+            if not counted["requests"]:
+                raise NothingAnswered(f"no request was answered: {line}")
             return Outcome(**counted, generator="wrk")
     raise LoadFailed(f"wrk said no result: {said.strip()[-500:]}")

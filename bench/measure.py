@@ -103,7 +103,7 @@ def warm(sides: Sequence[tuple[Place, Case]], settings: Settings) -> Iterator[li
         for place, case in sides:
             file = files.enter_context(prepared(case.requests))
             load = Load(place.endpoint, case.requests, file)
-            load.run(case.connections, WARM_UP_SECONDS)
+            load.warm_up(case.connections, WARM_UP_SECONDS)
             runs.append(partial(timed, place, load, case, settings))
         yield runs
 

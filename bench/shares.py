@@ -82,7 +82,7 @@ def sample(place: Place, case: Case, seconds: float) -> Sampled:
     """Put a server under load and see where it is. Raises: `LoadFailed`, `SamplingFailed`."""
     with prepared(case.requests) as file, tempfile.TemporaryDirectory() as folder:
         load = Load(place.endpoint, case.requests, file)
-        load.run(case.connections, WARM_UP_SECONDS)
+        load.warm_up(case.connections, WARM_UP_SECONDS)
         data = Path(folder, "perf.data")
         before = processor_seconds(place.process)
         with _perf(place.process, data):

@@ -80,7 +80,16 @@ def of_pages(
 class GatheredReads(Generic[T, Item, Found]):
     """The items of one kind that requests wait for. Lives on the loop's thread."""
 
-    __slots__ = ("_due", "_gathering", "_number", "_schedule", "_told", "_under_way", "_waiting")
+    __slots__ = (
+        "_due",
+        "_gathering",
+        "_number",
+        "_schedule",
+        "_timed",
+        "_told",
+        "_under_way",
+        "_waiting",
+    )
 
     def __init__(
         self,
@@ -96,6 +105,7 @@ class GatheredReads(Generic[T, Item, Found]):
         self._under_way: dict[int, float] = {}  # reads by number, and when they began
         self._number = 0
         self._due = False  # whether `_flush` will be called
+        self._timed = False  # whether it will be after a time
 
     def add(self, request: T, items: Sequence[Item]) -> None:
         """Read these items with others, when the loop has read all that there is to read now."""
@@ -116,7 +126,13 @@ class GatheredReads(Generic[T, Item, Found]):
             quick += 1
         if self._waiting:
             self._due = True
-            self._schedule.when_passed(GATHERING_SECONDS_MAX, self._flush)
+            if not self._timed:
+                self._timed = True
+                self._schedule.when_passed(GATHERING_SECONDS_MAX, self._passed)
+
+    def _passed(self) -> None:
+        self._timed = False
+        self._flush()
 
     def _begin(self, part: Sequence[tuple[T, Sequence[Item]]]) -> None:
         self._number += 1

@@ -5,7 +5,7 @@ import struct
 import pytest
 from bench import load
 from bench.builtin import content_length
-from bench.load import LoadFailed, parse, prepared
+from bench.load import Load, LoadFailed, NothingAnswered, parse, prepared
 from bench.peers.postgres import log_times
 from bench.peers.redis import parse as parse_redis
 from bench.workloads import retarget
@@ -29,7 +29,7 @@ def test_a_run_with_refused_or_broken_requests_is_no_result(errors: str) -> None
 
 
 def test_a_run_without_requests_is_no_result() -> None:
-    with pytest.raises(LoadFailed):
+    with pytest.raises(NothingAnswered):
         parse((SAID % '"refused":0,"failed":0').replace('"requests":12388', '"requests":0'))
 
 
@@ -54,6 +54,31 @@ def test_prepared_requests_stand_in_the_file_behind_their_lengths() -> None:
 def test_without_wrk_the_built_in_generator_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.load.shutil.which", lambda _: None)
     assert load.generator() == "builtin"
+
+
+@pytest.mark.parametrize("silent", [0, 1, 9])
+def test_a_warm_up_without_an_answer_is_made_again(
+    monkeypatch: pytest.MonkeyPatch, silent: int
+) -> None:
+    """One sync of a disk can take longer than the second that a warm-up lasts."""
+    asked: list[tuple[int, float]] = []
+
+    def send(_url: str, _requests: object, connections: int, seconds: float) -> object:
+        asked.append((connections, seconds))
+        return [0.5] * (len(asked) > silent), seconds
+
+    monkeypatch.setattr("bench.load.shutil.which", lambda _: None)
+    monkeypatch.setattr("bench.builtin.send", send)
+    with prepared([b"one"]) as file:
+        Load("http://127.0.0.1:1", [b"one"], file).warm_up(7, 1.0)
+    assert asked == [(7, 1.0)] * (silent + 1)
+
+
+def test_a_server_that_answers_nothing_fails_the_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bench.load.shutil.which", lambda _: None)
+    monkeypatch.setattr("bench.builtin.send", lambda *_: ([], 1.0))
+    with prepared([b"one"]) as file, pytest.raises(NothingAnswered, match="nothing was answered"):
+        Load("http://127.0.0.1:1", [b"one"], file).warm_up(7, 1.0)
 
 
 def test_an_answers_length_is_read_in_any_spelling() -> None:

@@ -20,6 +20,7 @@ from typing import Final, final
 
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
 from widerow.keys.layout import ROW_PREFIX_BYTES
+from widerow.storage.hbase.encoded import CellPlace
 from widerow.storage.hbase.messages import (
     CoprocessorServiceRequest,
     CoprocessorServiceResponse,
@@ -27,7 +28,7 @@ from widerow.storage.hbase.messages import (
 )
 from widerow.storage.hbase.placement import HBasePlacement
 from widerow.storage.hbase.regions import Region, Regions, refused_untouched, storage_failure
-from widerow.storage.hbase.requests import CellPlace, mutate_rows
+from widerow.storage.hbase.requests import mutate_rows
 from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
 from widerow.storage.hbase.table import HBaseTable
@@ -148,6 +149,8 @@ class HBaseDriver:
         if not all(map(region.has, rows)):
             self._regions.forget()
             raise StoreBusy("what is to be committed together stands in two regions of HBase")
+        if not any(each.ranges for each in changes):
+            return {}
         kept = {row_of(key) for each in changes for key in (each.revision_key, *each.puts)}
         found: dict[CellPlace, int] = {}
         view = self.view()

@@ -433,6 +433,19 @@ class ScanResponse(Message):
         mvcc_read_point: int | None = ...,
     ) -> None: ...
 
+class ScanCells(Message):
+    scanner_id: int
+    @property
+    def results(self) -> RepeatedScalarFieldContainer[bytes]: ...
+    more_results_in_region: bool
+    def __init__(
+        self,
+        *,
+        scanner_id: int | None = ...,
+        results: Iterable[bytes] | None = ...,
+        more_results_in_region: bool | None = ...,
+    ) -> None: ...
+
 class Comparator(Message):
     name: str | bytes
     serialized_comparator: bytes

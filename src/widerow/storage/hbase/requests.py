@@ -3,30 +3,20 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from widerow.storage.hbase.encoded import CellPlace, listed_rows, row_changes
 from widerow.storage.hbase.messages import (
-    BinaryComparator,
-    ByteArrayComparable,
     Column,
-    ColumnValue,
-    Comparator,
-    Condition,
     CoprocessorServiceCall,
     CoprocessorServiceRequest,
     Filter,
     KeyOnlyFilter,
-    MultiRowRangeFilter,
-    MutateRowsRequest,
-    MutationProto,
-    QualifierValue,
-    RowRange,
     Scan,
     ScanRequest,
 )
 from widerow.storage.hbase.regions import Region
-from widerow.storage.hbase.rows import FAMILY, RowSpan, row_of
+from widerow.storage.hbase.rows import FAMILY, RowSpan
 
 __all__ = [
-    "CellPlace",
     "RangeRead",
     "close_scanner",
     "mutate_rows",
@@ -37,14 +27,7 @@ __all__ = [
     "scan_single_rows",
 ]
 
-CellPlace = tuple[bytes, bytes]  # a row and a qualifier
-
 _FILTERS: Final = "org.apache.hadoop.hbase.filter."
-_EQUAL: Final = 2
-_PUT: Final = 2
-_DELETE: Final = 3
-_DELETE_ALL_UP_TO: Final = 1  # every version of a column that is not newer
-_FSYNC_WAL: Final = 4
 _KEYS_ONLY: Final = Filter(
     name=_FILTERS + "KeyOnlyFilter",
     serialized_filter=KeyOnlyFilter(len_as_val=False).SerializeToString(),
@@ -100,13 +83,8 @@ def scan_single_rows(
         max_result_size=bytes_max,
     )
     if len(rows) > 1:
-        ranges = [
-            RowRange(start_row=row, start_row_inclusive=True, stop_row=row, stop_row_inclusive=True)
-            for row in rows
-        ]
-        listed = MultiRowRangeFilter(row_range_list=ranges).SerializeToString()
-        named = Filter(name=_FILTERS + "MultiRowRangeFilter", serialized_filter=listed)
-        scan.filter.CopyFrom(named)
+        scan.filter.name = _FILTERS + "MultiRowRangeFilter"
+        scan.filter.serialized_filter = listed_rows(rows)
     return ScanRequest(
         region=region.specifier,
         scan=scan,
@@ -151,52 +129,10 @@ def mutate_rows(
 
     `conditions` and `puts` are of keys. `timestamp` decides what of a column is newer.
     """
-    mutations = [
-        _mutation(_PUT, row_of(key), QualifierValue(value=value, timestamp=timestamp))
-        for key, value in puts
-    ]
-    mutations += [
-        _mutation(
-            _DELETE, place, QualifierValue(timestamp=timestamp, delete_type=_DELETE_ALL_UP_TO)
-        )
-        for place in deletes
-    ]
-    request = MutateRowsRequest(
-        mutation_request=mutations,
-        condition=[_condition(*row_of(key), expected) for key, expected in conditions.items()],
-    )
     call = CoprocessorServiceCall(
         row=region.start,
         service_name="MultiRowMutationService",
         method_name="MutateRows",
-        request=request.SerializeToString(),
+        request=row_changes(conditions, puts, deletes, timestamp),
     )
     return CoprocessorServiceRequest(region=region.specifier, call=call)
-
-
-def _mutation(kind: int, place: CellPlace, column: QualifierValue) -> MutationProto:
-    row, column.qualifier = place
-    return MutationProto(
-        row=row,
-        mutate_type=kind,
-        durability=_FSYNC_WAL,
-        column_value=[ColumnValue(family=FAMILY, qualifier_value=[column])],
-    )
-
-
-def _condition(row: bytes, qualifier: bytes, expected: bytes | None) -> Condition:
-    if expected is None:
-        comparator = Comparator(name=_FILTERS + "NullComparator", serialized_comparator=b"")
-    else:
-        compared = BinaryComparator(comparable=ByteArrayComparable(value=expected))
-        comparator = Comparator(
-            name=_FILTERS + "BinaryComparator",
-            serialized_comparator=compared.SerializeToString(),
-        )
-    return Condition(
-        row=row,
-        family=FAMILY,
-        qualifier=qualifier,
-        compare_type=_EQUAL,
-        comparator=comparator,
-    )

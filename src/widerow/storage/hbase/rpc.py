@@ -106,8 +106,7 @@ class PendingCall:
         try:
             return kind.FromString(found)
         except DecodeError as error:
-            self._connection.lose(error)
-            raise ServerLost(f"an answer cannot be read: {error}", sent=True) from error
+            raise self._connection.unreadable(error) from error
 
     def _awaited(self) -> bytes:
         until = monotonic() + ANSWER_SECONDS_MAX
@@ -247,10 +246,8 @@ class RpcConnection:
         end = _LENGTH.size + size
         if len(buffer) < end:
             return end
-        frame = bytes(memoryview(buffer)[_LENGTH.size : end])
-        del buffer[:end]
-        start, stop = _delimited(frame, 0)
-        header = ResponseHeader.FromString(frame[start:stop])
+        start, stop = _delimited(buffer, _LENGTH.size, end)
+        header = ResponseHeader.FromString(bytes(buffer[start:stop]))
         future = self._pending.pop(header.call_id, None)
         if future is not None:
             with suppress(InvalidStateError):
@@ -259,11 +256,19 @@ class RpcConnection:
                     failure = RemoteFailure(str(told.exception_class_name), str(told.stack_trace))
                     future.set_exception(failure)
                 else:
-                    start, stop = _delimited(frame, stop)
-                    future.set_result(frame[start:stop])
+                    start, stop = _delimited(buffer, stop, end)
+                    with memoryview(buffer) as view:
+                        answer = bytes(view[start:stop])
+                    future.set_result(answer)
+        del buffer[:end]
         return _LENGTH.size
 
     # --- the end -----------------------------------------------------------------------------
+
+    def unreadable(self, error: Exception) -> ServerLost:
+        """Take the connection as lost because an answer cannot be read; what to raise."""
+        self.lose(error)
+        return ServerLost(f"an answer cannot be read: {error}", sent=True)
 
     def lose(self, reason: object, *, hung: bool = False) -> None:
         """Take the connection as lost: whoever waits for an answer hears of it. Idempotent."""
@@ -291,16 +296,16 @@ def _varint(number: int) -> bytes:
     return bytes(out)
 
 
-def _delimited(frame: bytes, start: int) -> tuple[int, int]:
-    """Where the message that stands there behind its length begins and ends."""
+def _delimited(buffer: bytearray, start: int, end: int) -> tuple[int, int]:
+    """Where the message that stands there behind its length begins and ends, before `end`."""
     size = shift = 0
     while True:
-        byte = frame[start]
+        byte = buffer[start]
         start += 1
         size |= (byte & 0x7F) << shift
         shift += 7
         if byte <= 0x7F:
             break
-    if start + size > len(frame):
+    if start + size > end:
         raise ValueError("a message is longer than its frame")
     return start, start + size

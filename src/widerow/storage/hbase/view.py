@@ -19,12 +19,12 @@ from itertools import islice
 from time import monotonic
 from typing import Final, NamedTuple, TypeVar, final
 
-from widerow.errors import StoreBusy, ViewLost
+from widerow.errors import StoreBusy, StoreDamaged, ViewLost
 from widerow.keys.layout import SPACE_REVISIONS
-from widerow.storage.hbase.messages import Cell, ScanRequest, ScanResponse
+from widerow.storage.hbase.encoded import CellPlace, FoundCell, cells_of
+from widerow.storage.hbase.messages import ScanCells, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import MovePauses, Region, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import (
-    CellPlace,
     RangeRead,
     close_scanner,
     open_pin,
@@ -159,17 +159,20 @@ class _Read(NamedTuple):
     rows_max: int
     whole: bool
 
-    def lacks(self, rows: int, cells: Sequence[Cell]) -> bool:
+    def lacks(self, rows: int, cells: Sequence[FoundCell]) -> bool:
         """Whether more is wanted than these rows, which have these cells."""
         if self.whole or not cells:
             return True
-        return rows < self.rows_max and sum([len(c.value) for c in cells]) < _PAGE_BYTES_MAX // 2
+        return (
+            rows < self.rows_max
+            and sum([len(value) for _, value, _ in cells]) < _PAGE_BYTES_MAX // 2
+        )
 
 
 class _Found(NamedTuple):
     """Cells, and whether the range that was asked for has more behind them."""
 
-    cells: list[Cell]
+    cells: list[FoundCell]
     more: bool
 
 
@@ -189,7 +192,7 @@ class _Spot(NamedTuple):
         return bytes((qualifier[0] + 1,))  # the end of the space
 
 
-_CellPage = tuple[list[Cell], bytes | None]
+_CellPage = tuple[list[FoundCell], bytes | None]
 """The cells of a page, and `Page.following`."""
 
 
@@ -218,13 +221,13 @@ class _RegionReads:
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order: one scan of each region."""
         places = [row_of(key) for key in keys]
-        found: dict[CellPlace, bytes] = {}
+        found: dict[bytes, bytes] = {}
         for each in self._patiently(lambda: self._rows(places)):
-            for cell in each.cells:
-                found[cell.row, cell.qualifier] = cell.value
-                if cell.qualifier == SPACE_REVISIONS:
-                    self._shared.note_timestamp(cell.value, cell.timestamp)
-        return [found.get(place) for place in places]
+            for key, value, timestamp in each.cells:
+                found[key] = value
+                if key.startswith(SPACE_REVISIONS):
+                    self._shared.note_timestamp(value, timestamp)
+        return [found.get(key) for key in keys]
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of one region, of at most about a megabyte."""
@@ -237,8 +240,8 @@ class _RegionReads:
         at: bytes | None = start
         while at is not None:
             cells, at = self._patiently(partial(self._page, at, stop, asked))
-            for cell in cells:
-                yield (cell.row, cell.qualifier), cell.timestamp
+            for key, _, timestamp in cells:
+                yield row_of(key), timestamp
 
     # --- reading again where that is right ---------------------------------------------------
 
@@ -310,8 +313,7 @@ class _RegionReads:
     def _whole_page(self, found: _Found, spots: Iterator[_Spot], asked: RangeRead) -> _CellPage:
         """The page that begins with what its first scan found; `spots`: what is behind that."""
         if found.more:
-            last = found.cells[-1]
-            key = key_of(last.row, last.qualifier)
+            key = found.cells[-1][0]
             return found.cells, key if asked.reverse else key + b"\x00"
         if found.cells:
             return found.cells, _edge(next(spots, None), asked)
@@ -347,15 +349,18 @@ class _RegionReads:
         The server may end an answer earlier, because it has read for long, or from many blocks.
         """
         with _reading(read.region):
-            answer = call.answer(ScanResponse)
-            scanner, rows = answer.scanner_id, list(answer.results)
-            cells = [cell for row in rows for cell in row.cell]
-            while answer.more_results_in_region and read.lacks(len(rows), cells):
-                request = scan_further(scanner, read.rows_max - (0 if read.whole else len(rows)))
-                answer = connection.call("Scan", request, ScanResponse)
-                rows += answer.results
-                cells += [cell for row in answer.results for cell in row.cell]
-        if answer.more_results_in_region and len(rows) < read.rows_max:
+            answer = call.answer(ScanCells)
+            scanner, rows, cells = (
+                answer.scanner_id,
+                len(answer.results),
+                _cells(connection, answer),
+            )
+            while answer.more_results_in_region and read.lacks(rows, cells):
+                request = scan_further(scanner, read.rows_max - (0 if read.whole else rows))
+                answer = connection.call("Scan", request, ScanCells)
+                rows += len(answer.results)
+                cells += _cells(connection, answer)
+        if answer.more_results_in_region and rows < read.rows_max:
             self._shared.unwanted(connection, scanner)
         return _Found(cells, answer.more_results_in_region)
 
@@ -498,7 +503,15 @@ def _reading(region: Region) -> Iterator[None]:
 
 def _paged(found: _CellPage) -> Page:
     cells, following = found
-    return Page([(key_of(cell.row, cell.qualifier), cell.value) for cell in cells], following)
+    return Page([(key, value) for key, value, _ in cells], following)
+
+
+def _cells(connection: RpcConnection, answer: ScanCells) -> list[FoundCell]:
+    """The cells of an answer. Raises `ServerLost` where they cannot be read."""
+    try:
+        return cells_of(answer.results)
+    except StoreDamaged as error:
+        raise connection.unreadable(error) from error
 
 
 def _spans_several(start: bytes, stop: bytes) -> bool:
