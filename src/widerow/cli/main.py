@@ -17,6 +17,8 @@ from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.nodes import NODES_EXAMPLES, nodes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
+from widerow.cli.rows.row_commands import row_app
+from widerow.cli.rows.table_commands import table_app
 from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
@@ -281,6 +283,8 @@ app.command(epilog=NODES_EXAMPLES)(nodes)
 app.command(epilog=TAIL_EXAMPLES)(tail)
 app.command(epilog=TUNNELS_EXAMPLES)(tunnels)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
+app.add_typer(table_app, name="table")
+app.add_typer(row_app, name="row")
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")
@@ -291,5 +295,6 @@ def main() -> None:
     try:
         app(prog_name="widerow")
     except WiderowError as error:
-        sys.stderr.write(f"widerow: {error}\n")
+        request = getattr(error, "request_id", "")  # of errors that a server has answered
+        sys.stderr.write(f"widerow: {error}{f' [request {request}]' if request else ''}\n")
         sys.exit(2)

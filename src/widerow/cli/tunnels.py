@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
 from widerow.server.system import SystemClock
 
@@ -54,13 +55,9 @@ def tunnels(
     from widerow.transfer.client import (  # noqa: PLC0415  # only this command
         FIRST_PATIENCE_SECONDS,
         Client,
-        Endpoint,
     )
 
-    endpoint = Endpoint(
-        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
-    )
-    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
+    with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
         found = _documents(client, table)
     if given["as_json"]:
         sys.stdout.write(json.dumps({"tunnels": found}) + "\n")
