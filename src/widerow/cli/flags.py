@@ -3,14 +3,27 @@
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from widerow.cli.connection import CONNECTION_FIELDS, PROFILE_VARIABLE, resolve_connection
+from widerow.cli.connection import (
+    CONNECTION_FIELDS,
+    PROFILE_VARIABLE,
+    Connection,
+    resolve_connection,
+)
 
-__all__ = ["ENCODING", "JSON_OUTPUT", "Flag", "listed", "server_flags", "with_flags"]
+__all__ = [
+    "ENCODING",
+    "JSON_OUTPUT",
+    "Flag",
+    "asked_connection",
+    "listed",
+    "server_flags",
+    "with_flags",
+]
 
 _Command = Callable[..., None]
 
@@ -88,7 +101,7 @@ def server_flags(endpoint: str, instance: str = "The instance of the table.") ->
 
 def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:
     """Give a command these flags, beside its own parameters; it takes them by name."""
-    connects = any(flag.name == "profile" for flag in flags)
+    connects = {"endpoint", "profile"} <= {flag.name for flag in flags}
 
     def give(command: _Command) -> _Command:
         own = [
@@ -110,20 +123,23 @@ def _connected(command: _Command) -> _Command:
 
     @functools.wraps(command)
     def connected(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
-        connection = _connection(given, given.pop("profile"))
-        command(**given, **connection)
+        flags = {field.name: given.pop(field.name) for field in CONNECTION_FIELDS}
+        connection = asked_connection(flags, given.pop("profile"))
+        command(**given, **connection.values)
 
     return connected
 
 
-def _connection(given: dict[str, Any], profile: str | None) -> dict[str, str]:
-    """The parts of the connection; their flags are taken out of `given`."""
+def asked_connection(flags: Mapping[str, str | None], profile: str | None) -> Connection:
+    """The connection that flags, environment and profiles ask for. Reads the file of profiles.
+
+    Raises: `ProfileInvalid`.
+    """
     from widerow.cli.profiles import load_profiles, profiles_path  # noqa: PLC0415  # only to ask
 
-    flags = {field.name: given.pop(field.name) for field in CONNECTION_FIELDS}
     profiles = load_profiles(profiles_path(os.environ))
     name, fields = profiles.named_or_current(profile or os.environ.get(PROFILE_VARIABLE, ""))
-    return dict(resolve_connection(flags, os.environ, fields, name).values)
+    return resolve_connection(flags, os.environ, fields, name)
 
 
 def listed(words: str | None) -> list[str]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from widerow.transfer.client import Client
     from widerow.wire.tablestore.tunnel_messages import ChannelInfo, TunnelInfo
 
-__all__ = ["TUNNELS_EXAMPLES", "tunnels"]
+__all__ = ["TUNNELS_EXAMPLES", "tunnel_documents", "tunnels"]
 
 Json = dict[str, Any]
 
@@ -58,14 +58,15 @@ def tunnels(
     )
 
     with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
-        found = _documents(client, table)
+        found = tunnel_documents(client, table)
     if given["as_json"]:
         sys.stdout.write(json.dumps({"tunnels": found}) + "\n")
     else:
         _print(found, table, channels=channels)
 
 
-def _documents(client: "Client", table: str | None) -> list[Json]:
+def tunnel_documents(client: "Client", table: str | None) -> list[Json]:
+    """The tunnels of a table, or of all, as JSON shows them. Raises: `TransferFailed`."""
     from widerow.wire.tablestore import tunnel_messages as t  # noqa: PLC0415  # only this command
     from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
 

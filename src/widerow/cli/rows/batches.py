@@ -6,7 +6,7 @@ spreads them over the keys and goes on after a kill.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
@@ -24,10 +24,13 @@ from widerow.transfer.sending import PUT, Change, send, send_once
 from widerow.transfer.table import TableFacts
 from widerow.transfer.writing import WriteIf
 
-__all__ = ["json_row", "put_lines"]
+__all__ = ["BatchesDone", "json_row", "put_batches", "put_lines"]
 
 _TOLD: Final = 10  # rows whose errors are printed; of the others there is the count
 _REFUSED: Final = 1
+
+
+ReadLine = Callable[[str], tuple[KeyColumns, list[CellEdit]]]
 
 
 class _Line(NamedTuple):
@@ -60,29 +63,51 @@ def json_row(text: str, table: TableFacts) -> tuple[KeyColumns, list[CellEdit]]:
         raise WordInvalid(str(error)) from error
 
 
+class BatchesDone(NamedTuple):
+    """How many rows were stored, and how many refused."""
+
+    stored: int
+    refused: int
+
+
 def put_lines(table_name: str, given: Mapping[str, Any]) -> int:
     """Put the rows of `--input`; 1 if any was refused. Raises: `WiderowError`."""
-    count = refused = 0
     with open_client(given) as client, _opened(given["input"]) as lines:
         table = known_table(client, table_name)
         condition = write_condition(given, table)
+        done = put_batches(client, table, lines, lambda text: json_row(text, table), condition)
+    words = f"{done.stored:,} row{'' if done.stored == 1 else 's'} put into {table.name}"
+    note(words + (f", {done.refused:,} refused" if done.refused else ""))
+    return _REFUSED if done.refused else 0
 
-        def refuse(number: int, reason: object) -> None:
-            nonlocal refused
-            refused += 1
-            if refused <= _TOLD:
-                note(f"line {number}: {reason}")
 
-        with row_bar(f"putting into {table.name}") as bar:
-            for batch in _batches(lines, table, refuse):
-                errors = _sent(client, table, batch, condition)
-                for place, error in errors.items():
-                    refuse(batch[place].number, error)
-                count += len(batch) - len(errors)
-                bar(0, count, refused)
-    words = f"{count:,} row{'' if count == 1 else 's'} put into {table.name}"
-    note(words + (f", {refused:,} refused" if refused else ""))
-    return _REFUSED if refused else 0
+def put_batches(
+    client: Client,
+    table: TableFacts,
+    lines: Iterator[str],
+    read: ReadLine,
+    condition: WriteIf,
+) -> BatchesDone:
+    """Put a row of each line that is not blank; the errors of the first ten are said.
+
+    `read` makes a row of a line or raises `WordInvalid`, which refuses it. Raises: `WiderowError`.
+    """
+    stored = refused = 0
+
+    def refuse(number: int, reason: object) -> None:
+        nonlocal refused
+        refused += 1
+        if refused <= _TOLD:
+            note(f"line {number}: {reason}")
+
+    with row_bar(f"putting into {table.name}") as bar:
+        for batch in _batches(lines, table, read, refuse):
+            errors = _sent(client, table, batch, condition)
+            for place, error in errors.items():
+                refuse(batch[place].number, error)
+            stored += len(batch) - len(errors)
+            bar(0, stored, refused)
+    return BatchesDone(stored, refused)
 
 
 @contextmanager
@@ -100,7 +125,8 @@ def _opened(name: str) -> Iterator[Iterator[str]]:
 def _batches(
     lines: Iterator[str],
     table: TableFacts,
-    refuse: Any,  # noqa: ANN401  # a callable
+    read: ReadLine,
+    refuse: Callable[[int, object], None],
 ) -> Iterator[list[_Line]]:
     """Batches of 200 rows or 3 MB at most, in which no key is twice."""
     batch: list[_Line] = []
@@ -110,7 +136,7 @@ def _batches(
         if not text.strip():
             continue
         try:
-            key, edits = json_row(text, table)
+            key, edits = read(text)
             line = _Line(number, key, encode_edits(key, edits))
         except WordInvalid as error:
             refuse(number, error)
