@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = [
     "CONNECTION_FIELDS",
     "PROFILE_VARIABLE",
-    "Connection",
     "ConnectionField",
+    "ServerConnection",
     "endpoint_of",
     "resolve_connection",
 ]
@@ -87,7 +87,7 @@ _FAMILIES: Final = (
 )
 
 
-class Connection(NamedTuple):
+class ServerConnection(NamedTuple):
     """The parts of a connection by their names, and where each one is from.
 
     A source is `flag`, the name of a variable, `profile NAME` or `default`.
@@ -108,7 +108,7 @@ def resolve_connection(
     environment: Mapping[str, str],
     profile: Mapping[str, str],
     profile_name: str = "",
-) -> Connection:
+) -> ServerConnection:
     """The connection that these ask for; an empty text counts as none.
 
     Id, secret and token belong together. The secret is taken from where the id is from, if there is
@@ -125,7 +125,7 @@ def resolve_connection(
     if token.family not in (_FLAG, chosen["access_key_secret"].family):
         token = _Found("", _DEFAULT, _DEFAULT)
     chosen["security_token"] = token
-    return Connection(
+    return ServerConnection(
         {name: each.value for name, each in chosen.items()},
         {name: each.source for name, each in chosen.items()},
     )

@@ -11,7 +11,7 @@ import typer
 from widerow.cli.connection import (
     CONNECTION_FIELDS,
     PROFILE_VARIABLE,
-    Connection,
+    ServerConnection,
     resolve_connection,
 )
 
@@ -130,7 +130,7 @@ def _connected(command: _Command) -> _Command:
     return connected
 
 
-def asked_connection(flags: Mapping[str, str | None], profile: str | None) -> Connection:
+def asked_connection(flags: Mapping[str, str | None], profile: str | None) -> ServerConnection:
     """The connection that flags, environment and profiles ask for. Reads the file of profiles.
 
     Raises: `ProfileInvalid`.

@@ -27,6 +27,7 @@ from widerow.cli.rows.settings_commands import (
     profile_app,
 )
 from widerow.cli.rows.table_commands import table_app
+from widerow.cli.rows.ts_command import TS_EXAMPLES, ts
 from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
@@ -294,6 +295,10 @@ app.command(epilog=TUNNELS_EXAMPLES)(tunnels)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
 app.command(epilog=ENV_EXAMPLES)(env)
 app.command(epilog=COMPLETION_EXAMPLES)(completion)
+app.command(
+    epilog=TS_EXAMPLES,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)(ts)
 app.add_typer(table_app, name="table")
 app.add_typer(row_app, name="row")
 app.add_typer(profile_app, name="profile")
@@ -313,4 +318,7 @@ def main() -> None:
     except WiderowError as error:
         request = getattr(error, "request_id", "")  # of errors that a server has answered
         sys.stderr.write(f"widerow: {error}{f' [request {request}]' if request else ''}\n")
+        sys.exit(2)
+    except UnicodeEncodeError:
+        sys.stderr.write("widerow: a text that was given is not Unicode; tables store no other\n")
         sys.exit(2)

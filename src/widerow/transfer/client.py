@@ -180,7 +180,7 @@ class Client:
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise OutcomeUnclear(
-                f"{self._endpoint.url} did not answer ({error or type(error).__name__}); whether "
+                f"{self._endpoint.url} did not answer ({type(error).__name__} {error}); whether "
                 f"the {action} took effect is not known: look, then repeat it if it did not"
             ) from error
         parse: Any = answer

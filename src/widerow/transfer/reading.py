@@ -12,7 +12,7 @@ from widerow.transfer.client import Client
 from widerow.transfer.rows import decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 
-__all__ = ["KeyRange", "ReadOptions", "RowPage", "read_row", "scan_pages"]
+__all__ = ["KeyRange", "ReadOptions", "RowPage", "fetch_row", "scan_pages"]
 
 
 class KeyRange(NamedTuple):
@@ -57,7 +57,7 @@ class RowPage(NamedTuple):
     next_key: bytes
 
 
-def read_row(
+def fetch_row(
     client: Client, table: str, key: Sequence[tuple[str, KeyInput]], options: ReadOptions
 ) -> Row | None:
     """The row of this key; None where there is none or `options` leave nothing of it.

@@ -7,7 +7,7 @@ from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.values import KeyMarker, KeyType, KeyValue
 from widerow.rows.reading import Row
 from widerow.transfer.client import Client, Refused
-from widerow.transfer.reading import KeyRange, ReadOptions, read_row, scan_pages
+from widerow.transfer.reading import KeyRange, ReadOptions, fetch_row, scan_pages
 from widerow.transfer.rows import decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
@@ -128,7 +128,7 @@ def read_rows(
         "BatchGetRow", m.BatchGetRowRequest(tables=[wanted]), m.BatchGetRowResponse
     )
     return [
-        read_row(client, table.name, key, ReadOptions(max_versions=table.max_versions))
+        fetch_row(client, table.name, key, ReadOptions(max_versions=table.max_versions))
         if not each.is_ok or each.next_token
         else next(iter(decode_rows(each.row)), None)
         for key, each in zip(keys, answer.tables[0].rows, strict=True)

@@ -138,7 +138,7 @@ def _batches(
         try:
             key, edits = read(text)
             line = _Line(number, key, encode_edits(key, edits))
-        except WordInvalid as error:
+        except (WordInvalid, UnicodeEncodeError) as error:
             refuse(number, error)
             continue
         full = len(batch) == BATCH_WRITE_ROWS_MAX or size + len(line.data) > PIECE_BYTES

@@ -18,9 +18,9 @@ from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "cell_grid",
+    "described_table",
     "row_document",
     "row_grid",
-    "table_document",
     "table_lines",
 ]
 
@@ -51,7 +51,7 @@ def row_grid(rows: Sequence[Row], key_names: Sequence[str]) -> Grid:
     names: dict[str, None] = {}
     documents = []
     for row in rows:
-        shown = {name: shown_value(value) for name, value in row.key}
+        shown = {name: shown_value(value, typed=True) for name, value in row.key}
         for cell in row.cells:
             shown.setdefault(cell.column, shown_value(cell.value))
         documents.append(shown)
@@ -74,14 +74,17 @@ def _texts(row: Row) -> set[str]:
 
 def cell_grid(row: Row) -> Grid:
     """One row with everything that is known of it: a line for each key column and each cell."""
-    lines = [[name, kind_of(value), shown_value(value), "key"] for name, value in row.key]
+    lines = [
+        [name, kind_of(value), shown_value(value, typed=True), "key"] for name, value in row.key
+    ]
     for cell in row.cells:
         version = shown_time(cell.version)
-        lines.append([cell.column, kind_of(cell.value), shown_value(cell.value), version])
+        shown = shown_value(cell.value, typed=True)
+        lines.append([cell.column, kind_of(cell.value), shown, version])
     return Grid(("column", "type", "value", "version"), lines)
 
 
-def table_document(found: m.DescribeTableResponse) -> Json:
+def described_table(found: m.DescribeTableResponse) -> Json:
     """What is known of a table, as JSON."""
     meta, options = found.table_meta, found.table_options
     units = found.reserved_throughput_details.capacity_unit
@@ -125,7 +128,7 @@ def _index(index: m.IndexMeta) -> Json:
 
 
 def table_lines(document: Json) -> list[tuple[str, str]]:
-    """What `table_document` found, as names and texts for people."""
+    """What `described_table` found, as names and texts for people."""
     key = [
         f"{each['name']} {each['type']}" + (" (auto increment)" if "auto_increment" in each else "")
         for each in document["key"]

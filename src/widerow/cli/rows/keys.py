@@ -25,7 +25,7 @@ from widerow.transfer.rows import encode_plain_key
 from widerow.transfer.table import TableFacts, TransferKeyColumn
 
 __all__ = [
-    "Bounds",
+    "KeyBounds",
     "KeyColumns",
     "json_key",
     "key_range",
@@ -51,7 +51,7 @@ _GREATEST: Final = {4: chr(_CHARACTER_MAX), 3: "\uffff", 2: "\u07ff", 1: "\x7f"}
 _STAR: Final = "*"
 
 
-class Bounds(NamedTuple):
+class KeyBounds(NamedTuple):
     """A range as it is typed; empty texts are not given.
 
     `prefix`: values of the first key columns; the last one, if it is text and ends with a star,
@@ -187,7 +187,7 @@ def _json_bytes(
 # --- ranges --------------------------------------------------------------------------------------
 
 
-def key_range(bounds: Bounds, table: TableFacts, read: ReadBytes) -> KeyRange:
+def key_range(bounds: KeyBounds, table: TableFacts, read: ReadBytes) -> KeyRange:
     """The range of keys that is asked for, all of them without a bound. Raises: `WordInvalid`.
 
     Key columns that a bound leaves out are filled so that all rows with the given ones lie on one
@@ -219,7 +219,7 @@ def key_range(bounds: Bounds, table: TableFacts, read: ReadBytes) -> KeyRange:
 
 
 def _text_prefix(
-    bounds: Bounds, table: TableFacts, read: ReadBytes
+    bounds: KeyBounds, table: TableFacts, read: ReadBytes
 ) -> tuple[tuple[KeyInput, ...], tuple[KeyInput, ...]]:
     """Where the keys begin and end whose last given value begins with a text, by direction."""
     values = _partial(bounds.prefix[: -len(_STAR)], table, read)

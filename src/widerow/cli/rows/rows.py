@@ -18,7 +18,7 @@ from widerow.cli.rows.conditions import encode_filter, parse_condition
 from widerow.cli.rows.counting import count_rows, split_ranges
 from widerow.cli.rows.documents import cell_grid
 from widerow.cli.rows.keys import (
-    Bounds,
+    KeyBounds,
     KeyColumns,
     key_range,
     split_row_words,
@@ -36,7 +36,7 @@ from widerow.cli.rows.words import (
     Assignment,
     WordInvalid,
     parse_assignment,
-    parse_column,
+    parse_column_word,
     parse_value,
     shown_value,
 )
@@ -47,7 +47,7 @@ from widerow.rows.reading import Row
 from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Refused
 from widerow.transfer.export import known_table
 from widerow.transfer.layout import json_value
-from widerow.transfer.reading import ReadOptions, RowPage, read_row, scan_pages
+from widerow.transfer.reading import ReadOptions, RowPage, fetch_row, scan_pages
 from widerow.transfer.rows import CellEdit, decode_rows
 from widerow.transfer.table import TableFacts
 from widerow.transfer.writing import (
@@ -61,6 +61,7 @@ from widerow.transfer.writing import (
 __all__ = [
     "CONDITION_FAILED",
     "edit_of",
+    "only_columns",
     "open_client",
     "read_file",
     "read_options",
@@ -70,7 +71,6 @@ __all__ = [
     "run_put",
     "run_scan",
     "run_update",
-    "without_columns",
     "write_condition",
 ]
 
@@ -138,7 +138,7 @@ def _versions(text: str | None) -> int:
     raise WordInvalid(f"--max-versions {text}: write a number from 1 on, or all")
 
 
-def without_columns(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:
+def only_columns(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:
     """The rows with the columns that were asked for alone; all if none were."""
     if not wanted:
         return list(rows)
@@ -152,11 +152,11 @@ def run_get(table_name: str, words: Sequence[str], given: Given) -> int:
     with open_client(given) as client:
         table = known_table(client, table_name)
         key = _key_alone(words, table)
-        row = read_row(client, table.name, key, read_options(given, table))
+        row = fetch_row(client, table.name, key, read_options(given, table))
     if row is None:
         note(f"{table.name} has no such row" + (", or --where hides it" if given["where"] else ""))
         return _NO
-    (row,) = without_columns([row], listed(given["columns"]))
+    (row,) = only_columns([row], listed(given["columns"]))
     if shown is RowFormat.TABLE:
         print_grid(cell_grid(row))
         return 0
@@ -205,7 +205,7 @@ def run_scan(table_name: str, given: Given) -> int:
         count, last = 0, RowPage([], b"")
         with _scan_bar(table.name) as bar:
             for last in pages:
-                sink.add(without_columns(last.rows, wanted))
+                sink.add(only_columns(last.rows, wanted))
                 count += len(last.rows)
                 bar(0, count)
     sink.finish()
@@ -246,8 +246,8 @@ def _limit(given: int | None, shown: RowFormat) -> int | None:
     return given or None
 
 
-def _bounds(given: Given) -> Bounds:
-    return Bounds(
+def _bounds(given: Given) -> KeyBounds:
+    return KeyBounds(
         given["prefix"] or "",
         given["from_"] or "",
         given["to"] or "",
@@ -376,7 +376,7 @@ def _increment(word: str) -> CellEdit:
 
 
 def _deletion(word: str) -> CellEdit:
-    name, kind, version = parse_column(word)
+    name, kind, version = parse_column_word(word)
     if kind is not None:
         raise WordInvalid(f"--delete {word}: write NAME, or NAME@VERSION for one version")
     if version is None:
@@ -403,7 +403,7 @@ def run_delete(table_name: str, words: Sequence[str], given: Given) -> int:
 
 
 def _shown_key(value: Any) -> str:  # noqa: ANN401  # values of keys, and markers
-    return shown_value(value) if isinstance(value, (int, str, bytes)) else str(value)
+    return shown_value(value, typed=True) if isinstance(value, (int, str, bytes)) else str(value)
 
 
 def _refused(error: Refused) -> int:

@@ -210,11 +210,11 @@ def completion(
     shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
 ) -> None:
     """Print the script that completes commands and flags of widerow in a shell."""
-    from typer.completion import get_completion_script  # noqa: PLC0415  # only this command
+    from typer import completion as scripts  # noqa: PLC0415  # only this command
 
     if shell not in _SHELLS:
         raise typer.BadParameter(f"{shell} is none of {', '.join(_SHELLS)}")
-    script = get_completion_script(
+    script = scripts.get_completion_script(  # type: ignore[attr-defined]  # of typer's own command
         prog_name=_PROGRAM, complete_var=f"_{_PROGRAM.upper()}_COMPLETE", shell=shell
     )
     sys.stdout.write(script + "\n")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from widerow.cli.flags import listed
-from widerow.cli.rows.documents import table_document, table_lines
+from widerow.cli.rows.documents import described_table, table_lines
 from widerow.cli.rows.output import confirmed, note, print_json
 from widerow.cli.rows.rows import open_client
 from widerow.cli.rows.words import WordInvalid
@@ -19,9 +19,7 @@ from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "change_table",
-    "create_request",
     "describe_table",
-    "drop_table",
     "list_tables",
     "parse_seconds",
     "run_create",
@@ -29,6 +27,8 @@ __all__ = [
     "run_list",
     "run_show",
     "run_table_update",
+    "send_drop",
+    "table_request",
 ]
 
 Given = Mapping[str, Any]
@@ -48,7 +48,7 @@ _NO: Final = 1
 # --- requests ------------------------------------------------------------------------------------
 
 
-def create_request(name: str, key: Sequence[str], given: Given) -> m.CreateTableRequest:
+def table_request(name: str, key: Sequence[str], given: Given) -> m.CreateTableRequest:
     """The request that makes a table of these words. Raises: `WordInvalid`."""
     request = m.CreateTableRequest(
         table_meta=m.TableMeta(table_name=name, primary_key=[_key_column(word) for word in key]),
@@ -135,7 +135,7 @@ def _stream(word: str) -> m.StreamSpecification:
 
 def run_create(name: str, key: Sequence[str], given: Given) -> int:
     """`widerow table create`."""
-    request = create_request(name, key, given)
+    request = table_request(name, key, given)
     with open_client(given) as client:
         try:
             client.call_once("CreateTable", request, m.CreateTableResponse)
@@ -178,7 +178,7 @@ def describe_table(client: Client, name: str) -> dict[str, Any]:
         raise TransferFailed(
             f"{client.no_table(name)}; `widerow table list` shows those that are there"
         ) from error
-    return table_document(found)
+    return described_table(found)
 
 
 def run_show(name: str, given: Given) -> int:
@@ -238,7 +238,7 @@ def run_drop(name: str, given: Given) -> int:
         return _NO
     with open_client(given) as client:
         try:
-            drop_table(client, name)
+            send_drop(client, name)
         except Refused as error:
             if error.code != _MISSING or not given["if_exists"]:
                 raise
@@ -248,6 +248,6 @@ def run_drop(name: str, given: Given) -> int:
     return 0
 
 
-def drop_table(client: Client, name: str) -> None:
+def send_drop(client: Client, name: str) -> None:
     """Drop a table with all its rows. Raises: `Refused`."""
     client.call_once("DeleteTable", m.DeleteTableRequest(table_name=name), m.DeleteTableResponse)

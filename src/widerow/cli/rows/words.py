@@ -23,7 +23,7 @@ __all__ = [
     "WordInvalid",
     "kind_of",
     "parse_assignment",
-    "parse_column",
+    "parse_column_word",
     "parse_value",
     "shown_value",
 ]
@@ -59,11 +59,11 @@ def parse_assignment(word: str) -> Assignment:
     left, equals, text = word.partition("=")
     if not equals:
         raise WordInvalid(f"{word!r} is no column; write NAME=VALUE or NAME:TYPE=VALUE")
-    name, kind, version = parse_column(left)
+    name, kind, version = parse_column_word(left)
     return Assignment(name, kind, version, text)
 
 
-def parse_column(word: str) -> tuple[str, str | None, int | None]:
+def parse_column_word(word: str) -> tuple[str, str | None, int | None]:
     """Name, type and version of `name[:type][@version]`. Raises: `WordInvalid`."""
     name, kind, version = word, None, None
     if found := _VERSIONED.fullmatch(name):
@@ -119,10 +119,11 @@ def kind_of(value: Value) -> str:
     return _SHOWN_KINDS[type(value)]
 
 
-def shown_value(value: Value) -> str:
+def shown_value(value: Value, *, typed: bool = False) -> str:
     """A value as `parse_value` reads it; nothing in it moves a terminal's cursor.
 
-    A binary needs its type beside it: `0x…` without one is text.
+    A binary needs its type beside it: `0x…` without one is text. `typed`: the type is shown beside
+    it or is that of its column, so a text that looks like a number needs no quotes.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -130,6 +131,8 @@ def shown_value(value: Value) -> str:
         return f"0x{value.hex()}"
     if not isinstance(value, str):
         return repr(value)
+    if typed and value and value.isprintable():
+        return value
     plain = value.isprintable() and not value.startswith(('"', "0x", "0X"))
     if plain and value and value == value.strip() and kind_of_text(value) == "string":
         return value

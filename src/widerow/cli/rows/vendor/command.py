@@ -90,6 +90,10 @@ class TsCommand:
     takes: int = 0
     example: str = field(default="")
 
+    def flag(self, name: str) -> TsFlag | None:
+        """The flag of this name; None if it has none."""
+        return next((each for each in self.flags if name in each.names), None)
+
     @property
     def usage(self) -> str:
         """What the command does, its flags and an example."""

@@ -11,9 +11,9 @@ from widerow.cli.progress import row_bar
 from widerow.cli.rows.batches import put_batches
 from widerow.cli.rows.documents import row_grid
 from widerow.cli.rows.grid import render_grid
-from widerow.cli.rows.keys import Bounds, KeyColumns, json_key, key_range
+from widerow.cli.rows.keys import KeyBounds, KeyColumns, json_key, key_range
 from widerow.cli.rows.output import text_width
-from widerow.cli.rows.rows import read_file, read_options, without_columns
+from widerow.cli.rows.rows import only_columns, read_file, read_options
 from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag, TsUsage
 from widerow.cli.rows.vendor.json_rows import (
     attribute_edits,
@@ -26,7 +26,7 @@ from widerow.cli.rows.words import WordInvalid
 from widerow.model.row import CellOperation
 from widerow.rows.reading import Row
 from widerow.transfer.client import TransferFailed
-from widerow.transfer.reading import ReadOptions, read_row, scan_pages
+from widerow.transfer.reading import ReadOptions, fetch_row, scan_pages
 from widerow.transfer.rows import CellEdit
 from widerow.transfer.table import TableFacts
 from widerow.transfer.writing import (
@@ -136,8 +136,8 @@ def _read(given: TsArguments, table: TableFacts) -> ReadOptions:
 def _get(session: TsSession, given: TsArguments) -> None:
     table = session.facts(given.get("table"))
     key = json_key(given.get("pk") or "", table)
-    row = read_row(session.client, table.name, key, _read(given, table))
-    rows = [] if row is None else without_columns([row], listed(given.get("columns")))
+    row = fetch_row(session.client, table.name, key, _read(given, table))
+    rows = [] if row is None else only_columns([row], listed(given.get("columns")))
     if given.has("output"):
         _write_rows(session, rows, given)
     else:
@@ -151,16 +151,16 @@ def _scan(session: TsSession, given: TsArguments) -> None:
         raise TsUsage("--limit is 1 or more, or 0 for all rows")
     if limit is None and not given.has("output"):
         limit = _SCAN_ROWS
-    bounds = Bounds("", given.get("begin") or "", given.get("end") or "", given.has("backward"))
+    bounds = KeyBounds("", given.get("begin") or "", given.get("end") or "", given.has("backward"))
     asked = key_range(bounds, table, read_file)
     pages = scan_pages(session.client, table.name, asked, _read(given, table), limit or None)
     wanted = listed(given.get("columns"))
     if given.has("output"):
-        rows = (row for page in pages for row in without_columns(page.rows, wanted))
+        rows = (row for page in pages for row in only_columns(page.rows, wanted))
         _write_rows(session, rows, given)
         return
     found = list(pages)
-    _show(session, [row for page in found for row in without_columns(page.rows, wanted)], table)
+    _show(session, [row for page in found for row in only_columns(page.rows, wanted)], table)
     if found[-1].next_key:
         session.write("There are more rows: --limit 0 shows all.")
 
@@ -195,10 +195,10 @@ def _write_rows(session: TsSession, rows: Iterable[Row], given: TsArguments) -> 
 
 def _export(session: TsSession, given: TsArguments) -> None:
     table = session.facts(given.get("table"))
-    asked = key_range(Bounds(), table, read_file)
+    asked = key_range(KeyBounds(), table, read_file)
     wanted = listed(given.get("columns"))
     pages = scan_pages(session.client, table.name, asked, _read(given, table))
-    rows = (row for page in pages for row in without_columns(page.rows, wanted))
+    rows = (row for page in pages for row in only_columns(page.rows, wanted))
     _write_rows(session, rows, given)
 
 
@@ -245,7 +245,7 @@ UPDATE_ROW: Final = TsCommand(
         _INPUT,
         _TABLE,
     ),
-    example="""update --pk '["86",6771]' --attr '[{"c":"city","v":"Hangzhou"}]' --condition exist""",
+    example="""update --pk '["86",6771]' --attr '[{"c":"city","v":"x"}]' --condition exist""",
 )
 DELETE_ROW: Final = TsCommand(
     name="del",

@@ -7,17 +7,17 @@ from typing import Final
 from widerow.cli.flags import listed
 from widerow.cli.rows.grid import Grid, render_grid
 from widerow.cli.rows.output import text_width
+from widerow.cli.rows.rows import read_file
 from widerow.cli.rows.tables import (
     change_table,
-    create_request,
     describe_table,
-    drop_table,
     list_tables,
+    send_drop,
+    table_request,
 )
 from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag, TsUsage
 from widerow.cli.rows.vendor.json_rows import definition_json, definition_words, key_words
 from widerow.cli.rows.vendor.session import TsSession
-from widerow.cli.rows.rows import read_file
 from widerow.cli.rows.words import WordInvalid, shown_value
 from widerow.cli.tunnels import tunnel_documents
 from widerow.transfer.client import TransferFailed
@@ -82,7 +82,7 @@ def _create(session: TsSession, given: TsArguments) -> None:
         name, key = given.get("table") or "", key_words(given.get("pk") or "")
     if not name:
         raise TsUsage("create needs --table")
-    request = create_request(name, key, options)
+    request = table_request(name, key, options)
     session.client.call_once("CreateTable", request, m.CreateTableResponse)
     session.write(f"Created the table {name}.")
 
@@ -137,7 +137,7 @@ def _drop(session: TsSession, given: TsArguments) -> None:
         ):
             session.write("Nothing was dropped.")
             return
-    drop_table(session.client, name)
+    send_drop(session.client, name)
     if session.table == name:
         session.table = ""
     session.write(f"Dropped the table {name}.")
@@ -260,7 +260,7 @@ CREATE: Final = TsCommand(
         TsFlag(("-i", "--input"), "FILE", "a file with the definition, as desc writes it"),
         TsFlag(("-m", "--mode"), "widecolumn", "timeseries is refused"),
     ),
-    example="""create -t mytable -k '[{"c":"uid","t":"string"},{"c":"pid","t":"integer"}]' --ttl -1""",
+    example="""create -t people -k '[{"c":"uid","t":"string"},{"c":"pid","t":"integer"}]'""",
 )
 USE: Final = TsCommand(
     name="use",
