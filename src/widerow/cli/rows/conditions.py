@@ -50,6 +50,7 @@ _COMPARATORS: Final = {
     ">": Comparator.GREATER_THAN,
     ">=": Comparator.GREATER_EQUAL,
 }
+_PRESENCE: Final = frozenset((Comparator.EXIST, Comparator.NOT_EXIST))
 _TRUTHS: Final = {"true": True, "false": False}
 _WORDS: Final = frozenset(("and", "or", "not", "is", "null", "in", "between", "true", "false"))
 _DEPTH_MAX: Final = FILTER_NODES_MAX  # parentheses in each other; the server takes as many nodes
@@ -89,7 +90,7 @@ def _message(tree: Filter) -> m.Filter:
     single = m.SingleColumnValueFilter(
         comparator=tree.comparator,
         column_name=tree.column,
-        column_value=encode_variant(tree.value) if tree.value != b"" else b"",
+        column_value=b"" if tree.comparator in _PRESENCE else encode_variant(tree.value),
         filter_if_missing=not tree.pass_if_missing,
         latest_version_only=tree.latest_version_only,
     )
