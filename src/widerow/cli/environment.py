@@ -15,7 +15,7 @@ __all__ = ["VARIABLES", "Variable", "masked", "variable_documents"]
 
 Json = dict[str, Any]
 
-_SECRET_WORDS: Final = ("SECRET", "TOKEN", "API_KEY", "_SK_")
+_SECRET_ENDS: Final = ("SECRET", "SECRETACCESSKEY", "TOKEN", "API_KEY", "_SK_ENV")
 _MASK: Final = "********"
 
 
@@ -112,10 +112,9 @@ VARIABLES: Final = (*_connection_variables(), *_PROGRAM, *_SERVER, *_OTHERS)
 
 def masked(name: str, value: str) -> str:
     """A value as it may be shown: of a secret nothing but whether there is one."""
-    told = name.upper()
     if name == f"{PREFIX}STORE":
         return shown_url(value)
-    return _MASK if value and any(word in told for word in _SECRET_WORDS) else value
+    return _MASK if value and name.upper().endswith(_SECRET_ENDS) else value
 
 
 def variable_documents(environment: Mapping[str, str]) -> list[Json]:

@@ -1,5 +1,7 @@
 """Conditions as they are typed, and the filters that they are (semantics §5.3, wire §3)."""
 
+import contextlib
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,7 +106,7 @@ def test_the_server_reads_the_filter_that_was_sent(tree: Filter) -> None:
         ("age >= 18.0", "double"),
         ("age:integer >= 18", "int"),
         ("age = 20 and city = 'Hangzhou'", "int"),
-        ("age = 20 and city = \"Hangzhou\" or age = 3", "int"),
+        ('age = 20 and city = "Hangzhou" or age = 3', "int"),
         ("not age >= 18", "text none"),
         ("age in (20, 'x')", "int double text"),
         ("age between 19 and 21", "int double"),
@@ -161,7 +163,5 @@ def test_what_is_no_condition_says_where_and_what_is_expected(text: str, told: s
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_condition_or_refused(text: str) -> None:
-    try:
-        parse_condition(text, {})
-    except WordInvalid as error:
-        assert str(error)
+    with contextlib.suppress(WordInvalid):
+        assert decode_condition(encode_filter(parse_condition(text, {})))

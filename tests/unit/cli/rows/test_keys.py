@@ -24,6 +24,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 NEAR = st.text("ab\x00\x7f\ud7ff\ue000\uffff\U00010000\U0010ffff", max_size=3)
 """Characters at the edges of UTF-8 and of what can be a character."""
 
+DIRECTIONS = st.sampled_from(["forward", "backward"])
+
 
 def table(*columns: tuple[str, KeyType], auto: str | None = None) -> TableFacts:
     key = tuple(TransferKeyColumn(*column) for column in columns)
@@ -140,27 +142,27 @@ def inside(bounds: KeyBounds, key: tuple[KeyInput, ...], of: TableFacts) -> bool
     return start >= at > end if bounds.backward else start <= at < end
 
 
-@given(NEAR, NEAR, NEAR.filter(lambda text: not text.startswith("[")), st.booleans())
+@given(NEAR, NEAR, NEAR.filter(lambda text: not text.startswith("[")), DIRECTIONS)
 def test_a_prefix_of_text_holds_what_begins_so(
-    first: str, last: str, prefix: str, backward: bool
+    first: str, last: str, prefix: str, way: str
 ) -> None:
-    bounds = KeyBounds(prefix=f"{prefix}*", backward=backward)
+    bounds = KeyBounds(prefix=f"{prefix}*", backward=way == "backward")
     assert inside(bounds, (first, last), NAMES) is first.startswith(prefix)
 
 
-@given(NEAR, NEAR, NEAR, st.booleans())
+@given(NEAR, NEAR, NEAR, DIRECTIONS)
 def test_a_prefix_of_the_last_column_holds_what_begins_so(
-    first: str, last: str, prefix: str, backward: bool
+    first: str, last: str, prefix: str, way: str
 ) -> None:
-    bounds = KeyBounds(prefix=f"a,{prefix}*", backward=backward)
+    bounds = KeyBounds(prefix=f"a,{prefix}*", backward=way == "backward")
     assert inside(bounds, (first, last), NAMES) is (first == "a" and last.startswith(prefix))
 
 
-@given(st.sampled_from("abc"), st.integers(-2, 2), st.sampled_from("abc"), st.booleans())
+@given(st.sampled_from("abc"), st.integers(-2, 2), st.sampled_from("abc"), DIRECTIONS)
 def test_a_prefix_of_whole_values_holds_the_keys_with_these(
-    card: str, n: int, prefix: str, backward: bool
+    card: str, n: int, prefix: str, way: str
 ) -> None:
-    bounds = KeyBounds(prefix=prefix, backward=backward)
+    bounds = KeyBounds(prefix=prefix, backward=way == "backward")
     assert inside(bounds, (card, n), CARDS) is (card == prefix)
 
 
@@ -168,10 +170,10 @@ def test_a_prefix_of_whole_values_holds_the_keys_with_these(
     st.sampled_from("abc"),
     st.integers(-2, 2),
     st.lists(st.sampled_from(["a", "b", "b,0", "c,-1", ""]), min_size=2, max_size=2),
-    st.booleans(),
+    DIRECTIONS,
 )
 def test_a_range_holds_what_is_from_its_begin_on_and_before_its_end(
-    card: str, n: int, words: list[str], backward: bool
+    card: str, n: int, words: list[str], way: str
 ) -> None:
     """Of a bound with fewer values all rows with these are in at the begin, out at the end."""
 
@@ -185,10 +187,10 @@ def test_a_range_holds_what_is_from_its_begin_on_and_before_its_end(
                 return -1 if mine < theirs else 1
         return 0
 
-    sign = -1 if backward else 1
+    sign = -1 if way == "backward" else 1
     begins = not words[0] or against(words[0]) * sign >= 0
     ends = not words[1] or against(words[1]) * sign < 0
-    bounds = KeyBounds(first=words[0], end=words[1], backward=backward)
+    bounds = KeyBounds(first=words[0], end=words[1], backward=way == "backward")
     assert inside(bounds, (card, n), CARDS) is (begins and ends)
 
 

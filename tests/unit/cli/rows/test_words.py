@@ -18,7 +18,22 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 INTEGERS = st.integers(INT64_MIN, INT64_MAX)
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 LOOKALIKES = st.sampled_from(
-    ["", "42", "007", "-1", "1.5", "1e3", "true", "False", '"', '"x"', "0x12", " x ", "a\nb", "\x1b["]
+    [
+        "",
+        "42",
+        "007",
+        "-1",
+        "1.5",
+        "1e3",
+        "true",
+        "False",
+        '"',
+        '"x"',
+        "0x12",
+        " x ",
+        "a\nb",
+        "\x1b[",
+    ]
 )
 
 
