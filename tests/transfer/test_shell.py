@@ -57,9 +57,10 @@ def test_the_script_of_the_guide_runs(widerow: Widerow) -> None:
 # --- rows ----------------------------------------------------------------------------------------
 
 
-def test_what_is_scanned_is_put_again_as_it_was(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_what_is_scanned_is_put_again_as_it_was(widerow: Widerow) -> None:
     widerow("row", "put", "cards", "a", 1, "i=1", "d=1.0", "t:str=1", "b:binary=0x00ff", "ok=true")
-    widerow("row", "put", "cards", "a", 2, "t=漢字", "n:string=")
+    widerow("row", "put", "cards", "a", 2, "t=漢字", "empty:string=")
     widerow("row", "update", "cards", "a", 1, "i=2")
     widerow("table", "create", "copy", "card:string", "n:integer", "--max-versions", 3)
     for versions in ((), ("--max-versions", "all")):
@@ -69,9 +70,10 @@ def test_what_is_scanned_is_put_again_as_it_was(widerow: Widerow, cards: None) -
         assert widerow("row", "scan", "copy", *versions).stdout == scanned.stdout
 
 
-def test_versions_are_shown_where_they_are_asked_for(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_versions_are_shown_where_they_are_asked_for(widerow: Widerow) -> None:
     for value in (1, 2, 3):
-        widerow("row", "put", "cards", "a", 1, f"i={value}")
+        widerow("row", "update", "cards", "a", 1, f"i={value}")
     (row,) = rows(widerow("row", "get", "cards", "a", 1, "--max-versions", 2))
     cells = row["@cells"]
     assert isinstance(cells, dict)
@@ -81,7 +83,8 @@ def test_versions_are_shown_where_they_are_asked_for(widerow: Widerow, cards: No
     assert rows(one) == [{"card": "a", "n": 1, "i": 2}]
 
 
-def test_a_limit_says_where_the_rest_begins(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_a_limit_says_where_the_rest_begins(widerow: Widerow) -> None:
     lines = "".join(f'{{"card":"c","n":{n},"v":{n}}}\n' for n in range(250))
     widerow("row", "put", "cards", "--input", "-", typed=lines)
     whole = widerow("row", "scan", "cards").stdout.splitlines()
@@ -100,7 +103,8 @@ def test_a_limit_says_where_the_rest_begins(widerow: Widerow, cards: None) -> No
     assert json.loads(counted.stdout) == {"table": "cards", "rows": 150}
 
 
-def test_a_filter_may_test_what_is_not_shown(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_a_filter_may_test_what_is_not_shown(widerow: Widerow) -> None:
     """semantics §5.3: the server tests the columns that are read."""
     widerow("row", "put", "cards", "a", 1, "x=1", "y=1")
     widerow("row", "put", "cards", "a", 2, "x=2.0", "y=2")
@@ -115,7 +119,8 @@ def test_a_filter_may_test_what_is_not_shown(widerow: Widerow, cards: None) -> N
     assert hidden.stderr == "cards has no such row, or --where hides it\n"
 
 
-def test_conditions_of_writes_hold_or_change_nothing(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_conditions_of_writes_hold_or_change_nothing(widerow: Widerow) -> None:
     missing = widerow("row", "update", "cards", "a", 1, "x=1", "--if-exists", expect=1)
     assert "OTSConditionCheckFail" in missing.stderr
     widerow("row", "put", "cards", "a", 1, "x=1", "--if-not-exists")
@@ -128,7 +133,8 @@ def test_conditions_of_writes_hold_or_change_nothing(widerow: Widerow, cards: No
     assert widerow("row", "get", "cards", "a", 1, expect=1).stdout == ""
 
 
-def test_a_column_or_one_version_is_deleted(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_a_column_or_one_version_is_deleted(widerow: Widerow) -> None:
     widerow("row", "put", "cards", "a", 1, "x=1", "y=1")
     widerow("row", "update", "cards", "a", 1, "x=2")
     (row,) = rows(widerow("row", "get", "cards", "a", 1, "--max-versions", "all"))
@@ -151,9 +157,8 @@ def test_what_the_server_counts_up_is_printed(widerow: Widerow) -> None:
     assert widerow("row", "count", "log").stdout == "4\n"
 
 
-def test_lines_that_are_refused_are_told_and_the_others_stored(
-    widerow: Widerow, cards: None
-) -> None:
+@pytest.mark.usefixtures("cards")
+def test_lines_that_are_refused_are_told_and_the_others_stored(widerow: Widerow) -> None:
     lines = (
         '{"card":"a","n":1,"x":1}\n\nnonsense\n{"card":"a","n":2,"#":1}\n{"card":"a","n":1,"x":2}\n'
     )
@@ -228,8 +233,9 @@ def test_a_table_is_made_shown_changed_and_dropped(widerow: Widerow) -> None:
         (("table", "list", "--profile", "nosuch"), "no profile nosuch"),
     ],
 )
+@pytest.mark.usefixtures("cards")
 def test_what_cannot_be_done_says_why_and_changes_nothing(
-    widerow: Widerow, cards: None, words: tuple[str, ...], told: str
+    widerow: Widerow, words: tuple[str, ...], told: str
 ) -> None:
     with pytest.raises(WiderowError, match=re.escape(told)):
         widerow(*words)
@@ -237,7 +243,8 @@ def test_what_cannot_be_done_says_why_and_changes_nothing(
     assert widerow("row", "count", "cards").stdout == "0\n"
 
 
-def test_an_error_of_the_server_has_code_hint_and_request(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_an_error_of_the_server_has_code_hint_and_request(widerow: Widerow) -> None:
     with pytest.raises(Refused) as caught:
         widerow("row", "put", "cards", "a", 1, "#=1")
     assert caught.value.code == "OTSParameterInvalid"
@@ -251,7 +258,8 @@ def test_a_write_that_nobody_takes_says_so(widerow: Widerow, server: WiderowServ
         widerow("table", "drop", "t", "--yes")
 
 
-def test_csv_needs_columns_that_it_knows(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_csv_needs_columns_that_it_knows(widerow: Widerow) -> None:
     widerow("row", "put", "cards", "a", 1, "x=1", "b:binary=0x6869", "ok=true", 'q=a,"b"')
     assert widerow("row", "scan", "cards", "--output", "csv").stdout == (
         'card,n,b,ok,q,x\na,1,aGk=,true,"a,""b""",1\n'
@@ -261,12 +269,10 @@ def test_csv_needs_columns_that_it_knows(widerow: Widerow, cards: None) -> None:
     assert json.loads(empty.stdout) == []
 
 
-# --- connections -----------------------------------------------------------------------------------
+# --- connections ---------------------------------------------------------------------------------
 
 
-def test_a_profile_is_a_connection(
-    widerow: Widerow, server: WiderowServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_profile_is_a_connection(widerow: Widerow, monkeypatch: pytest.MonkeyPatch) -> None:
     widerow(
         "profile",
         "add",
@@ -293,7 +299,7 @@ def test_a_profile_is_a_connection(
     assert "canary" not in shown
 
 
-# --- the vendor's commands ---------------------------------------------------------------------------
+# --- the vendor's commands -----------------------------------------------------------------------
 
 TRANSCRIPT = """
 create -t people -k '[{"c":"uid","t":"string"},{"c":"pid","t":"integer"}]' --ttl -1 --version 2
@@ -374,7 +380,8 @@ def test_a_script_runs_to_its_end_and_has_the_first_failure(
     assert len(told) == 6
 
 
-def test_one_line_of_the_vendors(widerow: Widerow, cards: None) -> None:
+@pytest.mark.usefixtures("cards")
+def test_one_line_of_the_vendors(widerow: Widerow) -> None:
     assert widerow("ts", "list").stdout.count("cards") == 1
     widerow("ts", "-t", "cards", "put", "-k", '["a",1]', "-a", '[{"c":"x","v":true}]')
     assert "| a    | 1 | true |" in widerow("ts", "-t", "cards", "get", "--pk", '["a",1]').stdout

@@ -46,9 +46,23 @@ def send(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Ref
 def send_once(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Refused]:
     """Send up to 200 changes one time. Returns the errors of their rows, by their positions.
 
-    Raises: what `Client.call_once` does, where the batch is refused as a whole or not answered.
+    A batch that is refused as a whole, so that none of it took effect, is halved until the row that
+    causes it is found. Raises: `Refused` where no row could be written, or for an error of the
+    whole that passes; what `Client.call_once` does where there is no answer.
     """
-    answer = client.call_once("BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse)
+    try:
+        answer = client.call_once(
+            "BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse
+        )
+    except Refused as error:
+        if error.code in _FATAL or error.code in PASSING:
+            raise
+        if len(changes) == 1:
+            return {0: error}
+        middle = len(changes) // 2
+        refused = send_once(client, table, changes[:middle])
+        later = send_once(client, table, changes[middle:])
+        return refused | {middle + place: each for place, each in later.items()}
     return {place: error for place, error in enumerate(_errors(answer)) if error is not None}
 
 

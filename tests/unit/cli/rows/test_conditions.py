@@ -164,4 +164,5 @@ def test_what_is_no_condition_says_where_and_what_is_expected(text: str, told: s
 @given(st.text(max_size=30))
 def test_any_text_is_a_condition_or_refused(text: str) -> None:
     with contextlib.suppress(WordInvalid):
-        assert decode_condition(encode_filter(parse_condition(text, {})))
+        tree = parse_condition(text, {})
+        assert decode_condition(encode_filter(tree)) == tree

@@ -1,7 +1,5 @@
 """Keys as they are typed, and ranges of them (docs/guide/shell.md; semantics §5.6)."""
 
-from itertools import zip_longest
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -179,13 +177,10 @@ def test_a_range_holds_what_is_from_its_begin_on_and_before_its_end(
 
     def against(word: str) -> int:
         """-1 if the key is below all that the word stands for, 0 if it is among them, else 1."""
-        given = [part if not place else int(part) for place, part in enumerate(word.split(","))]
-        for mine, theirs in zip_longest((card, n), given):
-            if theirs is None:
-                break
-            if mine != theirs:
-                return -1 if mine < theirs else 1
-        return 0
+        name, _, number = word.partition(",")
+        if card != name or not number:
+            return (card > name) - (card < name)
+        return (n > int(number)) - (n < int(number))
 
     sign = -1 if way == "backward" else 1
     begins = not words[0] or against(words[0]) * sign >= 0
