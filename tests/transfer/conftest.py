@@ -32,15 +32,19 @@ def client(endpoint: Endpoint) -> Iterator[Client]:
 class Command:
     """The commands, for the server of the test."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, home: Path) -> None:
         self._settings = {
             "WIDEROW_ENDPOINT": endpoint.url,
             "WIDEROW_INSTANCE": endpoint.instance,
             "COLUMNS": "200",
+            "XDG_CONFIG_HOME": str(home),
+            "XDG_STATE_HOME": str(home),
         }
 
-    def __call__(self, *words: object, expect: int = 0) -> Result:
-        result = CliRunner().invoke(app, [str(word) for word in words], env=self._settings)
+    def __call__(self, *words: object, expect: int = 0, typed: str = "") -> Result:
+        result = CliRunner().invoke(
+            app, [str(word) for word in words], input=typed, env=self._settings
+        )
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == expect, result.output
@@ -48,5 +52,5 @@ class Command:
 
 
 @pytest.fixture
-def widerow(endpoint: Endpoint) -> Command:
-    return Command(endpoint)
+def widerow(endpoint: Endpoint, tmp_path: Path) -> Command:
+    return Command(endpoint, tmp_path / "home")

@@ -1,12 +1,29 @@
 """Flags of commands that have many: a table of them instead of a long list of parameters."""
 
+import functools
 import inspect
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-__all__ = ["ENCODING", "JSON_OUTPUT", "Flag", "listed", "server_flags", "with_flags"]
+from widerow.cli.connection import (
+    CONNECTION_FIELDS,
+    PROFILE_VARIABLE,
+    ServerConnection,
+    resolve_connection,
+)
+
+__all__ = [
+    "ENCODING",
+    "JSON_OUTPUT",
+    "Flag",
+    "asked_connection",
+    "listed",
+    "server_flags",
+    "with_flags",
+]
 
 _Command = Callable[..., None]
 
@@ -60,27 +77,31 @@ ENCODING: Final = Flag(
 
 
 def server_flags(endpoint: str, instance: str = "The instance of the table.") -> tuple[Flag, ...]:
-    """The flags that name a server and a key pair, each with its environment variable.
+    """The flags that name a server and a key pair.
 
-    `endpoint` and `instance` are the helps of these two flags.
+    `endpoint` and `instance` are the helps of these two flags. `with_flags` gives the command what
+    the flags, the environment and the profile say together, so that it finds all of them set.
     """
-    return (
-        Flag("endpoint", str, endpoint, "URL", "http://127.0.0.1:8087", "WIDEROW_ENDPOINT"),
-        Flag("instance", str, instance, "NAME", "widerow", "WIDEROW_INSTANCE"),
-        Flag("access_key_id", str, "Who asks.", "ID", "widerow", "WIDEROW_ACCESS_KEY_ID"),
+    helps = {"endpoint": endpoint, "instance": instance}
+    metavars = {"endpoint": "URL", "instance": "NAME", "access_key_id": "ID"}
+    flags = [
         Flag(
-            "access_key_secret",
+            field.name,
             str,
-            "The secret of the access key; the variable keeps it out of lists of processes.",
-            "SECRET",
-            "widerow",
-            "WIDEROW_ACCESS_KEY_SECRET",
-        ),
-    )
+            helps.get(field.name, field.help)
+            + f" ({field.variables[0]}{', ' + field.default if field.default else ''})",
+            metavars.get(field.name, "SECRET"),
+            None,
+        )
+        for field in CONNECTION_FIELDS
+    ]
+    help_ = f"Which of `widerow profile list`; else {PROFILE_VARIABLE} or the one in use."
+    return (*flags, Flag("profile", str, help_, "NAME", None))
 
 
 def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:
     """Give a command these flags, beside its own parameters; it takes them by name."""
+    connects = {"endpoint", "profile"} <= {flag.name for flag in flags}
 
     def give(command: _Command) -> _Command:
         own = [
@@ -89,11 +110,36 @@ def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:
             if each.kind is not inspect.Parameter.VAR_KEYWORD
         ]
         parameters = [*own, *(flag.parameter for flag in flags)]
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
-        command.__annotations__ = {each.name: each.annotation for each in parameters}
-        return command
+        told = _connected(command) if connects else command
+        told.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+        told.__annotations__ = {each.name: each.annotation for each in parameters}
+        return told
 
     return give
+
+
+def _connected(command: _Command) -> _Command:
+    """The command, which is given the connection that its flags ask for in place of them."""
+
+    @functools.wraps(command)
+    def connected(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+        flags = {field.name: given.pop(field.name) for field in CONNECTION_FIELDS}
+        connection = asked_connection(flags, given.pop("profile"))
+        command(**given, **connection.values)
+
+    return connected
+
+
+def asked_connection(flags: Mapping[str, str | None], profile: str | None) -> ServerConnection:
+    """The connection that flags, environment and profiles ask for. Reads the file of profiles.
+
+    Raises: `ProfileInvalid`.
+    """
+    from widerow.cli.profiles import load_profiles, profiles_path  # noqa: PLC0415  # only to ask
+
+    profiles = load_profiles(profiles_path(os.environ))
+    name, fields = profiles.named_or_current(profile or os.environ.get(PROFILE_VARIABLE, ""))
+    return resolve_connection(flags, os.environ, fields, name)
 
 
 def listed(words: str | None) -> list[str]:

@@ -5,6 +5,7 @@ a variable and a key of the file by being in that table. Rich is loaded only to 
 """
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,6 +18,16 @@ from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.nodes import NODES_EXAMPLES, nodes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
+from widerow.cli.rows.row_commands import row_app
+from widerow.cli.rows.settings_commands import (
+    COMPLETION_EXAMPLES,
+    ENV_EXAMPLES,
+    completion,
+    env,
+    profile_app,
+)
+from widerow.cli.rows.table_commands import table_app
+from widerow.cli.rows.ts_command import TS_EXAMPLES, ts
 from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
@@ -86,6 +97,7 @@ _KV_EXAMPLES: Final = """Examples:
 
 Exit codes: 0 done, 1 the command failed, 64 wrong usage, 65 wrong argument or unreadable file.
 """
+_COMPLETE: Final = "_WIDEROW_COMPLETE"
 _CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
 _STORE_SETTINGS: Final = ("path", "store", "cache_mb")
 _METAVARS: Final = {
@@ -281,6 +293,15 @@ app.command(epilog=NODES_EXAMPLES)(nodes)
 app.command(epilog=TAIL_EXAMPLES)(tail)
 app.command(epilog=TUNNELS_EXAMPLES)(tunnels)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
+app.command(epilog=ENV_EXAMPLES)(env)
+app.command(epilog=COMPLETION_EXAMPLES)(completion)
+app.command(
+    epilog=TS_EXAMPLES,
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True},
+)(ts)
+app.add_typer(table_app, name="table")
+app.add_typer(row_app, name="row")
+app.add_typer(profile_app, name="profile")
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")
@@ -288,8 +309,16 @@ app.add_typer(advise_app, name="advise")
 
 def main() -> None:
     """The entry point, by any way of starting. An error is told in one line, with exit code 2."""
+    if _COMPLETE in os.environ:  # a shell asks what may stand at its cursor
+        from typer.completion import get_completion_inspect_parameters  # noqa: PLC0415  # only then
+
+        get_completion_inspect_parameters()  # makes typer know the shells
     try:
         app(prog_name="widerow")
     except WiderowError as error:
-        sys.stderr.write(f"widerow: {error}\n")
+        request = getattr(error, "request_id", "")  # of errors that a server has answered
+        sys.stderr.write(f"widerow: {error}{f' [request {request}]' if request else ''}\n")
+        sys.exit(2)
+    except UnicodeEncodeError:
+        sys.stderr.write("widerow: a text that was given is not Unicode; tables store no other\n")
         sys.exit(2)

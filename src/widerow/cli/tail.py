@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import Flag, server_flags, with_flags
 
 if TYPE_CHECKING:
@@ -80,17 +81,14 @@ def tail(
     """
     from widerow.server.system import SystemClock  # noqa: PLC0415  # only this command
     from widerow.transfer.changes import Follower  # noqa: PLC0415  # same
-    from widerow.transfer.client import Client, Endpoint  # noqa: PLC0415  # same
+    from widerow.transfer.client import Client  # noqa: PLC0415  # same
 
     _check(given)
     now_us = SystemClock().now_us()
     begin = start_time(given["from_"], now_us)
-    endpoint = Endpoint(
-        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
-    )
     count = 0
     try:
-        with Client(endpoint) as client:
+        with Client(endpoint_of(given)) as client:
             stream = _stream(client, table, given["enable"])
             follower = Follower(client, stream.id, begin, now_us)
             shown = _json_lines if given["as_json"] else _rows(stream)

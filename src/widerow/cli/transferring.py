@@ -9,10 +9,11 @@ from typing import Any, Final
 
 import typer
 
+from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
 from widerow.transfer import archive
-from widerow.transfer.client import Client, Endpoint, TransferFailed
+from widerow.transfer.client import Client, TransferFailed
 from widerow.transfer.columns import parse_kinds
 from widerow.transfer.export import export_table, find_table
 from widerow.transfer.importing import Import, import_file
@@ -26,7 +27,7 @@ _INTERRUPTED: Final = 130  # what shells say of a command that was ended with Ct
 def run_export(table: str, given: Mapping[str, Any]) -> int:
     """`widerow export`; its exit code. Raises: `WiderowError`."""
     path = Path(given["output"])
-    endpoint = _endpoint(given)
+    endpoint = endpoint_of(given)
     facts = find_table(endpoint, table)
     with Client(endpoint) as client, row_bar(f"exporting {table}") as bar:
         found = export_table(
@@ -63,7 +64,7 @@ def run_import(table: str, given: Mapping[str, Any]) -> int:
     try:
         with row_bar(f"importing {wish.path.name}", total) as bar:
             done = import_file(
-                _endpoint(given),
+                endpoint_of(given),
                 wish,
                 lambda step: bar(step.behind, step.rows, step.rejected),
                 lambda behind: bar(behind, 0),
@@ -110,7 +111,7 @@ def run_archive(table: str, given: Mapping[str, Any]) -> int:
     path = Path(given["output"] or f"{table}-{given['before'].replace(':', '')}.parquet")
     document: dict[str, Any] = {"table": table, "file": str(path), "before": given["before"]}
     quiet = given["as_json"]
-    endpoint = _endpoint(given)
+    endpoint = endpoint_of(given)
     facts = find_table(endpoint, table)
     with Client(endpoint) as client:
         document["written"] = not path.exists()
@@ -139,12 +140,6 @@ def run_archive(table: str, given: Mapping[str, Any]) -> int:
         words += f"; {_rows_were(gone.gone)} not there any more"
     _say(given, document, words)
     return 1 if gone.changed else 0
-
-
-def _endpoint(given: Mapping[str, Any]) -> Endpoint:
-    return Endpoint(
-        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
-    )
 
 
 def _moment(text: str) -> float:

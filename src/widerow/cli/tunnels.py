@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
 from widerow.server.system import SystemClock
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from widerow.transfer.client import Client
     from widerow.wire.tablestore.tunnel_messages import ChannelInfo, TunnelInfo
 
-__all__ = ["TUNNELS_EXAMPLES", "tunnels"]
+__all__ = ["TUNNELS_EXAMPLES", "tunnel_documents", "tunnels"]
 
 Json = dict[str, Any]
 
@@ -54,21 +55,18 @@ def tunnels(
     from widerow.transfer.client import (  # noqa: PLC0415  # only this command
         FIRST_PATIENCE_SECONDS,
         Client,
-        Endpoint,
     )
 
-    endpoint = Endpoint(
-        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
-    )
-    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
-        found = _documents(client, table)
+    with Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS) as client:
+        found = tunnel_documents(client, table)
     if given["as_json"]:
         sys.stdout.write(json.dumps({"tunnels": found}) + "\n")
     else:
         _print(found, table, channels=channels)
 
 
-def _documents(client: "Client", table: str | None) -> list[Json]:
+def tunnel_documents(client: "Client", table: str | None) -> list[Json]:
+    """The tunnels of a table, or of all, as JSON shows them. Raises: `TransferFailed`."""
     from widerow.wire.tablestore import tunnel_messages as t  # noqa: PLC0415  # only this command
     from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
 

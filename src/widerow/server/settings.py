@@ -25,7 +25,10 @@ PREFIX: Final = "WIDEROW_"
 
 CLIENT_VARIABLES: Final = {
     f"{PREFIX}{name.upper()}": name
-    for name in ("endpoint", "instance", "access_key_id", "access_key_secret")
+    for name in (
+        *("endpoint", "instance", "access_key_id", "access_key_secret"),
+        *("security_token", "profile"),
+    )
 }
 """Variables of commands that ask a server, by what they say; a server passes them over."""
 _FILE_DEFAULT: Final = Path("widerow.toml")

@@ -1,8 +1,9 @@
 """A small client of the protocol: signs requests, verifies answers, repeats what may be repeated.
 
 One object has one connection and belongs to one thread; threads that work together have one each.
-Only requests that can be repeated without harm are sent through it: reads, puts whose versions the
-sender chose, deletes under a condition whose failure the caller looks into.
+Requests that can be repeated without harm go through `call`: reads, puts whose versions the sender
+chose, deletes under a condition whose failure the caller looks into. Any other goes through
+`call_once`, which never sends it twice.
 """
 
 import hmac
@@ -29,6 +30,7 @@ __all__ = [
     "PASSING",
     "Client",
     "Endpoint",
+    "OutcomeUnclear",
     "Refused",
     "Stopped",
     "TransferFailed",
@@ -68,27 +70,38 @@ class Stopped(TransferFailed):
     """Another thread ended the work while this one waited."""
 
 
+class OutcomeUnclear(TransferFailed):
+    """A request was sent once and not answered: nobody here knows whether it took effect."""
+
+
 class Refused(TransferFailed):
     """The server's answer is an error that repeating does not help.
 
-    `code` and `message` are the vendor's.
+    `code` and `message` are the vendor's; `hint` is widerow's, and empty from other servers.
+    `request_id` names the request in the server's log; it is empty for the error of one row.
     """
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    def __init__(self, code: str, message: str, hint: str = "", request_id: str = "") -> None:
         """The error of an answer."""
         super().__init__(f"{code}: {message}" + (f" ({hint})" if hint else ""))
         self.code = code
         self.message = message
+        self.hint = hint
+        self.request_id = request_id
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The address of the tables, and the access key of the requests."""
+    """The address of the tables, and the access key of the requests.
+
+    `security_token` goes with a temporary key and is empty for any other.
+    """
 
     url: str
     instance: str
     access_key_id: str
     access_key_secret: str
+    security_token: str = ""
 
     @property
     def place(self) -> SplitResult:
@@ -146,6 +159,32 @@ class Client:
         body = message.SerializeToString()
         parse: Any = answer
         return parse.FromString(self._persist(action, body))  # type: ignore[no-any-return]  # messages have no common type
+
+    def call_once(self, action: str, message: Any, answer: type[_Message]) -> _Message:  # noqa: ANN401  # messages have no common type
+        """Send `message` one time, on a new connection, and return the answer.
+
+        For requests that do more when they are repeated. Raises: `Refused`, also with errors that
+        pass; `Unreachable` where nothing could be sent; `OutcomeUnclear`; `TransferFailed`.
+        """
+        body = message.SerializeToString()
+        self.close()  # an old connection may be dead, and that shows only once it is used
+        try:
+            self._connect().connect()
+        except OSError as error:
+            self.close()
+            raise Unreachable(
+                f"nobody answers at {self._endpoint.url} ({error}); is it the --endpoint?"
+            ) from error
+        try:
+            data = self._ask(action, body)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise OutcomeUnclear(
+                f"{self._endpoint.url} did not answer ({type(error).__name__} {error}); whether "
+                f"the {action} took effect is not known: look, then repeat it if it did not"
+            ) from error
+        parse: Any = answer
+        return parse.FromString(data)  # type: ignore[no-any-return]  # messages have no common type
 
     def pause(self, attempt: int, began_ns: int, error: Exception) -> None:
         """Wait before attempt `attempt + 1` of something begun at `began_ns` (monotonic).
@@ -212,6 +251,8 @@ class Client:
             "x-ots-instancename": self._endpoint.instance,
             "x-ots-contentmd5": _digest(body),
         }
+        if self._endpoint.security_token:
+            headers["x-ots-ststoken"] = self._endpoint.security_token
         headers[SIGNATURE_V2] = self._mac.sign(canonical_request(path, headers)).decode()
         return headers
 
@@ -238,7 +279,8 @@ def _refusal(status: int, headers: Mapping[str, str], data: bytes) -> Exception:
             # A proxy answered; its error may pass.
             return http.client.HTTPException(f"HTTP status {status}")
         return TransferFailed(f"HTTP status {status}; does the endpoint speak Tablestore?")
-    return Refused(text(told.code), text(told.message), headers.get("x-widerow-hint", ""))
+    hint, request_id = headers.get("x-widerow-hint", ""), headers.get("x-ots-requestid", "")
+    return Refused(text(told.code), text(told.message), hint, request_id)
 
 
 def _digest(body: bytes) -> str:

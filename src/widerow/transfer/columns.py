@@ -19,7 +19,7 @@ from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import CELLS, KINDS, cells_of
 from widerow.transfer.table import TableFacts, TransferKeyColumn
 
-__all__ = ["Survey", "kinds_of", "parse_kinds", "survey"]
+__all__ = ["Survey", "kind_named", "kind_of_text", "kinds_of", "parse_kinds", "survey"]
 
 _INTEGER: Final = re.compile(r"-?[1-9][0-9]{0,18}|0")
 _DOUBLE: Final = re.compile(r"-?(?P<digits>(?:0|[1-9][0-9]*)(?:[.][0-9]+)?)(?:[eE][+-]?[0-9]+)?")
@@ -30,7 +30,13 @@ _KEY_TYPES: Final = {
     "string": KeyType.STRING,
     "binary": KeyType.BINARY,
 }
-_SHORT: Final = {"int": "integer", "float": "double", "bool": "boolean", "str": "string"}
+_SHORT: Final = {
+    "int": "integer",
+    "float": "double",
+    "bool": "boolean",
+    "str": "string",
+    "blob": "binary",
+}
 _VALUE_KINDS: Final = {int: "integer", str: "string", bytes: "binary"}
 
 
@@ -42,13 +48,28 @@ class Survey(NamedTuple):
     oldest: int | None
 
 
+def kind_named(word: str) -> str | None:
+    """The type that a word names, in any case, shortened or not; None for any other word."""
+    kind = _SHORT.get(word.lower(), word.lower())
+    return kind if kind in KINDS else None
+
+
+def kind_of_text(text: str) -> str:
+    """The type of a value that stands alone and whose column has none, by the rules above."""
+    if _is_integer(text):
+        return "integer"
+    if _is_double(text):
+        return "double"
+    return "boolean" if _BOOLEAN.fullmatch(text) else "string"
+
+
 def parse_kinds(words: Sequence[str]) -> dict[str, str]:
     """`--types`: `COLUMN:TYPE` each. Raises: `TransferFailed`."""
     kinds: dict[str, str] = {}
     for word in words:
-        name, _, kind = word.rpartition(":")
-        kind = _SHORT.get(kind.lower(), kind.lower())
-        if not name or kind not in KINDS:
+        name, _, told = word.rpartition(":")
+        kind = kind_named(told)
+        if not name or kind is None:
             known = ", ".join(KINDS)
             raise TransferFailed(f"--types {word}: write COLUMN:TYPE; the types are {known}")
         kinds[name] = kind

@@ -28,6 +28,7 @@ __all__ = [
     "json_cells",
     "json_value",
     "parquet_cell",
+    "plain_cells",
     "read_key",
     "row_of_record",
 ]
@@ -67,7 +68,7 @@ def row_of_record(fields: Mapping[str, Any], reading: Reading) -> Row:
         if extra:
             raise ValueError(f"{', '.join(sorted(extra))}: neither in the key nor in {CELLS}")
         return Row(key, tuple(cells_of(fields[CELLS])))
-    return Row(key, tuple(_plain_cells(fields, reading)))
+    return Row(key, tuple(plain_cells(fields, reading)))
 
 
 def read_key(
@@ -85,7 +86,8 @@ def _key_value(fields: Mapping[str, Any], column: TransferKeyColumn) -> KeyValue
     return value
 
 
-def _plain_cells(fields: Mapping[str, Any], reading: Reading) -> Iterator[VersionedValue]:
+def plain_cells(fields: Mapping[str, Any], reading: Reading) -> Iterator[VersionedValue]:
+    """The cells of a record whose fields are its columns. Raises: `ValueError`, as `read_key`."""
     names = {column.name for column in reading.key}
     for name, given in fields.items():
         if given is None or name in names:

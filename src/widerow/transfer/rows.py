@@ -1,15 +1,22 @@
 """Rows between PlainBuffer and Python, with all versions of their cells (wire §2.1, §2.2)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from widerow.errors import StoreDamaged
 from widerow.limits import CELLS_PER_CHANGE_MAX
-from widerow.model.values import KeyInput, KeyValue
+from widerow.model.row import CellOperation
+from widerow.model.values import KeyInput, KeyValue, Value
 from widerow.rows.cells import (
+    TAG_CELL,
+    TAG_CELL_CHECKSUM,
+    TAG_CELL_NAME,
+    TAG_CELL_TIMESTAMP,
+    TAG_CELL_TYPE,
     cell_body,
     encode_key_section,
     seal,
+    version_bytes,
 )
 from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.reading import (
@@ -24,9 +31,11 @@ from widerow.wire.tablestore.plainbuffer import HEADER, encode_primary_key
 
 __all__ = [
     "PIECE_BYTES",
+    "CellEdit",
     "decode_change",
     "decode_rows",
     "encode_delete",
+    "encode_edits",
     "encode_plain_key",
     "encode_put",
     "pieces",
@@ -34,6 +43,19 @@ __all__ = [
 
 PIECE_BYTES: Final = 3 * 1024 * 1024
 """Encoded bytes of one row change; a batch may have 4 MB (semantics §4.8)."""
+
+
+class CellEdit(NamedTuple):
+    """What a write does with one column.
+
+    `value`: what is put, or what is added by an increment; None for the two deletions. `version`:
+    milliseconds since 1970, None where the server is to choose, or the operation has none.
+    """
+
+    column: str
+    value: Value | None
+    version: int | None = None
+    operation: CellOperation = CellOperation.PUT
 
 
 def encode_plain_key(columns: Sequence[tuple[str, KeyInput]]) -> bytes:
@@ -53,6 +75,14 @@ def encode_put(key: Sequence[tuple[str, KeyValue]], cells: Iterable[VersionedVal
     Raises: `ValueError` and `struct.error` for values that have no encoding. Linear.
     """
     return _joined(key, [_sealed(each) for each in cells])
+
+
+def encode_edits(key: Sequence[tuple[str, KeyInput]], edits: Iterable[CellEdit]) -> bytes:
+    """The encoded change that does this to the row of this key: of a put, or of an update.
+
+    Raises: `ValueError` and `struct.error` for values that have no encoding. Linear.
+    """
+    return _joined(key, [_edited(each) for each in edits])
 
 
 def pieces(row: Row) -> list[bytes]:
@@ -79,7 +109,25 @@ def _sealed(cell: VersionedValue) -> bytes:
     return seal(*cell_body(cell.column, cell.value), cell.version)
 
 
-def _joined(key: Sequence[tuple[str, KeyValue]], cells: Sequence[bytes]) -> bytes:
+def _edited(edit: CellEdit) -> bytes:
+    """One cell of a change; the operation is the last of what its checksum covers (wire §2.2)."""
+    if edit.value is None:
+        name = edit.column.encode()
+        head = bytes((TAG_CELL, TAG_CELL_NAME))
+        body, crc = b"%b%b%b" % (head, len(name).to_bytes(4, "little"), name), crc8(name)
+    else:
+        body, crc = cell_body(edit.column, edit.value)
+    stamp = b"" if edit.version is None else version_bytes(edit.version)
+    crc = crc8(stamp, crc)
+    operation = b""
+    if edit.operation is not CellOperation.PUT:
+        operation = bytes((TAG_CELL_TYPE, edit.operation))
+        crc = crc8_byte(edit.operation, crc)
+    stamped = bytes((TAG_CELL_TIMESTAMP,)) + stamp if stamp else b""
+    return b"%b%b%b%c%c" % (body, operation, stamped, TAG_CELL_CHECKSUM, crc)
+
+
+def _joined(key: Sequence[tuple[str, KeyInput]], cells: Sequence[bytes]) -> bytes:
     section, crc = encode_key_section(key)
     if cells:
         crc = crc8(bytes(cell[-1] for cell in cells), crc)

@@ -7,7 +7,7 @@ from widerow.transfer.client import PASSING, Client, Refused
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
-__all__ = ["DELETE", "PUT", "UPDATE", "Change", "send"]
+__all__ = ["DELETE", "PUT", "UPDATE", "Change", "send", "send_once"]
 
 PUT: Final = 1
 UPDATE: Final = 2
@@ -41,6 +41,29 @@ def send(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Ref
     refused: dict[int, Refused] = {}
     _send(client, table, changes, list(range(len(changes))), refused)
     return refused
+
+
+def send_once(client: Client, table: str, changes: Sequence[Change]) -> dict[int, Refused]:
+    """Send up to 200 changes one time. Returns the errors of their rows, by their positions.
+
+    A batch that is refused as a whole, so that none of it took effect, is halved until the row that
+    causes it is found. Raises: `Refused` where no row could be written, or for an error of the
+    whole that passes; what `Client.call_once` does where there is no answer.
+    """
+    try:
+        answer = client.call_once(
+            "BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse
+        )
+    except Refused as error:
+        if error.code in _FATAL or error.code in PASSING:
+            raise
+        if len(changes) == 1:
+            return {0: error}
+        middle = len(changes) // 2
+        refused = send_once(client, table, changes[:middle])
+        later = send_once(client, table, changes[middle:])
+        return refused | {middle + place: each for place, each in later.items()}
+    return {place: error for place, error in enumerate(_errors(answer)) if error is not None}
 
 
 def _send(
@@ -83,16 +106,22 @@ def _send(
 
 def _ask(client: Client, table: str, changes: Sequence[Change]) -> list[Refused | None]:
     """One BatchWriteRow: the error of each row, or None."""
+    return _errors(client.call("BatchWriteRow", _request(table, changes), m.BatchWriteRowResponse))
+
+
+def _request(table: str, changes: Sequence[Change]) -> m.BatchWriteRowRequest:
     rows = [
         m.RowInBatchWriteRowRequest(
             type=change.kind, row_change=change.data, condition=change.condition
         )
         for change in changes
     ]
-    request = m.BatchWriteRowRequest(
+    return m.BatchWriteRowRequest(
         tables=[m.TableInBatchWriteRowRequest(table_name=table, rows=rows)]
     )
-    answer = client.call("BatchWriteRow", request, m.BatchWriteRowResponse)
+
+
+def _errors(answer: m.BatchWriteRowResponse) -> list[Refused | None]:
     return [
         None if each.is_ok else Refused(text(each.error.code), text(each.error.message))
         for each in answer.tables[0].rows

@@ -7,6 +7,7 @@ from widerow.limits import BATCH_GET_ROWS_MAX
 from widerow.model.values import KeyMarker, KeyType, KeyValue
 from widerow.rows.reading import Row
 from widerow.transfer.client import Client, Refused
+from widerow.transfer.reading import KeyRange, ReadOptions, fetch_row, scan_pages
 from widerow.transfer.rows import decode_rows, encode_plain_key
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
@@ -105,36 +106,12 @@ def scan_table(client: Client, table: TableFacts) -> Iterator[Row]:
 
     Pages follow each other; a row that changes while it is read may show its old or new cells.
     """
-    request = m.GetRangeRequest(
-        table_name=table.name,
-        direction=0,
-        max_versions=table.max_versions,
-        inclusive_start_primary_key=_bound(table, KeyMarker.INF_MIN),
-        exclusive_end_primary_key=_bound(table, KeyMarker.INF_MAX),
+    asked = KeyRange(
+        encode_plain_key([(column.name, KeyMarker.INF_MIN) for column in table.key]),
+        encode_plain_key([(column.name, KeyMarker.INF_MAX) for column in table.key]),
     )
-    part: Row | None = None  # the first cells of a wide row; the others are on the next page
-    while True:
-        page = client.call("GetRange", request, m.GetRangeResponse)
-        rows = decode_rows(page.rows)
-        if part is not None:
-            if rows and rows[0].key == part.key:
-                rows[0] = Row(part.key, part.cells + rows[0].cells)
-            else:
-                rows.insert(0, part)
-        part = rows.pop() if page.next_token and rows else None
-        yield from rows
-        if not page.next_start_primary_key:
-            if part is not None:
-                yield part
-            return
-        request.inclusive_start_primary_key = page.next_start_primary_key
-        request.token = page.next_token
-        if not page.next_token:
-            request.ClearField("token")
-
-
-def _bound(table: TableFacts, marker: KeyMarker) -> bytes:
-    return encode_plain_key([(column.name, marker) for column in table.key])
+    for page in scan_pages(client, table.name, asked, ReadOptions(max_versions=table.max_versions)):
+        yield from page.rows
 
 
 def read_rows(
@@ -151,25 +128,8 @@ def read_rows(
         "BatchGetRow", m.BatchGetRowRequest(tables=[wanted]), m.BatchGetRowResponse
     )
     return [
-        _read_whole(client, table, key)
+        fetch_row(client, table.name, key, ReadOptions(max_versions=table.max_versions))
         if not each.is_ok or each.next_token
         else next(iter(decode_rows(each.row)), None)
         for key, each in zip(keys, answer.tables[0].rows, strict=True)
     ]
-
-
-def _read_whole(
-    client: Client, table: TableFacts, key: tuple[tuple[str, KeyValue], ...]
-) -> Row | None:
-    """Read one row by itself, page by page, because it is wide or did not fit the batch."""
-    request = m.GetRowRequest(
-        table_name=table.name, primary_key=encode_plain_key(key), max_versions=table.max_versions
-    )
-    found: Row | None = None
-    while True:
-        page = client.call("GetRow", request, m.GetRowResponse)
-        for row in decode_rows(page.row):
-            found = Row(row.key, (found.cells if found else ()) + row.cells)
-        if not page.next_token:
-            return found
-        request.token = page.next_token

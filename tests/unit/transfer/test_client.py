@@ -8,8 +8,15 @@ import pytest
 
 from widerow.auth.signing import Mac, canonical_response
 from widerow.testing.http import digest
-from widerow.transfer.client import Client, Endpoint, Refused, TransferFailed, Unreachable
-from widerow.transfer.sending import PUT, Change, send
+from widerow.transfer.client import (
+    Client,
+    Endpoint,
+    OutcomeUnclear,
+    Refused,
+    TransferFailed,
+    Unreachable,
+)
+from widerow.transfer.sending import PUT, Change, send, send_once
 from widerow.wire.tablestore import messages as m
 
 Answer = tuple[int, bytes]
@@ -145,3 +152,53 @@ def test_an_error_that_every_row_would_meet_ends_it(server: Scripted) -> None:
         server.answers = [answer]
         with server.client() as client, pytest.raises(Refused, match="OTSObjectNotExist"):
             send(client, "t", [Change(PUT, b"a"), Change(PUT, b"b")])
+
+
+# --- requests that are sent once -----------------------------------------------------------------
+
+
+def test_what_may_do_more_when_repeated_is_sent_once(server: Scripted) -> None:
+    server.answers = [error("OTSServerBusy"), (200, LISTED)]
+    with server.client() as client, pytest.raises(Refused, match="OTSServerBusy") as caught:
+        client.call_once("ListTable", m.ListTableRequest(), m.ListTableResponse)
+    assert caught.value.request_id == "1"
+    assert len(server.bodies) == 1
+
+
+def test_an_answer_that_never_comes_leaves_the_outcome_unclear(server: Scripted) -> None:
+    server.answers = [(502, b"<html>"), (200, LISTED)]
+    with server.client() as client, pytest.raises(OutcomeUnclear, match="took effect is not known"):
+        client.call_once("PutRow", m.ListTableRequest(), m.ListTableResponse)
+    assert len(server.bodies) == 1
+
+
+def test_nobody_at_the_endpoint_is_no_unclear_outcome() -> None:
+    client = Client(Endpoint("http://127.0.0.1:1", "i", "a", "b"))
+    with pytest.raises(Unreachable, match="nobody answers at http://127"):
+        client.call_once("ListTable", m.ListTableRequest(), m.ListTableResponse)
+
+
+def test_a_batch_that_is_sent_once_has_an_error_for_each_row(server: Scripted) -> None:
+    server.answers = [batch("", "OTSServerBusy", "OTSConditionCheckFail")]
+    with server.client() as client:
+        refused = send_once(client, "t", [Change(PUT, bytes([number])) for number in range(3)])
+    codes = {number: each.code for number, each in refused.items()}
+    assert codes == {1: "OTSServerBusy", 2: "OTSConditionCheckFail"}
+    assert len(server.bodies) == 1
+
+
+def test_the_row_that_spoils_a_batch_is_found_without_sending_another_twice(
+    server: Scripted,
+) -> None:
+    spoilt = error("OTSParameterInvalid", 400)
+    server.answers = [spoilt, batch("", ""), spoilt, batch(""), spoilt]
+    with server.client() as client:
+        refused = send_once(client, "t", [Change(PUT, bytes([number])) for number in range(4)])
+    assert {number: each.code for number, each in refused.items()} == {3: "OTSParameterInvalid"}
+
+
+def test_a_batch_whose_error_passes_is_not_cut_and_sent_again(server: Scripted) -> None:
+    server.answers = [error("OTSTimeout"), batch("")]
+    with server.client() as client, pytest.raises(Refused, match="OTSTimeout"):
+        send_once(client, "t", [Change(PUT, b"a"), Change(PUT, b"b")])
+    assert len(server.bodies) == 1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.model.row import Modification
+from widerow.model.row import CellOperation, Modification
 from widerow.model.values import KeyType
 from widerow.rows.cells import body_value
 from widerow.rows.reading import Row, VersionedValue
@@ -19,9 +19,9 @@ from widerow.transfer.layout import (
     row_of_record,
 )
 from widerow.transfer.load import spread
-from widerow.transfer.rows import decode_rows, encode_put, pieces
+from widerow.transfer.rows import CellEdit, decode_rows, encode_edits, encode_put, pieces
 from widerow.transfer.table import TransferKeyColumn
-from widerow.wire.tablestore.plainbuffer import HEADER
+from widerow.wire.tablestore.plainbuffer import HEADER, decode_row_change
 
 INTEGERS = st.integers(-(2**63), 2**63 - 1)
 VALUES = (
@@ -107,3 +107,51 @@ def test_every_batch_comes_from_the_whole_window() -> None:
     for start in range(0, 50_000, 200):
         pieces_met = {number // 1000 for number in order[start : start + 200]}
         assert len(pieces_met) == 50
+
+
+EDITS = st.one_of(
+    st.builds(CellEdit, st.text(min_size=1), VALUES, st.none() | st.integers(0, 2**50)),
+    st.builds(CellEdit, st.text(min_size=1), INTEGERS, st.none(), st.just(CellOperation.INCREMENT)),
+    st.builds(
+        CellEdit,
+        st.text(min_size=1),
+        st.none(),
+        st.none(),
+        st.just(CellOperation.DELETE_ALL_VERSIONS),
+    ),
+    st.builds(
+        CellEdit,
+        st.text(min_size=1),
+        st.none(),
+        st.integers(0, 2**50),
+        st.just(CellOperation.DELETE_ONE_VERSION),
+    ),
+)
+
+
+@given(KEYS, st.lists(EDITS, min_size=1, max_size=5))
+def test_the_server_reads_the_edits_that_were_encoded(
+    key: tuple[tuple[str, str | int | bytes], ...], edits: list[CellEdit]
+) -> None:
+    """wire §2.1, §2.2: names, values, versions and operations, with their checksums."""
+    found, cells = decode_row_change(encode_edits(key, edits), Modification.UPDATE)
+    assert found.columns == key
+    assert isinstance(cells, tuple)
+    read = [
+        (
+            each.name,
+            each.version,
+            each.operation,
+            repr(body_value(each.body)) if each.body else None,
+        )
+        for each in cells
+    ]
+    assert read == [
+        (
+            each.column,
+            each.version,
+            each.operation,
+            None if each.value is None else repr(each.value),
+        )
+        for each in edits
+    ]

@@ -1,16 +1,9 @@
-"""The shell at a terminal: prompts, pages, a history that is kept, completion (cli §1).
+"""The shell at a terminal: prompts, pages, completion (cli §1). `terminal` keeps the history."""
 
-Editing, history and completion use `readline`, which is imported only for a person.
-"""
-
-import os
 import shutil
-import signal
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from widerow.cli.kv.command import Command, Group, matching, understood
@@ -18,9 +11,8 @@ from widerow.cli.kv.dispatch import execute, incomplete
 from widerow.cli.kv.scanner import Lines, split_words
 from widerow.cli.kv.session import Session
 
-__all__ = ["Terminal", "completions", "converse", "prepare_terminal"]
+__all__ = ["Terminal", "completions", "converse"]
 
-_HISTORY_LINES: Final = 1000
 # The flags that take the name of a table in the store, or of a table that was built.
 _TABLE_FLAGS: Final = frozenset(("-name", "-table", "-ancestor", "-child", "-parent"))
 
@@ -63,40 +55,6 @@ def converse(session: Session, read: Callable[[str], str]) -> None:
             lines.reset()
 
 
-def prepare_terminal(session: Session) -> Callable[[], None]:
-    """Load the history and switch completion on; returns the function that saves the history.
-
-    Interrupts are handled even if the parent process has switched them off, as it does for a job
-    in the background.
-    """
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        import readline  # noqa: PLC0415  # only a person needs it, and not every platform has it
-    except ImportError:
-        return _nothing
-    file = _history_file()
-    with suppress(OSError):
-        readline.read_history_file(file)
-    readline.set_history_length(_HISTORY_LINES)
-    readline.set_completer_delims(" \t\n;")
-    libedit = "libedit" in (readline.__doc__ or "")
-    readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
-
-    def complete(_: str, state: int) -> str | None:
-        found = completions(session, readline.get_line_buffer()[: readline.get_endidx()])
-        return found[state] if state < len(found) else None
-
-    readline.set_completer(complete)
-
-    def save() -> None:
-        with suppress(OSError):  # the shell works without a history file
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            readline.write_history_file(file)
-            file.chmod(0o600)
-
-    return save
-
-
 def completions(session: Session, line: str) -> list[str]:
     """The words that may end `line`, where the cursor is; a space follows each.
 
@@ -132,13 +90,3 @@ def _candidates(session: Session, words: list[str]) -> Iterable[str]:
 def _tables(session: Session) -> set[str]:
     held = {table.definition.qualified for table in session.store.tables()}
     return held | set(session.staged)
-
-
-def _history_file() -> Path:
-    """The file with the lines of earlier shells, under XDG_STATE_HOME."""
-    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(base) / "widerow" / "kv-history"
-
-
-def _nothing() -> None:
-    """Save no history: there is no readline."""

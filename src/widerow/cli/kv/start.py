@@ -9,9 +9,10 @@ from typing import Final
 from widerow.cli.kv.commands import COMMANDS
 from widerow.cli.kv.dispatch import execute_words
 from widerow.cli.kv.faults import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
-from widerow.cli.kv.interactive import Terminal, converse, prepare_terminal
+from widerow.cli.kv.interactive import Terminal, completions, converse
 from widerow.cli.kv.script import run_lines
 from widerow.cli.kv.session import NO_SERVER, Mode, Session, open_target
+from widerow.cli.terminal import lines_of_history
 from widerow.errors import WiderowError
 from widerow.nosql import TypedStore
 from widerow.server.system import SystemClock
@@ -19,6 +20,7 @@ from widerow.server.system import SystemClock
 __all__ = ["new_session", "run_shell"]
 
 PROMPT: Final = "kv"
+_HISTORY: Final = "kv-history"
 
 
 def run_shell(
@@ -77,11 +79,8 @@ def _run(session: Session, words: Sequence[str]) -> int:
     if not sys.stdin.isatty():
         return run_lines(session, sys.stdin, stop=False)
     session.screen = Terminal()
-    save = prepare_terminal(session)
-    try:
+    with lines_of_history(_HISTORY, lambda line: completions(session, line)):
         converse(session, input)
-    finally:
-        save()
     return EXIT_OK
 
 
