@@ -198,7 +198,7 @@ class RegionKeeper:
                 self._move(region)
 
     def _split_one_of(self, bounds: Mapping[Region, Sequence[bytes]]) -> None:
-        """Cut the first of these regions in the middle that lets itself be cut, the fullest first."""
+        """Cut one of these regions in the middle: the fullest that lets itself be cut."""
         for region, rows in sorted(bounds.items(), key=lambda each: -len(each[1])):
             with suppress(*REFUSALS):
                 if rows:
