@@ -27,13 +27,15 @@ Facts = dict[str, Any]
 Build = Callable[[Path], list[str]]
 
 SPLITTING: Final = (
-    *("--partition-split-units", "50"),
+    *("--partition-split-units", "20"),
     *("--partition-hot-seconds", "1"),
     *("--partitions-max", "4"),
 )
 """Flags of a server that splits a table after a second of writes, and not without end."""
 
-RUN_SECONDS_MAX: Final = 300  # a program takes one to ten; a machine under load takes longer
+# A program takes some seconds. On a shared store each of its clients waits a minute for the build
+# of an index, and a machine under load takes longer.
+RUN_SECONDS_MAX: Final = 900
 
 STORES: Final[Mapping[str, Callable[[Path], tuple[str, str]]]] = MappingProxyType(
     {
@@ -63,10 +65,10 @@ NOT_SHARED: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test over HBase may have to start it, or to fetch it."""
+    """The first test over a database may have to start it, to fetch it, and to run a program."""
     for item in items:
-        if _store_of(item) == "hbase":
-            item.add_marker(pytest.mark.timeout(cluster.START_SECONDS))
+        if _store_of(item) in SHARED:
+            item.add_marker(pytest.mark.timeout(cluster.START_SECONDS + RUN_SECONDS_MAX))
 
 
 def _store_of(item: pytest.Item) -> str | None:

@@ -4,7 +4,7 @@ A region is split only at a row where a partition key value begins, and only its
 with it: what widerow relies on (docs/operating/cluster.md) is kept.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from random import Random  # noqa: TID251  # seeded: which regions are chosen must repeat
 from time import monotonic, sleep
@@ -47,7 +47,7 @@ _ENCODED_NAME: Final = 2  # a kind of `RegionSpecifier`
 _RUNNING: Final = 1  # a state of a procedure
 _PAUSE_SECONDS: Final = 0.05
 _DONE_SECONDS_MAX: Final = 60  # a split takes one second, with a server that is dying twenty
-_SPREAD_SECONDS_MAX: Final = 20
+_SPREAD_SECONDS_MAX: Final = 60
 _ROWS_LOOKED_AT: Final = 5000  # where a split may be
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
 _FIELDS: Final = {
@@ -188,15 +188,22 @@ class RegionKeeper:
         deadline = monotonic() + _SPREAD_SECONDS_MAX
         while monotonic() < deadline:
             with suppress(*REFUSALS):
-                rows = [row for each in self.data() for row in self._bounds(each)]
-                if len(self.data()) >= parts or not rows:
+                bounds = {each: self._bounds(each) for each in self.data()}
+                if len(bounds) >= parts or not any(bounds.values()):
                     break
-                row = rows[len(rows) // 2]
-                self.split_at(self._regions.of(row), row)
+                self._split_one_of(bounds)
             sleep(_PAUSE_SECONDS)
         with suppress(*REFUSALS):
             for region in self.data():
                 self._move(region)
+
+    def _split_one_of(self, bounds: Mapping[Region, Sequence[bytes]]) -> None:
+        """Cut one of these regions in the middle: the fullest that lets itself be cut."""
+        for region, rows in sorted(bounds.items(), key=lambda each: -len(each[1])):
+            with suppress(*REFUSALS):
+                if rows:
+                    self.split_at(region, rows[len(rows) // 2])
+                    return
 
     def _bounds(self, region: Region) -> list[bytes]:
         """Rows inside a region at which a partition key value begins.

@@ -99,7 +99,9 @@ def _ready(port: int) -> bool:
 
 
 def _show(cluster: Cluster, servers: Servers) -> int:
-    rows = [(name, str(pid), "") for name, pid in cluster.running().items()]
+    running = cluster.running()
+    places = dict(zip(cluster.servers, cluster.region_servers, strict=True)) if running else {}
+    rows = [(name, str(pid), places.get(name, "")) for name, pid in running.items()]
     rows += [
         (f"widerow {port}", str(pid), f"http://127.0.0.1:{port}")
         for port, pid in servers.running().items()
@@ -141,9 +143,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     shown = _show(cluster, servers)
     if asked.action == "start":
-        print(f"widerow nodes --endpoint http://127.0.0.1:{asked.ports[0]}    shows the servers")
-        print("make cluster-stop    ends everything and keeps the data")
+        _tell(asked.ports)
     return shown
+
+
+def _tell(ports: Sequence[int]) -> None:
+    """What can be done now."""
+    program = Path(sys.executable).with_name("widerow")
+    with suppress(ValueError):  # it is somewhere else
+        program = program.relative_to(Path.cwd())
+    endpoint = f"--endpoint http://127.0.0.1:{ports[-1]}"
+    print(f"""
+Any Tablestore SDK may use either endpoint, with the access key widerow/widerow and any instance.
+
+{program} nodes {endpoint}
+    lists the servers of widerow
+{program} partitions TABLE --instance INSTANCE {endpoint}
+    shows which of server1 to server3 has which part of a table
+make cluster-stop
+    ends everything and keeps the data""")
 
 
 if __name__ == "__main__":
