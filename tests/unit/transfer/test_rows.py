@@ -110,7 +110,13 @@ def test_every_batch_comes_from_the_whole_window() -> None:
 
 
 EDITS = st.one_of(
-    st.builds(CellEdit, st.text(min_size=1), VALUES, st.none() | st.integers(0, 2**50)),
+    st.builds(
+        CellEdit,
+        st.text(min_size=1),
+        VALUES,
+        st.none() | st.integers(0, 2**50),
+        st.just(CellOperation.PUT),
+    ),
     st.builds(CellEdit, st.text(min_size=1), INTEGERS, st.none(), st.just(CellOperation.INCREMENT)),
     st.builds(
         CellEdit,
