@@ -119,6 +119,9 @@ def test_the_wheel_runs_compiled_and_serves_the_sixty_seconds_of_the_readme(
     shown = run(environment / "bin" / "widerow", "version", cwd=tmp_path).stdout
     assert re.search(r"^compiled +yes *$", shown, re.MULTILINE), shown
 
+    script = run(environment / "bin" / "widerow", "completion", "bash", cwd=tmp_path).stdout
+    assert "complete -o default -F _widerow_completion widerow" in script
+
     files = json.loads(run(python, "-c", WHERE, cwd=tmp_path).stdout)
     ours = {name: path for name, path in files.items() if name.split(".")[0] == "widerow"}
     assert not [path for path in files.values() if path and Path(path).is_relative_to(ROOT)]

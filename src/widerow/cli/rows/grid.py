@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 __all__ = ["Grid", "Rendered", "render_grid"]
 
 _GAP: Final = "  "
+_RULES: Final = 3  # what lines around a cell add: a line and two spaces
 _ELLIPSIS: Final = "…"
 _NARROWEST: Final = 8  # columns of a terminal that a column of a table keeps at least
 
@@ -38,21 +39,20 @@ def render_grid(
 
     The widest columns are cut first. Where each column cannot have eight, rows are shown as blocks
     of one line for each value. `measure`: how wide a text is. `ruled`: with lines around the cells,
-    as the vendor's command line has them, and never cut.
+    as the vendor's command line has them.
     """
     natural = [
         max(map(measure, (heading, *(row[place] for row in grid.rows))))
         for place, heading in enumerate(grid.headings)
     ]
-    if ruled:
-        return _ruled(grid, natural, measure)
+    side_by_side = _ruled if ruled else _beside
     if width is None:
-        return _beside(grid, natural, measure)
-    room = width - len(_GAP) * (len(natural) - 1)
+        return side_by_side(grid, natural, measure)
+    edges = _RULES * len(natural) + 1 if ruled else len(_GAP) * (len(natural) - 1)
     least = sum(min(_NARROWEST, each) for each in natural)
-    if least > room:
+    if least > width - edges:
         return _blocks(grid, width, measure)
-    return _beside(grid, _shared(natural, room), measure)
+    return side_by_side(grid, _shared(natural, width - edges), measure)
 
 
 def _shared(natural: Sequence[int], room: int) -> list[int]:
@@ -108,17 +108,19 @@ def _blocks(grid: Grid, width: int, measure: Measure) -> Rendered:
 def _ruled(grid: Grid, widths: Sequence[int], measure: Measure) -> Rendered:
     rule = "+" + "".join(f"{'-' * (width + 2)}+" for width in widths)
     lines = [rule]
+    cut = 0
     for number, row in enumerate((grid.headings, *grid.rows)):
-        cells = (
-            f" {text}{' ' * (width - measure(text))} "
-            for text, width in zip(row, widths, strict=True)
-        )
+        cells = []
+        for text, width in zip(row, widths, strict=True):
+            fitted = _fitted(text, width, measure)
+            cut += fitted is not text
+            cells.append(f" {fitted}{' ' * (width - measure(fitted))} ")
         lines.append(f"|{'|'.join(cells)}|")
         if number == 0:
             lines.append(rule)
     if grid.rows:
         lines.append(rule)
-    return Rendered(lines, 0, 0)
+    return Rendered(lines, cut, 0)
 
 
 def _fitted(text: str, width: int, measure: Measure) -> str:

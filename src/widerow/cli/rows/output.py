@@ -28,6 +28,7 @@ __all__ = [
     "print_json",
     "row_format",
     "row_sink",
+    "terminal_width",
     "text_width",
 ]
 
@@ -181,18 +182,20 @@ class _TableSink:
             self._rows = []
 
 
-def print_grid(grid: Grid, *, ruled: bool = False) -> None:
+def print_grid(grid: Grid) -> None:
     """Print a table of text, and say so where values are cut."""
-    cut = _printed(grid, ruled=ruled).cut
+    cut = _printed(grid).cut
     if cut:
         note(f"{'1 value is' if cut == 1 else f'{cut:,} values are'} cut (…); see --output json")
 
 
-def _printed(grid: Grid, *, ruled: bool = False) -> Rendered:
-    width = None
-    if sys.stdout.isatty() and not ruled:
-        width = shutil.get_terminal_size().columns
-    rendered = render_grid(grid, width, text_width, ruled=ruled)
+def terminal_width() -> int | None:
+    """The columns of the terminal that stdout is; None where it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _printed(grid: Grid) -> Rendered:
+    rendered = render_grid(grid, terminal_width(), text_width)
     lines = list(rendered.lines)
     if _has_colour():
         lines[: rendered.headings] = map(_BOLD.format, lines[: rendered.headings])

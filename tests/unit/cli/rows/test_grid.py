@@ -19,8 +19,9 @@ GRIDS = st.integers(1, 6).flatmap(
 
 @given(GRIDS, st.integers(20, 120))
 def test_no_line_is_wider_than_the_terminal(grid: Grid, width: int) -> None:
-    rendered = render_grid(grid, width, text_width)
-    assert all(text_width(line) <= width for line in rendered.lines)
+    for ruled in (False, True):
+        rendered = render_grid(grid, width, text_width, ruled=ruled)
+        assert all(text_width(line) <= width for line in rendered.lines)
 
 
 @given(GRIDS, st.one_of(st.none(), st.integers(20, 120)))
@@ -34,7 +35,7 @@ def test_what_is_not_cut_is_whole(grid: Grid, width: int | None) -> None:
 
 @given(GRIDS)
 def test_a_ruled_table_is_whole_and_its_lines_are_equally_long(grid: Grid) -> None:
-    rendered = render_grid(grid, 20, text_width, ruled=True)
+    rendered = render_grid(grid, None, text_width, ruled=True)
     assert rendered.cut == 0
     assert len({text_width(line) for line in rendered.lines}) == 1
     assert all(cell in "\n".join(rendered.lines) for row in grid.rows for cell in row)

@@ -10,9 +10,7 @@ from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
 from widerow.cli.rows.batches import put_batches
 from widerow.cli.rows.documents import row_grid
-from widerow.cli.rows.grid import render_grid
 from widerow.cli.rows.keys import KeyBounds, KeyColumns, json_key, key_range
-from widerow.cli.rows.output import text_width
 from widerow.cli.rows.rows import only_columns, read_file, read_options
 from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag, TsUsage
 from widerow.cli.rows.vendor.json_rows import (
@@ -171,7 +169,7 @@ def _show(session: TsSession, rows: list[Row], table: TableFacts) -> None:
         return
     session.saw(table.name, {cell.column for row in rows for cell in row.cells})
     grid = row_grid(rows, [column.name for column in table.key])
-    session.write("\n".join(render_grid(grid, None, text_width, ruled=True).lines))
+    session.show(grid)
 
 
 @contextmanager

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from widerow.cli.flags import listed
-from widerow.cli.rows.grid import Grid, render_grid
-from widerow.cli.rows.output import text_width
+from widerow.cli.rows.grid import Grid
 from widerow.cli.rows.rows import read_file
 from widerow.cli.rows.tables import (
     change_table,
@@ -100,7 +99,7 @@ def _list(session: TsSession, _: TsArguments) -> None:
         session.write(f"No table in the instance {session.endpoint.instance}.")
         return
     grid = Grid(("TableName",), [[name] for name in names])
-    session.write("\n".join(render_grid(grid, None, text_width, ruled=True).lines))
+    session.show(grid)
 
 
 def _describe(session: TsSession, given: TsArguments) -> None:
@@ -159,7 +158,7 @@ def _splits(session: TsSession, given: TsArguments) -> None:
         [begin, end, place] for begin, end, place in zip(bounds, bounds[1:], places, strict=False)
     ]
     grid = Grid((f"{table.key[0].name} from", "to", "location"), lines)
-    session.write("\n".join(render_grid(grid, None, text_width, ruled=True).lines))
+    session.show(grid)
 
 
 def _names(text: str | None) -> list[str]:
@@ -225,7 +224,7 @@ def _list_tunnels(session: TsSession, given: TsArguments) -> None:
         return
     lines = [[each["name"], each["id"], each["type"], each["stage"]] for each in found]
     grid = Grid(("TunnelName", "TunnelId", "TunnelType", "Stage"), lines)
-    session.write("\n".join(render_grid(grid, None, text_width, ruled=True).lines))
+    session.show(grid)
 
 
 def _describe_tunnel(session: TsSession, given: TsArguments) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from widerow.cli.rows.grid import Grid, render_grid
+from widerow.cli.rows.output import terminal_width, text_width
 from widerow.cli.rows.vendor.command import TsUsage
 from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint
 from widerow.transfer.export import known_table
@@ -64,6 +66,14 @@ class TsSession:
         self.saw(name, [column.name for column in table.key])
         self.saw(name, table.defined)
         return table
+
+    def show(self, grid: Grid) -> None:
+        """Write a table, as wide as the terminal at most where there is one."""
+        rendered = render_grid(grid, terminal_width(), text_width, ruled=True)
+        self.write("\n".join(rendered.lines))
+        if rendered.cut:
+            values = "1 value is" if rendered.cut == 1 else f"{rendered.cut:,} values are"
+            self.write(f"{values} cut (…); -o FILE has them whole.")
 
     def saw(self, table: str, columns: object) -> None:
         """Remember names of columns for completion."""

@@ -1,7 +1,5 @@
 """`widerow ts` as a person types: prompt, completion, lines that go on, interrupts (ts-cli)."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from widerow.cli.rows.vendor import interactive
@@ -65,7 +63,7 @@ def test_nothing_is_offered_where_nobody_answers(
 
 def conversation(session: TsSession, *typed: object, commands: tuple[TsCommand, ...]) -> list[str]:
     """The prompts that were shown while these lines, and errors, were typed."""
-    lines: Iterator[object] = iter(typed)
+    lines = iter(typed)
     prompts: list[str] = []
 
     def read(prompt: str) -> str:
@@ -79,7 +77,7 @@ def conversation(session: TsSession, *typed: object, commands: tuple[TsCommand, 
     return prompts
 
 
-def test_a_line_goes_on_until_its_quote_is_closed(session: TsSession, said: list[str]) -> None:
+def test_a_line_goes_on_until_its_quote_is_closed(session: TsSession) -> None:
     prompts = conversation(session, "help 'li", "st'", "", "exit", commands=COMMANDS)
     assert prompts == ["shop> ", "    > ", "shop> ", "shop> "]
     assert session.finished
