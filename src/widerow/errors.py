@@ -397,7 +397,7 @@ class Rule(AnyRule):
     SERVER_BUSY = "Try again in a moment; the server has as much in hand as it allows itself."
     SERVER_STOPPING = "The server is shutting down; try again when it is back."
 
-    # search: results
+    # The results of searches (search §5, §6, §8)
     SEARCH_LIMIT = "Ask for 0 to 1000 rows, or -1 for as many as one page holds."
     SEARCH_WINDOW = "Go on with next_token instead of large offsets."
     SEARCH_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint

@@ -1,5 +1,7 @@
 """Metrics and groups of all levels of a request (search §6)."""
 
+from typing import assert_never
+
 from widerow.model.search.aggregation import (
     Aggregation,
     AggregationAnswer,
@@ -21,6 +23,7 @@ from widerow.model.search.aggregation import (
 )
 from widerow.model.search.query import SearchSort
 from widerow.search.interface import DocumentSet
+from widerow.search.results.grouping import Grouping
 from widerow.search.results.groups.composite import group_by_composite
 from widerow.search.results.groups.keyed import group_by_key
 from widerow.search.results.groups.listed import (
@@ -28,7 +31,6 @@ from widerow.search.results.groups.listed import (
     group_by_filter,
     group_by_range,
 )
-from widerow.search.results.grouping import Grouping
 from widerow.search.results.metrics import metric_numbers, percentile_values
 from widerow.search.results.scope import Context, Scope
 from widerow.search.results.top_rows import top_row_keys
@@ -87,4 +89,6 @@ def _group_by_answers(scope: Scope, asked: GroupBy) -> list[GroupByAnswer]:
             answers = group_by_filter(scope, asked)
         case CompositeGroupBy():
             return group_by_composite(scope, asked)
+        case _:
+            assert_never(asked)
     return [GroupByAnswer(asked, groups) for groups in answers]
