@@ -376,9 +376,7 @@ def test_the_cell_of_the_go_suite(make: Make) -> None:
     assert group.cell == GeoCell((30.9375, 119.53125), (29.53125, 120.9375))
 
 
-@given(
-    st.floats(-90, 90), st.floats(-180, 180), st.integers(1, 12)
-)
+@given(st.floats(-90, 90), st.floats(-180, 180), st.integers(1, 12))
 def test_points_lie_in_their_cells(latitude: float, longitude: float, precision: int) -> None:
     index = Index(PlainView, fields(g=T.GEO_POINT), [{"g": f"{latitude:f},{longitude:f}"}])
     (group,) = index.groups(GeoGridGroupBy("g", "g", precision))
@@ -536,8 +534,7 @@ def test_nested_fields_of_the_go_suite(make: Make) -> None:
     assert [group.key for group in groups] == ["tablestore", "hangzhou"]
     assert [group.below.aggregations[0].value for group in groups] == [11 / 3, 2]
     inner = [
-        [(each.key, each.row_count) for each in group.below.group_bys[0].groups]
-        for group in groups
+        [(each.key, each.row_count) for each in group.below.group_bys[0].groups] for group in groups
     ]
     assert inner == [[("4", 4), ("3", 2)], [("2", 2), ("1", 1), ("3", 1)]]
 
