@@ -6,12 +6,13 @@ document order, numbered from 0: what a query selected. Sorting, metrics, groups
 (`search/results`) know no more of an index than this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.errors import WiderowError
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField
 from widerow.model.values import Value
@@ -21,6 +22,8 @@ __all__ = [
     "DocumentSet",
     "FieldValues",
     "Floats",
+    "IndexDamaged",
+    "IndexFiles",
     "IndexView",
     "Integers",
     "Literal",
@@ -33,6 +36,37 @@ Integers = NDArray[np.int64]
 
 Literal = int | float | bool | bytes | tuple[float, float]
 """One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
+
+
+class IndexDamaged(WiderowError):
+    """Bytes of an index's files are not those that were written: build the index from its table.
+
+    Everything that is asked of an index that was opened from files may raise it.
+    """
+
+
+class IndexFiles(Protocol):
+    """The files of one index, by names of a-z 0-9 and hyphen. What fails raises OSError."""
+
+    def names(self) -> Iterable[str]:
+        """The files that are there."""
+        ...
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """Make a new file of some bytes; complete and synced on return."""
+        ...
+
+    def replace(self, name: str, data: bytes) -> None:
+        """Give a file other bytes in one step, whether or not it is there; synced on return."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """The bytes of a file, which stay readable after its removal."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        ...
 
 
 class FieldValues(NamedTuple):
