@@ -119,8 +119,7 @@ class Merge:
     def run(self, pause: Callable[[], None] = safepoint) -> "Merged":
         """Merge them as they were. Any thread."""
         segment, numbers = merged(self.fields, self.parts, pause)
-        ranks = np.empty(segment.count, dtype=np.int64)
-        return Merged(self.parts, segment, tuple(numbers), ranks)
+        return Merged(self.parts, segment, tuple(numbers))
 
 
 class Merged(NamedTuple):
@@ -129,7 +128,6 @@ class Merged(NamedTuple):
     parts: tuple[SegmentView, ...]
     segment: Segment
     numbers: tuple[Integers, ...]
-    ranks: Integers
 
 
 @final
@@ -203,8 +201,8 @@ class DocumentIndex:
             old = each.segment.written_ms < oldest_ms
             if each.live is not None:
                 old &= each.live
-            for number in np.flatnonzero(old)[: limit - len(found)].tolist():
-                found.append(each.segment.keys[number])
+            numbers = np.flatnonzero(old)[: limit - len(found)].tolist()
+            found.extend(each.segment.keys[number] for number in numbers)
         return found
 
     # --- files -----------------------------------------------------------------------------------

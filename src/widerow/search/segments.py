@@ -92,7 +92,7 @@ class Segment:
         counts: Sequence[int],
         identity: object | None = None,
     ) -> None:
-        """`counts`: documents of each level. `identity`: of the segment that this one is, mapped."""
+        """`counts`: documents of each level. `identity`: that of the segment that this one maps."""
         self.fields = fields
         self.arrays = arrays
         self.counts = tuple(counts)
