@@ -84,6 +84,7 @@ from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
     from widerow.engine.delivery.service import Deliveries
+    from widerow.engine.search.service import SearchIndexes
     from widerow.engine.tunnels.service import Tunnels
     from widerow.engine.typed.engine import TypedEngine
     from widerow.engine.typed.form import TableForm
@@ -133,6 +134,7 @@ class Engine:
         self._builds = Once(self._make_builds)
         self._tunnels = Once(self._make_tunnels)
         self._deliveries = Once(self._make_deliveries)
+        self._search = Once(self._make_search)
         self.delivery_refusal: Rule | None = Rule.DELIVERY_OFF
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
@@ -266,6 +268,16 @@ class Engine:
             delivery_tunnels,
         )
         return Deliveries(self.tables, given, tunnels, lambda: self.delivery_refusal)
+
+    @property
+    def search(self) -> "SearchIndexes":
+        """The operations of search indexes."""
+        return self._search.get()
+
+    def _make_search(self) -> "SearchIndexes":
+        from widerow.engine.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
+
+        return SearchIndexes()
 
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these too hear of every change of rows; before the first write is planned."""
