@@ -6,7 +6,7 @@ document order, numbered from 0: what a query selected. Sorting, metrics, groups
 (`search/results`) know no more of an index than this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,10 +20,12 @@ __all__ = [
     "Booleans",
     "DocumentSet",
     "FieldValues",
+    "IndexFiles",
     "Floats",
     "IndexView",
     "Integers",
     "Literal",
+    "RowIndex",
     "TokenSpan",
 ]
 
@@ -165,4 +167,60 @@ class IndexView(Protocol):
 
         In the order of the text. Queries inside nested queries count if `field` lies there.
         """
+        ...
+
+
+class IndexFiles(Protocol):
+    """Where the files of one index are. For one caller at a time.
+
+    Every method raises `StorageFailure` where the system refuses.
+    """
+
+    def names(self) -> list[str]:
+        """The files that are there, sorted."""
+        ...
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """A new file, whole and synced when this returns; it replaces one of that name."""
+        ...
+
+    def replace(self, name: str, data: bytes) -> None:
+        """The same with these bytes, at once for whoever reads: the old ones or the new ones."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """The bytes of a file, mapped; they stay readable when it is removed. Raises `KeyError`."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        ...
+
+
+class RowIndex(Protocol):
+    """What a table's side needs of an index (`search/index.py`). For one caller at a time."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has documents for."""
+        ...
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory it takes, without what is mapped."""
+        ...
+
+    def view(self, live_from_ms: int = 0) -> IndexView:
+        """The index as it is now, which stays so. Cheap.
+
+        Without the documents whose `written_ms` is before `live_from_ms` (search §1.5, TTL).
+        """
+        ...
+
+    def apply(self, changes: "Iterable[tuple[bytes, Any, int]]") -> None:
+        """Encoded primary keys with their documents (None: no row) and `written_ms`, in order."""
+        ...
+
+    def checkpoint(self, files: IndexFiles, state: bytes) -> None:
+        """Write what is new to files, and then that `state` belongs to it."""
         ...
