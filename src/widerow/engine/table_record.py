@@ -9,6 +9,7 @@ from dataclasses import astuple, replace
 from typing import Final, TypeVar
 
 from widerow.engine.log_shards import first_shards
+from widerow.engine.search_record import decode_search_index, encode_search_index
 from widerow.engine.stored_json import decode_json
 from widerow.model.delivery import (
     DeliveryColumn,
@@ -61,14 +62,7 @@ def encode_table(table: Table) -> bytes:
     if table.asked != table.splits:
         record["asked"] = [bound.hex() for bound in table.asked]
     if stream is not None:
-        record["stream"] = [
-            stream.id,
-            stream.expiration_hours,
-            stream.enabled_at_us,
-            list(stream.columns),
-            stream.number,
-            [_shard_record(shard) for shard in stream.shards],
-        ]
+        record["stream"] = _log_record(stream)
     if encryption is not None:
         record["encryption"] = [
             encryption.enabled,
@@ -88,6 +82,10 @@ def encode_table(table: Table) -> bytes:
         record["tunnels"] = [_tunnel_record(tunnel) for tunnel in table.tunnels]
     if table.deliveries:
         record["deliveries"] = [_delivery_record(task) for task in table.deliveries]
+    if table.search:
+        record["search"] = [encode_search_index(index) for index in table.search]
+    if table.journal is not None:
+        record["journal"] = _log_record(table.journal)
     return json.dumps(record, separators=(",", ":")).encode()
 
 
@@ -115,6 +113,17 @@ def _delivery_record(task: DeliveryTask) -> Json:
         where,
         None if event is None else [event.name, event.format.name],
         [[each.name, each.delivered_as, each.type.name, each.encoding] for each in config.columns],
+    ]
+
+
+def _log_record(log: Stream) -> Json:
+    return [
+        log.id,
+        log.expiration_hours,
+        log.enabled_at_us,
+        list(log.columns),
+        log.number,
+        [_shard_record(shard) for shard in log.shards],
     ]
 
 
@@ -175,6 +184,8 @@ def _table(record: dict[str, Json]) -> Table:
         local_index=_as(bool, local_index),
         tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
         deliveries=tuple(_delivery(each) for each in _items(pop("deliveries", []))),
+        search=tuple(decode_search_index(each) for each in _items(pop("search", []))),
+        journal=_journal(pop("journal", None)),
     )
 
 
@@ -237,6 +248,20 @@ def _stream(value: Json, table: str, table_id: int, splits: tuple[bytes, ...]) -
         stream,
         number=_as(int, number),
         shards=_log_shards(shards),
+    )
+
+
+def _journal(value: Json) -> Stream | None:
+    if value is None:
+        return None
+    log_id, hours, begun_us, columns, number, shards = _items(value)
+    return Stream(
+        _as(str, log_id),
+        _as(int, hours),
+        _as(int, begun_us),
+        tuple(_as(str, each) for each in _items(columns)),
+        _as(int, number),
+        _log_shards(shards),
     )
 
 
