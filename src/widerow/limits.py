@@ -242,3 +242,26 @@ DELIVERY_STOP_SECONDS_MAX: Final = 20.0  # for the last files of a server that s
 DELIVERY_CLIENT_SECONDS: Final = 300  # so long a server that died holds its channels
 DELIVERY_HEARTBEAT_SECONDS: Final = 10  # between two looks for new shards
 DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure
+
+# --- search indexes: their life (search §1, §7) ----------------------------------------------
+SEARCH_INDEXES_MAX: Final = 20  # of a table: each converts every row that is written
+SEARCH_TTL_SECONDS_MAX: Final = 2**31 - 1  # of an index: the wire has 32 bits for it (search §1.1)
+JOURNAL_HOURS: Final = 24  # of the keys of written rows; an index that is further behind is rebuilt
+JOURNAL_STEP_ROWS: Final = 256  # taken from a journal, or built, before others have their turn
+JOURNAL_STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
+JOURNAL_BACKLOG_MAX: Final = 20_000  # rows: a search does two seconds' work at most before it looks
+SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
+SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
+SEARCH_CHECKPOINT_SECONDS: Final = 300  # the same for few of them, which would stay in the journal
+SEARCH_PAUSE_SECONDS: Final = 0.1  # between two looks at journals; a look costs one read an index
+SEARCH_RETRY_SECONDS: Final = 10  # after files of an index could not be written
+SEARCH_TIMEOUT_MS: Final = 10_000  # of a request that names none (search §8)
+SEARCH_TIMEOUT_MS_MAX: Final = 60_000  # it holds a thread meanwhile
+SEARCH_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # of rows: a page is held in memory as a whole
+SEARCH_SPLIT_ROWS: Final = 500_000  # of an index for each part of a parallel scan (search §7)
+SEARCH_SPLITS_MAX: Final = 32  # the same: more parts are not read faster
+SEARCH_SESSIONS_MAX: Final = 100  # parallel scans at once; each holds a moment of its index
+SEARCH_SESSION_QUERIES_MAX: Final = 64  # results that one session holds
+SEARCH_ALIVE_SECONDS: Final = 60  # of a session, from its last request on (search §7)
+SEARCH_ALIVE_SECONDS_MAX: Final = 24 * 3600
+SEARCH_SCAN_ROWS_MAX: Final = 2000  # of a page of a parallel scan, and as many unless asked (§7)

@@ -40,6 +40,7 @@ from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.row_operations import RowOperations
+from widerow.engine.search.options import check_options_of_searched
 from widerow.engine.static import (
     ColumnNames,
     check_table_name,
@@ -375,7 +376,9 @@ class Engine:
         self._table(instance, request.name)
 
         def make(table: Table, draft: Draft) -> Table:
-            return updated_table(table, request, self._clock.now_us(), draft.number)
+            after = updated_table(table, request, self._clock.now_us(), draft.number)
+            check_options_of_searched(after)
+            return after
 
         return Plan((self.indexes.changing(instance, request.name, make),), single)
 
