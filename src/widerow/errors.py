@@ -398,29 +398,11 @@ class Rule(AnyRule):
     SERVER_STOPPING = "The server is shutting down; try again when it is back."
 
     # search: life of indexes, and answering requests
-    SEARCH_TABLE_NOT_FOUND = "Create the table, or check instance and table name (case matters)."
-    SEARCH_INDEX_NOT_FOUND = "Create the search index, or check its name and that of its table."
-    SEARCH_INDEX_EXISTS = "Choose another name, or delete the search index first."
-    SEARCH_INDEX_COUNT = "Delete a search index of the table first."
-    SEARCH_SOURCE_NAME = "Name the index that is to replace another one with _reindex at its end."
-    SEARCH_WEIGHTS = (
-        "Send two weights from 0 to 100 that add up to 100, of the index and of the one that is to "
-        "replace it."
-    )
     SEARCH_SWITCH_SELF = "Name another index to change places with."
-    SEARCH_TTL_VALUE = "Use -1 (for ever) or a positive number of seconds."
-    SEARCH_TTL_UPDATES = "Forbid updates of the table's rows first (allow_update false)."
-    SEARCH_TTL_TABLE = "Let the rows of the index live no longer than those of the table."
-    SEARCH_TABLE_TTL = (
-        "Let the table's rows live for ever, or forbid updates (allow_update false), while it has "
-        "a search index."
-    )
     TABLE_HAS_SEARCH_INDEXES = "Delete the search indexes of the table first."
-    SEARCH_LIBRARY = "Install the extra: pip install 'widerow[search]'."
     SEARCH_INDEX_BUILDING = "Try again in a moment: the index is being built over the table's rows."
     SEARCH_TIMEOUT = "Ask for less, or send a larger timeout_ms."
     SEARCH_ANSWER_SIZE = "Ask for fewer rows, or for fewer columns."
-    SEARCH_SPLITS_INDEX = "Name the index in search_index_splits_options."
     SEARCH_SCAN_COLUMNS = "Name columns, or use RETURN_ALL_FROM_INDEX or RETURN_NONE."
     SEARCH_SCAN_PARALLEL_ID = "Number the parts of a parallel scan from 0 to max_parallel - 1."
     SEARCH_SCAN_PARALLEL = "Use at most as many parts as ComputeSplits answered."

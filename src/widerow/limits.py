@@ -244,8 +244,6 @@ DELIVERY_HEARTBEAT_SECONDS: Final = 10  # between two looks for new shards
 DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure
 
 # --- search indexes: their life (search §1, §7) ----------------------------------------------
-SEARCH_INDEXES_MAX: Final = 20  # of a table: each converts every row that is written
-SEARCH_TTL_SECONDS_MAX: Final = 2**31 - 1  # of an index: the wire has 32 bits for it (search §1.1)
 JOURNAL_HOURS: Final = 24  # of the keys of written rows; an index that is further behind is rebuilt
 JOURNAL_STEP_ROWS: Final = 256  # taken from a journal, or built, before others have their turn
 JOURNAL_STEP_BYTES: Final = 1024 * 1024  # the same where rows are large

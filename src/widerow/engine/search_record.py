@@ -205,7 +205,10 @@ def _sorter(value: Json) -> PrimaryKeySort | FieldSort:
     known = dict(value)
     order = _member(SortOrder, known.pop("order"))
     name, mode = known.pop("field", None), known.pop("mode", None)
-    missing_field, missing_value = known.pop("missing_field", None), known.pop("missing_value", None)
+    missing_field, missing_value = (
+        known.pop("missing_field", None),
+        known.pop("missing_value", None),
+    )
     _check_known(known)
     if name is None:
         return PrimaryKeySort(order)

@@ -9,23 +9,29 @@ from dataclasses import replace
 from typing import Final
 
 from widerow.engine.log_shards import first_shards
-from widerow.engine.search.options import FOR_EVER, check_time_to_live
-from widerow.engine.search.schema_rules import check_index
-from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
-from widerow.limits import JOURNAL_HOURS, SEARCH_INDEXES_MAX
+from widerow.engine.search.schema_rules import (
+    check_added_fields,
+    check_index,
+    check_time_to_live,
+)
+from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.limits import JOURNAL_HOURS
 from widerow.model.schema import Stream, Table
+from widerow.model.search.query import FieldSort
 from widerow.model.search.requests import CreateSearchIndex, UpdateSearchIndex
-from widerow.model.search.schema import QueryFlowWeight, SearchIndex
+from widerow.model.search.schema import QueryFlowWeight, SearchIndex, SearchSchema
 
 __all__ = [
+    "FOR_EVER",
     "brother_of",
+    "check_options_of_searched",
     "search_index_named",
     "with_search_index",
     "with_search_update",
     "without_search_index",
 ]
 
-_REINDEX: Final = "_reindex"  # how an index is named that is to replace another one (search §1.4)
+FOR_EVER: Final = -1  # a time to live
 
 
 def search_index_named(table: Table, name: str) -> SearchIndex:
@@ -52,16 +58,8 @@ def with_search_index(
 ) -> Table:
     """The table with one more search index (search §1.1). Raises what is wrong with it."""
     check_index(table, request)
+    _check_order(request.schema)
     ttl = FOR_EVER if request.time_to_live is None else request.time_to_live
-    check_time_to_live(table, ttl)
-    if any(each.name == request.index for each in table.search):
-        raise Conflict(Rule.SEARCH_INDEX_EXISTS, index=request.index, table=table.name)
-    if request.source:
-        search_index_named(table, request.source)
-        if not request.index.endswith(_REINDEX):
-            raise InvalidRequest(Rule.SEARCH_SOURCE_NAME, index=request.index)
-    if len(table.search) >= SEARCH_INDEXES_MAX:
-        raise Exhausted(Rule.SEARCH_INDEX_COUNT, limit=SEARCH_INDEXES_MAX)
     index = SearchIndex(request.index, number(), request.schema, now_us, ttl, request.source)
     journal = table.journal
     if journal is None:
@@ -97,15 +95,7 @@ def with_search_update(
     if request.weights:
         after = replace(after, weights=_checked_weights(table, before, request.weights))
     if request.added_fields:
-        schema = replace(
-            after.schema, fields=(*after.schema.fields, *request.added_fields)
-        )
-        check_index(
-            table,
-            CreateSearchIndex(
-                table.name, after.name, schema, after.source, after.time_to_live
-            ),
-        )
+        schema = check_added_fields(table, after.schema, request.added_fields)
         after = replace(after, schema=schema, id=number(), created_us=now_us)
     changed = _put(table, before, after)
     return _switched(changed, after, request.switch_index) if request.switch_index else changed
@@ -141,6 +131,27 @@ def _checked_weights(
     if any(each.weight < 0 for each in weights):
         raise InvalidRequest(Rule.SEARCH_WEIGHTS)
     return weights
+
+
+def _check_order(schema: SearchSchema) -> None:
+    """What an order can say that the catalogue cannot keep. Raises `InvalidRequest`."""
+    for sorter in () if schema.sort is None else schema.sort.sorters:
+        if isinstance(sorter, FieldSort) and (
+            sorter.nested_filter is not None or isinstance(sorter.missing_value, bytes)
+        ):
+            raise InvalidRequest(Rule.SEARCH_SORT_KIND)
+
+
+def check_options_of_searched(table: Table) -> None:
+    """The options that a table with search indexes may have (search §1.5).
+
+    Raises `InvalidRequest`.
+    """
+    options = table.options
+    if table.search and options.time_to_live != FOR_EVER and options.allow_update:
+        raise InvalidRequest(Rule.SEARCH_TABLE_TTL)
+    for index in table.search:
+        check_time_to_live(table, index.time_to_live)
 
 
 def _sorted(indexes: "tuple[SearchIndex, ...] | list[SearchIndex]") -> tuple[SearchIndex, ...]:

@@ -148,7 +148,7 @@ class LiveIndex:
 
         if self._files is None:
             return
-        fields = self._fields_of(table)
+        fields = self._fields()
         found = DocumentIndex.open(fields, self._files)
         if found is None:
             if self._files.names():
@@ -172,16 +172,16 @@ class LiveIndex:
         from widerow.search.index import DocumentIndex  # noqa: PLC0415  # as above
 
         table, _ = self._table()
-        fields = self._fields_of(table)
+        fields = self._fields()
         self._use(DocumentIndex(fields), fields)
         self._building, self._positions, self.covered = True, None, None
         self._cursor = b""
         self._parts.backlog.leave(self.index.id)
 
-    def _fields_of(self, table: Table) -> "SearchFields":
+    def _fields(self) -> "SearchFields":
         from widerow.search.fields import SearchFields  # noqa: PLC0415  # as above
 
-        return SearchFields(self.index.schema, [column.name for column in table.key_columns])
+        return SearchFields(self.index.schema)
 
     def _use(self, rows: "RowIndex", fields: "SearchFields") -> None:
         from widerow.search.documents import document_of  # noqa: PLC0415  # as above

@@ -255,9 +255,7 @@ class ChangeMover:
 def _logs_of(table: Table) -> set[bytes]:
     """The prefixes of the shards that the table's logs have now."""
     return {
-        shard_prefix(table.id, log.number, each.number)
-        for log in table.logs
-        for each in log.shards
+        shard_prefix(table.id, log.number, each.number) for log in table.logs for each in log.shards
     }
 
 

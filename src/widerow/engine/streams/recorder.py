@@ -38,11 +38,23 @@ from widerow.storage.interface import Reader, Transaction
 __all__ = ["ChangeRecorder", "floor_of"]
 
 
+def _nobody(table: Table) -> None:
+    """Nobody hears of it."""
+    del table
+
+
 class ChangeRecorder:
     """The `RowObserver` of tables that have a stream or a journal."""
 
-    def __init__(self, queue: IntentQueue | None = None) -> None:
-        """No table is known yet. `queue`: where records are left; None: they go into the log."""
+    def __init__(
+        self, note: Callable[[Table], None] = _nobody, queue: IntentQueue | None = None
+    ) -> None:
+        """No table is known yet.
+
+        `note` hears of each record of a journal, and may refuse it. `queue`: where records are
+        left; None: they go into the log.
+        """
+        self._note = note
         self._queue = queue
         self._opened: dict[int, tuple[Stream, OpenShards]] = {}
 
@@ -66,7 +78,7 @@ class ChangeRecorder:
         """Append records, or leave them.
 
         In the stream, what nobody asked for has none: expiry, surplus versions. Raises `Exhausted`
-        where too many intents wait.
+        where too many intents or rows wait.
         """
         stream, journal = table.stream, table.journal
         if stream is not None and event.write is not None:
@@ -77,6 +89,7 @@ class ChangeRecorder:
 
             self._append(txn, table, stream, event, record)
         if journal is not None:
+            self._note(table)
             row = event.key[ROW_PREFIX_BYTES:]
             self._append(txn, table, journal, event, lambda _: row)
 

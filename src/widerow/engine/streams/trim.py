@@ -52,9 +52,7 @@ _REST_NS: Final = STREAM_TRIM_SECONDS * _SECOND_NS
 class StreamTrim:
     """Where trimming stands. For one caller at a time."""
 
-    def __init__(
-        self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered
-    ) -> None:
+    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered) -> None:
         """Nothing was looked at."""
         self._store = store
         self._tables = tables

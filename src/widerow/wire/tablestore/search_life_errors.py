@@ -6,7 +6,7 @@ Code, status, template, when, and whether the text is the service's own (`Foreig
 from typing import Final
 
 from widerow.errors import Rule
-from widerow.limits import SEARCH_INDEXES_MAX, SEARCH_SESSIONS_MAX
+from widerow.limits import SEARCH_SESSIONS_MAX
 
 __all__ = ["SEARCH_LIFE_ERRORS"]
 
@@ -18,70 +18,14 @@ def _invalid(template: str, when: str, *, published: bool = False) -> _Row:
 
 
 SEARCH_LIFE_ERRORS: Final[dict[Rule, _Row]] = {
-    Rule.SEARCH_TABLE_NOT_FOUND: _invalid(
-        "table [{table}] does not exist",
-        "an action on search indexes names a table that is not there",
-        published=True,
-    ),
-    Rule.SEARCH_INDEX_NOT_FOUND: (
-        "OTSMetaNotMatch",
-        400,
-        "search index [{index}] does not exist",
-        "an action names a search index that the table does not have",
-        True,
-    ),
-    Rule.SEARCH_INDEX_EXISTS: _invalid(
-        "search index [{index}] already exists",
-        "CreateSearchIndex with a name that the table has already",
-    ),
-    Rule.SEARCH_INDEX_COUNT: (
-        "OTSQuotaExhausted",
-        403,
-        f"Number of search indexes per table exceeds the quota: {SEARCH_INDEXES_MAX}.",
-        "too many search indexes of a table",
-        False,
-    ),
-    Rule.SEARCH_SOURCE_NAME: _invalid(
-        "invalid parameter: an index with a source is named with _reindex at its end: {index}",
-        "CreateSearchIndex with a source, under another name",
-    ),
-    Rule.SEARCH_WEIGHTS: _invalid(
-        "invalid parameter: query_flow_weight needs two weights that add up to 100, of the index "
-        "and of the one that is to replace it",
-        "UpdateSearchIndex with other weights",
-    ),
     Rule.SEARCH_SWITCH_SELF: _invalid(
         "invalid parameter: switch_index_name is the index itself",
         "UpdateSearchIndex that names the index twice",
-    ),
-    Rule.SEARCH_TTL_VALUE: _invalid(
-        "The value of timeToLive can be -1 or any positive value.",
-        "a time to live of a search index that is 0 or below -1",
-    ),
-    Rule.SEARCH_TTL_UPDATES: _invalid(
-        "invalid parameter: an index with time_to_live needs a table with allow_update false",
-        "a time to live of a search index whose table allows updates, or the other way round",
-    ),
-    Rule.SEARCH_TTL_TABLE: _invalid(
-        "invalid parameter: time_to_live of the index is above that of the table",
-        "rows of a search index that are to live longer than those of its table",
-    ),
-    Rule.SEARCH_TABLE_TTL: _invalid(
-        "operation is denied as table TTL exists.",
-        "a search index of a table whose rows expire and may be updated, or the other way round",
-        published=True,
     ),
     Rule.TABLE_HAS_SEARCH_INDEXES: _invalid(
         "Table[{table}] who has at least one search index cannot be deleted",
         "DeleteTable of a table with search indexes",
         published=True,
-    ),
-    Rule.SEARCH_LIBRARY: (
-        "OTSUnsupportOperation",
-        400,
-        "search index needs the extra widerow[search]",
-        "CreateSearchIndex where numpy is not installed",
-        False,
     ),
     Rule.SEARCH_INDEX_BUILDING: (
         "OTSTableNotReady",
@@ -100,11 +44,6 @@ SEARCH_LIFE_ERRORS: Final[dict[Rule, _Row]] = {
     Rule.SEARCH_ANSWER_SIZE: _invalid(
         "the rows of the answer have more than {limit} bytes: ask for fewer rows or columns",
         "a search whose rows are too large together",
-    ),
-    Rule.SEARCH_SPLITS_INDEX: _invalid(
-        "[search index splits options] must not be null",
-        "ComputeSplits without the name of an index",
-        published=True,
     ),
     Rule.SEARCH_SCAN_COLUMNS: _invalid(
         "[parallel_scan.return_type] must not be RETURN_ALL",
