@@ -406,7 +406,7 @@ class Rule(AnyRule):
     SEARCH_SCAN_COLUMNS = "Name columns, or use RETURN_ALL_FROM_INDEX or RETURN_NONE."
     SEARCH_SCAN_PARALLEL_ID = "Number the parts of a parallel scan from 0 to max_parallel - 1."
     SEARCH_SCAN_PARALLEL = "Use at most as many parts as ComputeSplits answered."
-    SEARCH_SCAN_TOKEN = "Send the token as it was answered, with the same query."
+    SEARCH_SCAN_TOKEN = "Send the token as it was answered, with the same query."  # noqa: S105  # a rule
     SEARCH_SESSION_EXPIRED = "Ask ComputeSplits for a new session and begin again."
     SEARCH_SESSION_COUNT = "Let some parallel scans end first."
 

@@ -127,8 +127,9 @@ class Engine:
         node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
         self.lease = Lease(store, clock, node_id.hex())
         self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
-        divided = CatalogPartitions(self.catalog)
-        self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
+        self.partitions = Partitions(
+            CatalogPartitions(self.catalog), store, clock, self.lease, thresholds
+        )
         self.throttle = Throttle(clock) if enforce_throughput else None
         if self.partitions.shared_notes is not None:
             told = self.partitions.told.append
@@ -154,9 +155,9 @@ class Engine:
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self._mover = ChangeMover(store, self.tables)
-        trim = StreamTrim(store, self.tables, clock, self._covered)
+        trim = StreamTrim(store, self.tables, clock, self._covered).step
         clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
-        self._chores = deque((*clearing, trim.step, self.sweep.step, self.nodes.clear))
+        self._chores = deque((*clearing, trim, self.sweep.step, self.nodes.clear))
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable.
@@ -291,9 +292,8 @@ class Engine:
         return self._search.get().covered(table) if self._search.is_made() else {}
 
     def _make_search(self) -> "SearchIndexes":
-        from widerow.engine.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
-
         from widerow.engine.search.answers import AnswerRows  # noqa: PLC0415  # as `typed`
+        from widerow.engine.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
 
         given = self.store, self._clock, self._entropy
         rows = AnswerRows(self.store, self._clock, self.rows.note_read)

@@ -81,7 +81,7 @@ def _schema_object(schema: SearchSchema) -> dict[str, Json]:
 def _schema(value: Json) -> SearchSchema:
     known = dict(value)
     sorters = known.pop("sort", None)
-    disabled = _as(bool, known.pop("disable_key_sorter", False))  # noqa: FBT003  # a default
+    disabled = _as(bool, known.pop("disable_key_sorter", False))  # a default
     size = known.pop("routing_partition_size", None)
     schema = SearchSchema(
         fields=tuple(_field(each) for each in known.pop("fields")),

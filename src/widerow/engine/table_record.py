@@ -5,6 +5,7 @@ because a field that is not understood may change what the rows mean (docs/forma
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import astuple, replace
 from typing import Final, TypeVar
 
@@ -45,7 +46,7 @@ T = TypeVar("T")
 
 def encode_table(table: Table) -> bytes:
     """The record of a table."""
-    throughput, stream, encryption = table.throughput, table.stream, table.encryption
+    throughput = table.throughput
     record: dict[str, Json] = {
         "format": _FORMAT,
         "instance": table.instance,
@@ -59,34 +60,29 @@ def encode_table(table: Table) -> bytes:
         "created_us": table.created_us,
         "splits": [bound.hex() for bound in table.splits],
     }
-    if table.asked != table.splits:
-        record["asked"] = [bound.hex() for bound in table.asked]
-    if stream is not None:
-        record["stream"] = _log_record(stream)
-    if encryption is not None:
-        record["encryption"] = [
-            encryption.enabled,
-            encryption.key_type,
-            _hex(encryption.key_id),
-            _hex(encryption.role_arn),
-        ]
-    if table.untrimmed:
-        record["untrimmed"] = True
-    if not table.local_transactions:
-        record["local_transactions"] = False
-    if table.indexes:
-        record["indexes"] = [list(map(_plain, astuple(index))) for index in table.indexes]
-    if table.index_of:
-        record["index_of"] = [table.index_of, table.local_index]
-    if table.tunnels:
-        record["tunnels"] = [_tunnel_record(tunnel) for tunnel in table.tunnels]
-    if table.deliveries:
-        record["deliveries"] = [_delivery_record(task) for task in table.deliveries]
-    if table.search:
-        record["search"] = [encode_search_index(index) for index in table.search]
-    if table.journal is not None:
-        record["journal"] = _log_record(table.journal)
+    record.update((name, made) for name, made in _parts(table) if made is not None)
     return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _parts(table: Table) -> Iterator[tuple[str, Json]]:
+    """The fields that may be absent, in the order of the record; None: it is."""
+    stream, encryption, journal = table.stream, table.encryption, table.journal
+    moved = table.asked != table.splits
+    yield "asked", [bound.hex() for bound in table.asked] if moved else None
+    yield "stream", None if stream is None else _log_record(stream)
+    yield "encryption", None if encryption is None else _encryption_record(encryption)
+    yield "untrimmed", table.untrimmed or None
+    yield "local_transactions", None if table.local_transactions else False
+    yield "indexes", [list(map(_plain, astuple(each))) for each in table.indexes] or None
+    yield "index_of", [table.index_of, table.local_index] if table.index_of else None
+    yield "tunnels", [_tunnel_record(each) for each in table.tunnels] or None
+    yield "deliveries", [_delivery_record(each) for each in table.deliveries] or None
+    yield "search", [encode_search_index(each) for each in table.search] or None
+    yield "journal", None if journal is None else _log_record(journal)
+
+
+def _encryption_record(asked: Encryption) -> Json:
+    return [asked.enabled, asked.key_type, _hex(asked.key_id), _hex(asked.role_arn)]
 
 
 _OPTIONS: Final = tuple(TableOptions.__dataclass_fields__)

@@ -36,7 +36,7 @@ class JournalBacklog:
         self._taken.pop(index_id, None)
 
     def noted(self, index_id: int) -> int:
-        """How many rows were written since the index follows. Asked before a journal is looked at."""
+        """How many rows were written since the index follows; before a journal is looked at."""
         return self._noted.get(index_id, 0)
 
     def take(self, index_id: int, noted: int) -> None:

@@ -23,6 +23,7 @@ from widerow.model.search.schema import QueryFlowWeight, SearchIndex, SearchSche
 
 __all__ = [
     "FOR_EVER",
+    "PER_CENT",
     "brother_of",
     "check_options_of_searched",
     "search_index_named",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 FOR_EVER: Final = -1  # a time to live
+PER_CENT: Final = 100
 
 
 def search_index_named(table: Table, name: str) -> SearchIndex:
@@ -125,10 +127,9 @@ def _checked_weights(
 ) -> tuple[QueryFlowWeight, ...]:
     brother = brother_of(table, index)
     names = {index.name, "" if brother is None else brother.name}
-    total = sum([each.weight for each in weights])
-    if {each.index for each in weights} != names or len(weights) != len(names) or total != 100:  # noqa: PLR2004  # per cent
-        raise InvalidRequest(Rule.SEARCH_WEIGHTS)
-    if any(each.weight < 0 for each in weights):
+    shares = [each.weight for each in weights]
+    known = {each.index for each in weights} == names and len(weights) == len(names)
+    if not known or min(shares) < 0 or sum(shares) != PER_CENT:
         raise InvalidRequest(Rule.SEARCH_WEIGHTS)
     return weights
 

@@ -28,7 +28,6 @@ from widerow.engine.search.journal import (
 )
 from widerow.engine.search.rows import IndexedRow, indexed_row, rows_of
 from widerow.engine.search_record import encode_search_index
-from widerow.engine.streams.log import LogPosition
 from widerow.errors import NotFound, Rule, StorageFailure, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
@@ -171,7 +170,6 @@ class LiveIndex:
         """Begin to build from the first row on."""
         from widerow.search.index import DocumentIndex  # noqa: PLC0415  # as above
 
-        table, _ = self._table()
         fields = self._fields()
         self._use(DocumentIndex(fields), fields)
         self._building, self._positions, self.covered = True, None, None
@@ -348,7 +346,7 @@ class LiveIndex:
 
 
 def _positions_of(state: bytes, identity: str) -> JournalPositions:
-    """The positions in the state of files. Raises `StoreDamaged` where they are of another index."""
+    """The positions in the state of files. Raises `StoreDamaged` for those of another index."""
     try:
         document = json.loads(state)
         found = document["format"], document["identity"]

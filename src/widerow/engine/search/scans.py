@@ -7,8 +7,6 @@ scans without a session gets one of his own, which his token names. Sessions end
 
 import struct
 from binascii import crc32, hexlify, unhexlify
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.clock import Clock, Entropy
@@ -26,6 +24,9 @@ from widerow.model.search.query import Query
 from widerow.model.search.requests import ColumnReturnType, IndexSplits, ParallelScan
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from widerow.search.interface import DocumentSet, IndexView
 
 __all__ = ["Scans"]
@@ -61,7 +62,7 @@ class _Session:
 class Scans:
     """The sessions of one engine. Any thread may ask; one is answered at a time."""
 
-    def __init__(self, clock: Clock, entropy: Entropy, lock: AbstractContextManager[Any]) -> None:
+    def __init__(self, clock: Clock, entropy: Entropy, lock: "AbstractContextManager[Any]") -> None:
         """No session."""
         self._clock = clock
         self._entropy = entropy

@@ -6,9 +6,8 @@ at most and is refused if there are more, so that no answer ever lacks rows.
 """
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from importlib.util import find_spec
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
@@ -19,6 +18,7 @@ from widerow.engine.search.answers import AnswerRows, Deadline, answered
 from widerow.engine.search.backlog import JournalBacklog
 from widerow.engine.search.definitions import (
     FOR_EVER,
+    PER_CENT,
     brother_of,
     search_index_named,
     with_search_index,
@@ -50,9 +50,10 @@ from widerow.model.search.requests import (
 from widerow.model.search.schema import SearchFieldType, SearchIndex
 from widerow.storage.interface import Store
 
-__all__ = ["IndexStatistics", "SearchIndexes"]
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
-_PER_CENT: Final = 100
+__all__ = ["IndexStatistics", "SearchIndexes"]
 
 
 class IndexStatistics(dict[str, int]):
@@ -197,7 +198,7 @@ class SearchIndexes:
         """The index that answers a search of this one, by their weights (search §1.4)."""
         if not index.weights:
             return index
-        drawn = int.from_bytes(self._entropy.token_bytes(4), "big") % _PER_CENT
+        drawn = int.from_bytes(self._entropy.token_bytes(4), "big") % PER_CENT
         for weight in index.weights:
             drawn -= weight.weight
             if drawn < 0:

@@ -1,8 +1,9 @@
 """Streams and journals in the walk of a store (`engine/check.py`).
 
-Verified: each record is of a shard that a log of the table has, or of a log that was switched off; its position lies behind the last one of the shard and not behind the one that the head says;
-it stands behind what was trimmed. Of a stream it says the same position itself, and the checksums
-of its cells and rows are right; of a journal it is the key of a row.
+Verified: each record is of a shard that a log of the table has, or of a log that was switched off;
+its position lies behind the last one of the shard and not behind the one that the head says; it
+stands behind what was trimmed. Of a stream it says the same position itself, and the checksums of
+its cells and rows are right; of a journal it is the key of a row.
 """
 
 from collections.abc import Iterator, Sequence

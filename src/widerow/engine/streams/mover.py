@@ -2,8 +2,8 @@
 
 Only where a row's transaction does not reach the log (`recorder.py` leaves an intent there). A log
 is a table's stream or its journal. For each shard of a log there is a queue: the intents of this
-log under the partition keys that the shard takes. A step takes some intents of one queue, appends their records to the log in one
-transaction, and removes them in others.
+log under the partition keys that the shard takes. A step takes some intents of one queue, appends
+their records to the log in one transaction, and removes them in others.
 
 **Each change is appended once.** The head of the log's shard lists the intents that the last append
 took. An append is planned in this order: read the head; see that every intent on its list is gone;
