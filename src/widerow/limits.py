@@ -252,6 +252,7 @@ SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.
 SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
 SEARCH_CHECKPOINT_SECONDS: Final = 300  # the same for few of them, which would stay in the journal
 SEARCH_PAUSE_SECONDS: Final = 0.1  # between two looks at journals; a look costs one read an index
+SEARCH_CHECKPOINT_LOOK_SECONDS: Final = 1  # between two looks for an index to be written down
 SEARCH_RETRY_SECONDS: Final = 10  # after files of an index could not be written
 SEARCH_TIMEOUT_MS: Final = 10_000  # of a request that names none (search §8)
 SEARCH_TIMEOUT_MS_MAX: Final = 60_000  # it holds a thread meanwhile
