@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField
+from widerow.model.values import Value
 
 __all__ = [
     "Booleans",
@@ -22,12 +23,16 @@ __all__ = [
     "Floats",
     "IndexView",
     "Integers",
+    "Literal",
     "TokenSpan",
 ]
 
 Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+Literal = int | float | bool | bytes | tuple[float, float]
+"""One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
 
 
 class FieldValues(NamedTuple):
@@ -94,6 +99,17 @@ class DocumentSet(Protocol):
         """Which of them match. Raises what the evaluation of queries raises."""
         ...
 
+    def scored(self, query: Query) -> tuple[Booleans, Floats]:
+        """Which of them match, and with what scores; 0 where one does not match."""
+        ...
+
+    def literal(self, name: str, value: Value) -> Literal:
+        """A value of a request in the form of the field's own (search §2, §2.3).
+
+        Raises `InvalidRequest` where the field can have no such value.
+        """
+        ...
+
     def children(self, path: str) -> "tuple[DocumentSet, Integers]":
         """The documents at a nested path below these, and for each the number of its ancestor."""
         ...
@@ -135,11 +151,12 @@ class IndexView(Protocol):
         """Whether a field is of type NESTED, so that there is no default order (search §5.1)."""
         ...
 
-    def select(self, query: Query, *, scored: bool, limit: int = 0) -> DocumentSet:
+    def select(self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0) -> DocumentSet:
         """The rows that match, with scores where `scored`.
 
-        `limit`: of the request, which a vector query's `top_k` is at least (search §4.8). Raises
-        `InvalidRequest` for what the schema or the bounds do not allow.
+        `limit`: of the request, which a vector query's `top_k` is at least (search §4.8). `seed`:
+        of what is random in scores. Raises `InvalidRequest` for what the schema or the bounds do
+        not allow.
         """
         ...
 
