@@ -4,6 +4,7 @@ from typing import Final
 
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
+INT32_MAX: Final = 2**31 - 1
 
 # --- names -----------------------------------------------------------------------------------
 NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (semantics §17)
@@ -242,3 +243,20 @@ DELIVERY_STOP_SECONDS_MAX: Final = 20.0  # for the last files of a server that s
 DELIVERY_CLIENT_SECONDS: Final = 300  # so long a server that died holds its channels
 DELIVERY_HEARTBEAT_SECONDS: Final = 10  # between two looks for new shards
 DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure
+
+# --- search: schemas (search §8) -------------------------------------------------------------
+SEARCH_INDEXES_MAX: Final = 50  # of a table; ours: each costs every write, and memory of its own
+SEARCH_FIELDS_MAX: Final = 1000  # of one index, those below others included
+SEARCH_FIELDS_BELOW_MAX: Final = 100  # of one field
+SEARCH_NESTED_LEVELS_MAX: Final = 5
+SEARCH_VECTOR_FIELDS_MAX: Final = 5  # of one index
+SEARCH_VECTOR_DIMENSION_MAX: Final = 4096
+SEARCH_FUZZY_SPAN_MAX: Final = 6  # max_chars - min_chars: so many substrings begin at a character
+SEARCH_REINDEX_SUFFIX: Final = "_reindex"  # of an index that replaces another one (search §1.4)
+
+# --- search: messages ------------------------------------------------------------------------
+SEARCH_TREE_NODES_MAX: Final = 1024  # queries, aggregations and group-bys (search §4)
+SEARCH_TREE_DEPTH_MAX: Final = 30  # of these within each other; Elasticsearch's for bool queries
+SEARCH_REQUEST_FIELDS_MAX: Final = 65_536  # of protobuf; the largest part is 1024 terms per query
+# Each level of a tree is copied out of the one above it; a body has 5 MB.
+SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024
