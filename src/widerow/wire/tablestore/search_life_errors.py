@@ -45,10 +45,6 @@ SEARCH_LIFE_ERRORS: Final[dict[Rule, _Row]] = {
         "the rows of the answer have more than {limit} bytes: ask for fewer rows or columns",
         "a search whose rows are too large together",
     ),
-    Rule.SEARCH_SCAN_COLUMNS: _invalid(
-        "[parallel_scan.return_type] must not be RETURN_ALL",
-        "ParallelScan that asks for all columns",
-    ),
     Rule.SEARCH_SCAN_PARALLEL_ID: _invalid(
         "[parallel_scan.current_parallel_id] must in [0, max_parallel), current max_parallel is "
         "{max_parallel}, current_parallel_id is {parallel_id}",
