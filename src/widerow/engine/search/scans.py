@@ -21,7 +21,7 @@ from widerow.limits import (
     SEARCH_SPLITS_MAX,
 )
 from widerow.model.search.query import Query
-from widerow.model.search.requests import ColumnReturnType, IndexSplits, ParallelScan
+from widerow.model.search.requests import IndexSplits, ParallelScan
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,8 +96,6 @@ class Scans:
         §7 does not allow, `NotFound` (SEARCH_SESSION_EXPIRED), and what `view` and queries raise.
         """
         part, parts = request.parallel_id, request.max_parallel
-        if request.columns.type is ColumnReturnType.ALL:
-            raise InvalidRequest(Rule.SEARCH_SCAN_COLUMNS)
         if parts < 1:
             raise InvalidRequest(Rule.SEARCH_SCAN_PARALLEL, splits=1, max_parallel=parts)
         if not 0 <= part < parts:
