@@ -476,6 +476,45 @@ class Rule(AnyRule):
         "Scan with RETURN_NONE, RETURN_SPECIFIED or RETURN_ALL_FROM_INDEX, or use Search."
     )
 
+    # search: results
+    SEARCH_LIMIT = "Ask for 0 to 1000 rows, or -1 for as many as one page holds."
+    SEARCH_WINDOW = "Go on with next_token instead of large offsets."
+    SEARCH_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint
+    SORT_FIELD = "Sort by a field of the index whose type has an order, with enable_sort_and_agg."
+    SORT_COUNT = "Name fewer sorters."
+    SORT_PLACE = "Sort by DocSort in inner hits only, and by keys and distances in rows only."
+    SORT_MODE = "Sort texts by their smallest or largest value: they have no average."
+    SORT_MISSING = "Use a missing_field whose values compare with those of the field."
+    SORT_POINTS = "Give one point or more, each as 'latitude,longitude'."
+    SORT_NESTED = "Name a nested path that the sorted field lies below."
+    COLLAPSE_FIELD = "Collapse by a KEYWORD, LONG or DOUBLE field that is no array, with sort."
+    AGG_NAME_EMPTY = "Give every aggregation and every group-by a name."
+    AGG_NAME_DUPLICATE = "Give those of one level different names."
+    AGG_COUNT = "Ask for less in one request."
+    AGG_DEPTH = "Put group-bys into each other three levels deep at most."
+    AGG_FIELD_UNKNOWN = "Name a field of the index by its full path."
+    AGG_FIELD_TYPE = "Use a field of one of the types that are named."
+    AGG_FIELD_UNSORTED = "Create the index with enable_sort_and_agg for this field."
+    AGG_NESTED = "Below a group-by of a nested field, use fields of that path or of the row."
+    AGG_PERCENTILES = "Ask for percentages from 0 to 100."
+    TOP_ROWS_LIMIT = "Ask for 1 to 100 rows of each group."
+    GROUP_SIZE = "Ask for fewer groups; a composite group-by goes on with its next_token."
+    GROUP_TOTAL = "Ask for fewer groups on each level, or for fewer levels."
+    GROUP_PARTS = "Use fewer ranges, filters or sources, and one at least."
+    GROUP_INTERVAL = "Use an interval above 0, and an offset of its kind."
+    GROUP_BUCKETS = "Use a larger interval or a smaller field_range."
+    GROUP_RANGE = "Let the first bound of a field_range not be above the second one, and give both."
+    GROUP_ZONE = "Give a time zone as +hh:mm or -hh:mm."
+    GROUP_PRECISION = "Use a precision of 1 to 12 characters."
+    GROUP_SORT_METRIC = (
+        "Sort by a metric with one number for each group, asked for below the group."
+    )
+    GROUP_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint
+    GROUP_LEVEL = "Use sources that lie at one nested path, or none that do."
+    HIGHLIGHT_FIELD = "Create the index with enable_highlighting for this TEXT field."
+    HIGHLIGHT_SIZE = "Use a fragment_size of 1 or more, and 0 fragments or more."
+    INNER_HITS_WINDOW = "Ask for fewer inner hits, and not for less than none."
+
 
 class WiderowError(Exception):
     """Base of everything widerow raises on purpose."""
