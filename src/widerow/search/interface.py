@@ -25,7 +25,6 @@ __all__ = [
     "IndexView",
     "Integers",
     "Literal",
-    "RowIndex",
     "TokenSpan",
 ]
 
@@ -194,33 +193,4 @@ class IndexFiles(Protocol):
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""
-        ...
-
-
-class RowIndex(Protocol):
-    """What a table's side needs of an index (`search/index.py`). For one caller at a time."""
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has documents for."""
-        ...
-
-    @property
-    def memory_bytes(self) -> int:
-        """About how much memory it takes, without what is mapped."""
-        ...
-
-    def view(self, live_from_ms: int = 0) -> IndexView:
-        """The index as it is now, which stays so. Cheap.
-
-        Without the documents whose `written_ms` is before `live_from_ms` (search §1.5, TTL).
-        """
-        ...
-
-    def apply(self, changes: "Iterable[tuple[bytes, Any, int]]") -> None:
-        """Encoded primary keys with their documents (None: no row) and `written_ms`, in order."""
-        ...
-
-    def checkpoint(self, files: IndexFiles, state: bytes) -> None:
-        """Write what is new to files, and then that `state` belongs to it."""
         ...

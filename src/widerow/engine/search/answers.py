@@ -34,6 +34,7 @@ from widerow.model.search.requests import (
 )
 from widerow.model.search.schema import SearchFieldType, SearchIndex
 from widerow.model.selection import Selection
+from widerow.model.values import Value
 from widerow.rows.reading import PLAIN_HEADER
 from widerow.rows.record import header_of, join_row
 from widerow.safepoint import safepoint
@@ -41,7 +42,6 @@ from widerow.storage.interface import Reader, Store
 
 if TYPE_CHECKING:
     from widerow.search.interface import IndexView
-    from widerow.search.results.page import FoundHit
 
 __all__ = ["AnswerRows", "Deadline", "FoundRow", "answered"]
 
@@ -66,7 +66,8 @@ class Deadline:
         return cls(clock, min(asked, SEARCH_TIMEOUT_MS_MAX))
 
     def check(self) -> None:
-        """Raises `Exhausted` (SEARCH_TIMEOUT) when it is over."""
+        """Let others run; raises `Exhausted` (SEARCH_TIMEOUT) when it is over."""
+        safepoint()
         if self._clock.monotonic_ns() >= self._until_ns:
             raise Exhausted(Rule.SEARCH_TIMEOUT)
 
@@ -140,7 +141,7 @@ class AnswerRows:
         self._note(table, encoded[: key_value_end(encoded, 0, types[0])], max(1, units(read.size)))
         return FoundRow(PLAIN_HEADER + row, key, record)
 
-    def shown(self, table: Table, found: FoundRow) -> dict[str, object]:
+    def shown(self, table: Table, found: FoundRow) -> dict[str, Value]:
         """The newest values of a row's columns, for marking what matched in them."""
         reader = self._store.snapshot()
         alive = live_from(table.options, self._clock.now_us() // 1000)
@@ -187,18 +188,26 @@ def answered(
     request: Search,
 ) -> SearchAnswer:
     """The answer of a search from a moment of its index: view, deadline, and a seed for chance."""
-    from widerow.search.results.page import find_page  # noqa: PLC0415  # numpy, for who searches
+    from widerow.search.results.highlight import (  # noqa: PLC0415  # numpy, for who searches
+        Highlighter,
+        highlight_columns,
+    )
+    from widerow.search.results.page import find_page  # noqa: PLC0415  # same
 
     view, deadline, seed = moment
     page = find_page(view, index.schema, request, seed)
     deadline.check()
     keys = [hit.key for hit in page.hits]
     found = rows.read(table, index, keys, request.columns, deadline)
-    hits = [
-        _hit((view, request), hit, row, rows, table)
-        for hit, row in zip(page.hits, found, strict=True)
-        if row is not None
-    ]
+    marks = Highlighter(view, index.schema, request)
+    looks = bool(highlight_columns(index.schema, request))
+    hits: list[Hit] = []
+    for hit, row in zip(page.hits, found, strict=True):
+        if row is None:
+            continue
+        columns = rows.shown(table, row) if looks else {}
+        inner = marks.inner(hit.inner, columns)
+        hits.append(Hit(hit.score, row.row, marks.row(columns), inner))
     top = _top_rows(page.breakdown)
     named = rows.read(table, index, top, request.columns, deadline) if top else []
     behind = {key: row.row for key, row in zip(top, named, strict=True) if row is not None}
@@ -206,21 +215,6 @@ def answered(
     return SearchAnswer(
         page.total, tuple(hits), page.token, page.breakdown, behind, rows.units_of(sent)
     )
-
-
-def _hit(
-    asked: "tuple[IndexView, Search]",
-    hit: "FoundHit",
-    row: FoundRow,
-    rows: AnswerRows,
-    table: Table,
-) -> Hit:
-    from widerow.search.results.highlight import highlighted  # noqa: PLC0415  # as above
-
-    view, request = asked
-    columns = rows.shown(table, row) if request.highlight is not None or hit.inner else {}
-    highlights, inner = highlighted(view, request, hit, columns)
-    return Hit(hit.score, row.row, highlights, inner)
 
 
 def _top_rows(breakdown: BreakdownAnswer) -> list[bytes]:

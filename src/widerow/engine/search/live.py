@@ -13,7 +13,7 @@ Everything here is for one caller at a time (`lock`).
 import json
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Final, NamedTuple, final
 
 from widerow.clock import Clock
 from widerow.engine.catalog.catalog import Tables
@@ -47,8 +47,11 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from widerow.search.fields import SearchFields
-    from widerow.search.interface import IndexView, RowIndex
+    from widerow.search.index import Change, DocumentIndex, Merge, Merged
+    from widerow.search.interface import IndexView
 
 __all__ = ["IndexParts", "LiveIndex"]
 
@@ -82,8 +85,8 @@ class LiveIndex:
         self._parts = parts
         self._table_id = table.id
         self._apart = not parts.store.capabilities.atomic_across_shards
-        self._rows: RowIndex | None = None
-        self._convert: Any = None
+        self._rows: DocumentIndex | None = None
+        self._convert: Callable[[bytes, IndexedRow | None], Change] | None = None
         self._files = parts.host.files(index.id)
         self._positions: JournalPositions | None = None
         self._building = False
@@ -109,10 +112,22 @@ class LiveIndex:
         """About how much memory it takes."""
         return 0 if self._rows is None else self._rows.memory_bytes
 
-    def view(self, live_from_ms: int) -> "IndexView":
-        """Its documents as they are now, without those that were written before a time."""
+    def view(self, written_from_ms: int | None, check: "Callable[[], None]") -> "IndexView":
+        """Its documents as they are now, without those that were written before a time.
+
+        `check` is called between steps of what is asked of the view, and may end them.
+        """
         assert self._rows is not None, "opened"
-        return self._rows.view(live_from_ms)
+        return self._rows.view(written_from_ms=written_from_ms, check=check)
+
+    def due_merge(self) -> "Merge | None":
+        """Segments that are worth a merge, which may be run without the lock."""
+        return None if self._rows is None else self._rows.due_merge()
+
+    def install(self, merged: "Merged") -> None:
+        """Put a merge in the place of what it was made of, if that is still there."""
+        if self._rows is not None:
+            self._rows.install(merged)
 
     def needed(self) -> JournalPositions | None:
         """From where on it needs the journal if the process ended now; None: it needs none of it.
@@ -181,11 +196,14 @@ class LiveIndex:
 
         return SearchFields(self.index.schema)
 
-    def _use(self, rows: "RowIndex", fields: "SearchFields") -> None:
+    def _use(self, rows: "DocumentIndex", fields: "SearchFields") -> None:
         from widerow.search.documents import document_of  # noqa: PLC0415  # as above
+        from widerow.search.index import Change  # noqa: PLC0415  # same
 
-        def convert(row: IndexedRow) -> object:
-            return document_of(fields, row.key, row.columns)
+        def convert(key: bytes, row: IndexedRow | None) -> Change:
+            if row is None:
+                return Change(key, None, 0)
+            return Change(key, document_of(fields, row.key, row.columns), row.written_ms)
 
         self._rows, self._convert = rows, convert
 
@@ -220,12 +238,11 @@ class LiveIndex:
         apart = can.shared and not can.atomic_across_shards
         return log.enabled_at_us + TRANSACTION_SECONDS_MAX * 1_000_000 if apart else 0
 
-    def _next_rows(
-        self, reader: Reader, table: Table
-    ) -> tuple[list[tuple[bytes, Any, int]], bytes | None]:
+    def _next_rows(self, reader: Reader, table: Table) -> "tuple[list[Change], bytes | None]":
         """The documents of the next rows, and where the step behind begins; None: no more."""
         prefix = row_prefix(table.id)
-        changes: list[tuple[bytes, Any, int]] = []
+        assert self._convert is not None, "opened"
+        changes: list[Change] = []
         size = 0
         alive = self._live_from(table)
         scanned = reader.scan(max(prefix, self._cursor), after_prefix(prefix))
@@ -239,7 +256,7 @@ class LiveIndex:
                 continue
             row = indexed_row(reader, table, (key, record), alive)
             if row is not None:
-                changes.append((key[ROW_PREFIX_BYTES:], self._convert(row), row.written_ms))
+                changes.append(self._convert(key[ROW_PREFIX_BYTES:], row))
         return changes, None
 
     # --- keeping up --------------------------------------------------------------------------
@@ -273,17 +290,12 @@ class LiveIndex:
 
     def take(self, keys: Sequence[bytes]) -> None:
         """Index rows as they are now, after everything that named them was read."""
-        if not keys or self._rows is None:
+        if not keys or self._rows is None or self._convert is None:
             return
         table, _ = self._table()
         reader = self._parts.store.snapshot()
         alive = self._live_from(table)
-        changes: list[tuple[bytes, Any, int]] = []
-        for count, (key, row) in enumerate(rows_of(reader, table, keys, alive)):
-            if count % _LET_THROUGH == 0:
-                safepoint()
-            document = None if row is None else self._convert(row)
-            changes.append((key, document, 0 if row is None else row.written_ms))
+        changes = [self._convert(key, row) for key, row in rows_of(reader, table, keys, alive)]
         self._rows.apply(changes)
         self._changes += len(changes)
 

@@ -53,6 +53,8 @@ from widerow.storage.interface import Store
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from widerow.search.interface import IndexView
+
 __all__ = ["IndexStatistics", "SearchIndexes"]
 
 
@@ -205,18 +207,18 @@ class SearchIndexes:
                 return search_index_named(table, weight.index)
         return index
 
-    def _view(self, table: Table, index: SearchIndex, deadline: Deadline) -> Any:  # noqa: ANN401  # an `IndexView`
+    def _view(self, table: Table, index: SearchIndex, deadline: Deadline) -> "IndexView":
         """The documents of an index, with all that was answered up to now."""
         live = self._live_of(table, index)
         with live.lock:
             if not self._bring_up(live, deadline):
                 raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows)
-            return live.view(self._live_from_ms(index))
+            return live.view(self._written_from_ms(index), deadline.check)
 
-    def _live_from_ms(self, index: SearchIndex) -> int:
+    def _written_from_ms(self, index: SearchIndex) -> int | None:
         """Rows that were written before are hidden (search §1.5)."""
         if index.time_to_live == FOR_EVER:
-            return 0
+            return None
         return self._now_us() // 1000 - index.time_to_live * 1000
 
     def _bring_up(self, live: LiveIndex, deadline: Deadline) -> bool:
@@ -296,6 +298,19 @@ class SearchIndexes:
             else:
                 backlog.follow(live.index.id)
         return more
+
+    def merge(self) -> None:
+        """Merge segments of indexes that are worth it. For one caller at a time; may take seconds.
+
+        A search of the same index waits for microseconds only.
+        """
+        for live in list(self._live.values()):
+            with live.lock:
+                due = live.due_merge()
+            if due is not None:
+                merged = due.run()
+                with live.lock:
+                    live.install(merged)
 
     def write_down(self, *, all_of_them: bool = False) -> None:
         """Write the files of indexes for which it is time, or of all that took anything.

@@ -49,6 +49,8 @@ class SearchThread:
             try:
                 with self._turn:
                     more = search.work()
+                if not more:
+                    search.merge()  # which takes no turn, because it pauses for those who do
             except StoreDamaged as error:
                 _told(error)
                 self._engine.store.distrust(str(error))

@@ -204,9 +204,7 @@ def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def _within(
-    level: Grouping, spread: Spread, low: float | None, high: float | None
-) -> Spread:
+def _within(level: Grouping, spread: Spread, low: float | None, high: float | None) -> Spread:
     """The values between two bounds, which count themselves."""
     if low is None and high is None:
         return spread
