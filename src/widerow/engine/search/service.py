@@ -48,9 +48,11 @@ from widerow.model.search.requests import (
     UpdateSearchIndex,
 )
 from widerow.model.search.schema import SearchFieldType, SearchIndex
+from widerow.safepoint import safepoint
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from widerow.search.interface import IndexView
@@ -172,8 +174,7 @@ class SearchIndexes:
         table = self._table(instance, request.table)
         named = search_index_named(table, request.index)
         index = self._chosen(table, named)
-        view = self._view(table, index, deadline)
-        deadline.check()
+        view = self._view(table, index, deadline, deadline.check)
         seed = int.from_bytes(self._entropy.token_bytes(4), "big")
         return answered((view, deadline, seed), self._rows, table, index, request)
 
@@ -182,7 +183,7 @@ class SearchIndexes:
         deadline = Deadline(self._parts.clock, SEARCH_TIMEOUT_MS)
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
-        return self._scans.begin(index.id, self._view(table, index, deadline))
+        return self._scans.begin(index.id, self._view(table, index, deadline, safepoint))
 
     def parallel_scan(self, instance: str, request: ParallelScan) -> ScanPage:
         """ParallelScan (search §7)."""
@@ -190,7 +191,7 @@ class SearchIndexes:
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
         keys, token = self._scans.page(
-            index.id, request, lambda: self._view(table, index, deadline)
+            index.id, request, lambda: self._view(table, index, deadline, safepoint)
         )
         found = self._rows.read(table, index, keys, request.columns, deadline)
         rows = tuple([each.row for each in found if each is not None])
@@ -207,13 +208,18 @@ class SearchIndexes:
                 return search_index_named(table, weight.index)
         return index
 
-    def _view(self, table: Table, index: SearchIndex, deadline: Deadline) -> "IndexView":
-        """The documents of an index, with all that was answered up to now."""
+    def _view(
+        self, table: Table, index: SearchIndex, deadline: Deadline, check: "Callable[[], None]"
+    ) -> "IndexView":
+        """The documents of an index, with all that was answered up to now.
+
+        `check` is called now and then by whoever asks the view.
+        """
         live = self._live_of(table, index)
         with live.lock:
             if not self._bring_up(live, deadline):
                 raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows)
-            return live.view(self._written_from_ms(index), deadline.check)
+            return live.view(self._written_from_ms(index), check)
 
     def _written_from_ms(self, index: SearchIndex) -> int | None:
         """Rows that were written before are hidden (search §1.5)."""
