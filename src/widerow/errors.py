@@ -383,6 +383,24 @@ class Rule(AnyRule):
     DELIVERY_EXISTS = "Choose another name, or delete the task first."
     DELIVERY_NOT_FOUND = "Create the task, or check the names of the table and the task."
 
+    # search: queries (search §4, §8)
+    SEARCH_QUERY_FIELD = "Ask a field of the index whose option index is not false."
+    SEARCH_QUERY_PATH = "Use the full path of a field of type NESTED, from the root of the index."
+    SEARCH_QUERY_FIELD_TYPE = "Ask fields of this type with a query that reads them."
+    SEARCH_QUERY_VALUE = "Use values that the type of the field can have."
+    SEARCH_QUERY_NODES = "Ask with at most 1024 queries."
+    SEARCH_QUERY_DEPTH = "Put at most 5 nested queries, and at most 32 of all, into each other."
+    SEARCH_QUERY_TERMS = "Use at most 1024 terms."
+    SEARCH_QUERY_PREFIX = "Use at most 1000 bytes."
+    SEARCH_QUERY_WILDCARD = "Use at most 32 characters."
+    SEARCH_QUERY_TEXT = "Ask with a text of at most 1024 tokens."
+    SEARCH_QUERY_MINIMUM = "Use a form of minimum_should_match such as 2, -1, 75%, -25% or 2<75%."
+    SEARCH_QUERY_GEO = "Write points as latitude,longitude in degrees, and 3 to 1024 of a polygon."
+    SEARCH_QUERY_WEIGHT = "Use finite numbers: weights and scales above 0, distances of at least 0."
+    SEARCH_QUERY_FUNCTIONS = "Use 1 to 3 functions, and a decay between 0 and 1."
+    SEARCH_QUERY_TOP_K = "Use a top_k of 1 to 1000."
+    SEARCH_QUERY_VECTOR = "Send a vector with as many finite numbers as the field has dimensions."
+
     # State
     TABLE_EXISTS = "Choose another name, or delete the table first."
     TABLE_NOT_FOUND = "Create the table, or check instance and table name (case matters)."

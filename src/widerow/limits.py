@@ -313,3 +313,34 @@ PERCENTILES_MAX: Final = 100  # of one aggregation: one for each per cent
 TOP_ROWS_MAX: Final = 100  # of each group (search §6.2)
 HIGHLIGHT_FRAGMENTS_MAX: Final = 1000  # of one text; clients ask for a few
 HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value of a row
+
+# --- search indexes: documents and queries (search §8) ----------------------------------------
+SEARCH_KEYWORD_BYTES_MAX: Final = 4096  # of one value; a longer one is not indexed (search §2)
+SEARCH_FUZZY_KEYWORD_BYTES_MAX: Final = 2048  # the same of FUZZY_KEYWORD (search §2)
+SEARCH_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024  # the same of TEXT (search §2)
+SEARCH_FUZZY_CHARACTERS_MAX: Final = 1024  # of a text that grams are made of (search §3)
+SEARCH_ARRAY_ELEMENTS_MAX: Final = 256  # of an array, and of nested objects (search §2.1)
+SEARCH_POSITION_MAX: Final = 2**20 - 1  # of a token; those behind it are dropped (search §11.5)
+SEARCH_TEXT_GAP: Final = 100  # positions between two texts of an array, as Elasticsearch has them
+SEARCH_DATE_FORMAT_CHARACTERS_MAX: Final = 256  # real ones have thirty; each becomes an expression
+SEARCH_QUERY_NODES_MAX: Final = 1024  # of one request (search §4)
+SEARCH_QUERY_DEPTH_MAX: Final = 32  # any queries in each other; what is deeper is no real query
+SEARCH_NESTED_DEPTH_MAX: Final = 5  # nested queries in each other (search §4)
+SEARCH_TERMS_MAX: Final = 1024  # of a TermsQuery (search §4.1)
+SEARCH_PREFIX_BYTES_MAX: Final = 1000  # (search §4.1)
+SEARCH_WILDCARD_CHARACTERS_MAX: Final = 32  # (search §4.1)
+SEARCH_TOP_K_MAX: Final = 1000  # of a vector query (search §4.8)
+SEARCH_FUNCTIONS_MAX: Final = 3  # of a FunctionsScoreQuery (search §4.5)
+SEARCH_QUERY_TOKENS_MAX: Final = 1024  # of the text of a query: as many as it may have nodes
+SEARCH_POLYGON_POINTS_MAX: Final = 1024  # each costs a pass over all points
+
+# --- search indexes: segments (ours, search §11.5) --------------------------------------------
+# Written documents are collected until a segment of them is worth its arrays; a search before that
+# looks at small segments, which cost a fraction of a millisecond each.
+SEARCH_PENDING_DOCUMENTS_MAX: Final = 8192
+SEARCH_PENDING_TOKENS_MAX: Final = 4_000_000  # the same by what they weigh: 32 MB of postings
+SEARCH_TAIL_DOCUMENTS: Final = 32  # written last; the segment of them is made anew each time
+SEARCH_MERGE_FACTOR: Final = 8  # segments of one size become one
+SEARCH_SMALL_MERGE_FACTOR: Final = 4  # the same of small segments, each so much larger
+SEARCH_SEGMENT_DOCUMENTS_MAX: Final = 2**18  # a merge needs as much memory again as its result
+SEARCH_SEGMENTS_MAX: Final = 40  # a writer merges by itself where nobody else does
