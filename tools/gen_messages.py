@@ -24,6 +24,7 @@ PACKAGES: Final = ROOT / "src" / "widerow"
 SOURCES: Final = {
     "wire/tablestore/messages": ("ots_filter.proto", "table_store.proto"),
     "wire/tablestore/delivery_messages": ("delivery.proto",),
+    "wire/tablestore/search_messages": ("search.proto",),
     "wire/tablestore/tunnel_messages": ("tunnel.proto",),
     "storage/hbase/messages": ("hbase.proto",),
 }
@@ -32,7 +33,9 @@ SOURCES: Final = {
 _SCALARS: Final = {
     FieldDescriptorProto.TYPE_BOOL: "bool",
     FieldDescriptorProto.TYPE_BYTES: "bytes",
+    FieldDescriptorProto.TYPE_DOUBLE: "float",
     FieldDescriptorProto.TYPE_ENUM: "int",
+    FieldDescriptorProto.TYPE_FLOAT: "float",
     FieldDescriptorProto.TYPE_INT32: "int",
     FieldDescriptorProto.TYPE_INT64: "int",
     FieldDescriptorProto.TYPE_SINT64: "int",

@@ -21,6 +21,7 @@ from widerow.model.search.aggregation import (
 )
 from widerow.model.search.query import SearchSort
 from widerow.search.interface import DocumentSet
+from widerow.search.results.grouping import Grouping
 from widerow.search.results.groups.composite import group_by_composite
 from widerow.search.results.groups.keyed import group_by_key
 from widerow.search.results.groups.listed import (
@@ -28,7 +29,6 @@ from widerow.search.results.groups.listed import (
     group_by_filter,
     group_by_range,
 )
-from widerow.search.results.grouping import Grouping
 from widerow.search.results.metrics import metric_numbers, percentile_values
 from widerow.search.results.scope import Context, Scope
 from widerow.search.results.top_rows import top_row_keys

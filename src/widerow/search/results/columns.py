@@ -27,7 +27,6 @@ from widerow.model.search.query import (
     SortMode,
     SortOrder,
 )
-from widerow.model.search.schema import SearchFieldType
 from widerow.search.interface import Booleans, DocumentSet, FieldValues, Floats
 from widerow.search.results.field_rules import TERMS, sorted_field
 from widerow.search.results.geo import arc_distances, parse_point, plane_distances

@@ -18,11 +18,10 @@ from widerow.limits import (
 )
 from widerow.model.search.aggregation import CompositeGroupBy, GroupByAnswer, SearchGroup
 from widerow.search.interface import Integers
+from widerow.search.results.grouping import Grouping, group_sizes, joined
 from widerow.search.results.groups.assembly import below_groups
 from widerow.search.results.groups.codes import coded, key_text
 from widerow.search.results.groups.numbering import ranks_within
-from widerow.search.results.grouping import Grouping, group_sizes, joined
-from widerow.search.results.ordering import first_places
 from widerow.search.results.scope import Scope
 from widerow.search.results.tokens import open_token, sealed_token
 
