@@ -45,30 +45,6 @@ class IndexDamaged(WiderowError):
     """
 
 
-class IndexFiles(Protocol):
-    """The files of one index, by names of a-z 0-9 and hyphen. What fails raises OSError."""
-
-    def names(self) -> Iterable[str]:
-        """The files that are there."""
-        ...
-
-    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
-        """Make a new file of some bytes; complete and synced on return."""
-        ...
-
-    def replace(self, name: str, data: bytes) -> None:
-        """Give a file other bytes in one step, whether or not it is there; synced on return."""
-        ...
-
-    def map(self, name: str) -> memoryview:
-        """The bytes of a file, which stay readable after its removal."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove a file."""
-        ...
-
-
 class FieldValues(NamedTuple):
     """The values of one field in a set of documents, all of them, document by document.
 
@@ -199,4 +175,31 @@ class IndexView(Protocol):
 
         In the order of the text. Queries inside nested queries count if `field` lies there.
         """
+        ...
+
+
+class IndexFiles(Protocol):
+    """Where the files of one index are. For one caller at a time.
+
+    Every method raises `StorageFailure` where the system refuses.
+    """
+
+    def names(self) -> list[str]:
+        """The files that are there, sorted."""
+        ...
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """A new file, whole and synced when this returns; it replaces one of that name."""
+        ...
+
+    def replace(self, name: str, data: bytes) -> None:
+        """The same with these bytes, at once for whoever reads: the old ones or the new ones."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """The bytes of a file, mapped; they stay readable when it is removed. Raises `KeyError`."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
         ...

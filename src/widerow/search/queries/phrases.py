@@ -90,7 +90,8 @@ def _sloppy(
 def _sloppy_frequency(within: list[list[int]], offsets: Sequence[int], slop: int) -> float:
     """What the places of one document count: 1 / (1 + how much the tokens are moved in all).
 
-    That for each way to take one position of each, as near to each other as the leftmost allows. The arithmetic is Lucene's: positions less offsets are equal in the phrase itself, and how much
+    That for each way to take one position of each, as near to each other as the leftmost allows.
+    The arithmetic is Lucene's: positions less offsets are equal in the phrase itself, and how much
     is moved is the distance between the smallest and the largest. Equal tokens take different
     positions.
     """
