@@ -6,12 +6,13 @@ document order, numbered from 0: what a query selected. Sorting, metrics, groups
 (`search/results`) know no more of an index than this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.errors import StoreDamaged
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField
 from widerow.model.values import Value
@@ -21,6 +22,8 @@ __all__ = [
     "DocumentSet",
     "FieldValues",
     "Floats",
+    "IndexDamaged",
+    "IndexFiles",
     "IndexView",
     "Integers",
     "Literal",
@@ -33,6 +36,13 @@ Integers = NDArray[np.int64]
 
 Literal = int | float | bool | bytes | tuple[float, float]
 """One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
+
+
+class IndexDamaged(StoreDamaged):
+    """Bytes of an index's files are not those that were written: build the index from its table.
+
+    Everything that is asked of an index that was opened from files may raise it.
+    """
 
 
 class FieldValues(NamedTuple):
@@ -165,4 +175,31 @@ class IndexView(Protocol):
 
         In the order of the text. Queries inside nested queries count if `field` lies there.
         """
+        ...
+
+
+class IndexFiles(Protocol):
+    """Where the files of one index are. For one caller at a time.
+
+    Every method raises `StorageFailure` where the system refuses.
+    """
+
+    def names(self) -> list[str]:
+        """The files that are there, sorted."""
+        ...
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """A new file, whole and synced when this returns; it replaces one of that name."""
+        ...
+
+    def replace(self, name: str, data: bytes) -> None:
+        """The same with these bytes, at once for whoever reads: the old ones or the new ones."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """The bytes of a file, mapped; they stay readable when it is removed. Raises `KeyError`."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
         ...

@@ -144,6 +144,19 @@ class SearchSchema:
     routing: tuple[str, ...] = ()
     routing_partition_size: int | None = None
 
+    @property
+    def has_nested(self) -> bool:
+        """Whether a field's documents are of their own, so that rows have no default order."""
+        return any(_is_nested(field) for field in self.fields)
+
+
+def _is_nested(field: SearchField) -> bool:
+    return (
+        field.type is SearchFieldType.NESTED
+        or field.json is JsonKind.NESTED
+        or any(_is_nested(below) for below in field.fields)
+    )
+
 
 @dataclass(frozen=True, slots=True)
 class QueryFlowWeight:
