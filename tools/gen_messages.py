@@ -24,6 +24,7 @@ PACKAGES: Final = ROOT / "src" / "widerow"
 SOURCES: Final = {
     "wire/tablestore/messages": ("ots_filter.proto", "table_store.proto"),
     "wire/tablestore/delivery_messages": ("delivery.proto",),
+    "wire/tablestore/search_messages": ("search.proto",),
     "wire/tablestore/tunnel_messages": ("tunnel.proto",),
     "storage/hbase/messages": ("hbase.proto",),
 }
@@ -32,7 +33,9 @@ SOURCES: Final = {
 _SCALARS: Final = {
     FieldDescriptorProto.TYPE_BOOL: "bool",
     FieldDescriptorProto.TYPE_BYTES: "bytes",
+    FieldDescriptorProto.TYPE_DOUBLE: "float",
     FieldDescriptorProto.TYPE_ENUM: "int",
+    FieldDescriptorProto.TYPE_FLOAT: "float",
     FieldDescriptorProto.TYPE_INT32: "int",
     FieldDescriptorProto.TYPE_INT64: "int",
     FieldDescriptorProto.TYPE_SINT64: "int",
@@ -53,6 +56,7 @@ from google.protobuf.internal.containers import (
 from google.protobuf.message import Message
 """
 
+_LINE_MAX: Final = 100  # as the formatter has it (pyproject.toml)
 _MIXED_CASE: Final = "# ruff: noqa: N802, N803, N815  # fields have the protocol's names\n"
 
 
@@ -117,7 +121,13 @@ def _field_lines(field: FieldDescriptorProto) -> Iterator[str]:
         yield f"    {field.name}: {'str | bytes' if kind == 'str' else kind}"
         return
     yield "    @property"
-    yield f"    def {field.name}(self) -> {kind}: ..."
+    line = f"    def {field.name}(self) -> {kind}: ..."
+    if len(line) <= _LINE_MAX:
+        yield line
+        return
+    yield f"    def {field.name}("
+    yield "        self,"
+    yield f"    ) -> {kind}: ..."
 
 
 def _argument_type(field: FieldDescriptorProto) -> str:

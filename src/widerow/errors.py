@@ -383,6 +383,24 @@ class Rule(AnyRule):
     DELIVERY_EXISTS = "Choose another name, or delete the task first."
     DELIVERY_NOT_FOUND = "Create the task, or check the names of the table and the task."
 
+    # search: queries (search §4, §8)
+    SEARCH_QUERY_FIELD = "Ask a field of the index whose option index is not false."
+    SEARCH_QUERY_PATH = "Use the full path of a field of type NESTED, from the root of the index."
+    SEARCH_QUERY_FIELD_TYPE = "Ask fields of this type with a query that reads them."
+    SEARCH_QUERY_VALUE = "Use values that the type of the field can have."
+    SEARCH_QUERY_NODES = "Ask with at most 1024 queries."
+    SEARCH_QUERY_DEPTH = "Put at most 5 nested queries, and at most 32 of all, into each other."
+    SEARCH_QUERY_TERMS = "Use at most 1024 terms."
+    SEARCH_QUERY_PREFIX = "Use at most 1000 bytes."
+    SEARCH_QUERY_WILDCARD = "Use at most 32 characters."
+    SEARCH_QUERY_TEXT = "Ask with a text of at most 1024 tokens."
+    SEARCH_QUERY_MINIMUM = "Use a form of minimum_should_match such as 2, -1, 75%, -25% or 2<75%."
+    SEARCH_QUERY_GEO = "Write points as latitude,longitude in degrees, and 3 to 1024 of a polygon."
+    SEARCH_QUERY_WEIGHT = "Use finite numbers: weights and scales above 0, distances of at least 0."
+    SEARCH_QUERY_FUNCTIONS = "Use 1 to 3 functions, and a decay between 0 and 1."
+    SEARCH_QUERY_TOP_K = "Use a top_k of 1 to 1000."
+    SEARCH_QUERY_VECTOR = "Send a vector with as many finite numbers as the field has dimensions."
+
     # State
     TABLE_EXISTS = "Choose another name, or delete the table first."
     TABLE_NOT_FOUND = "Create the table, or check instance and table name (case matters)."
@@ -396,6 +414,124 @@ class Rule(AnyRule):
     # Our own capacity
     SERVER_BUSY = "Try again in a moment; the server has as much in hand as it allows itself."
     SERVER_STOPPING = "The server is shutting down; try again when it is back."
+
+    # search: life of indexes, and answering requests
+    SEARCH_SWITCH_SELF = "Name another index to change places with."
+    TABLE_HAS_SEARCH_INDEXES = "Delete the search indexes of the table first."
+    SEARCH_INDEX_BUILDING = "Try again in a moment: the index is being built over the table's rows."
+    SEARCH_TIMEOUT = "Ask for less, or send a larger timeout_ms."
+    SEARCH_ANSWER_SIZE = "Ask for fewer rows, or for fewer columns."
+    SEARCH_SCAN_PARALLEL_ID = "Number the parts of a parallel scan from 0 to max_parallel - 1."
+    SEARCH_SCAN_PARALLEL = "Use at most as many parts as ComputeSplits answered."
+    SEARCH_SCAN_TOKEN = "Send the token as it was answered, with the same query."  # noqa: S105  # a rule
+    SEARCH_SESSION_EXPIRED = "Ask ComputeSplits for a new session and begin again."
+    SEARCH_SESSION_COUNT = "Let some parallel scans end first."
+
+    # search: indexes and their schemas (search §1, §2)
+    SEARCH_INDEX_NAME = (
+        "Search indexes are named as tables: 1 to 255 of A-Z a-z 0-9 _, not a digit first."
+    )
+    SEARCH_INDEX_NOT_FOUND = "Create the index, or check its name; ListSearchIndex shows them."
+    SEARCH_INDEX_EXISTS = "Choose another name, or delete the index first."
+    SEARCH_INDEX_COUNT = "Delete a search index of the table first."
+    SEARCH_LIBRARY = (
+        "Install what searches need where the server runs: pip install 'widerow[search]'."
+    )
+    SEARCH_TABLE_TTL = (
+        "A table whose rows expire and may be updated has no search index: use time_to_live -1, or "
+        "allow_update=false."
+    )
+    SEARCH_TTL_VALUE = "Use -1 (rows of the index never expire) or a positive number of seconds."
+    SEARCH_TTL_UPDATES = "Rows of an index expire only where the table has allow_update=false."
+    SEARCH_TTL_TABLE = "Let rows of the index expire no later than those of the table."
+    SEARCH_REINDEX_NAME = (
+        "An index that is to replace another one has a name that ends with _reindex."
+    )
+    SEARCH_SCHEMA_EMPTY = "Give the schema at least one field."
+    SEARCH_FIELD_COUNT = "Index fewer fields: 1000 in all, 100 below one of them."
+    SEARCH_FIELD_NAME = "Name every field with 1 to 255 bytes."
+    SEARCH_FIELD_DUPLICATE = "Give every field of one level a name of its own."
+    SEARCH_FIELD_TYPE = "Give every field a type that the service has."
+    SEARCH_FIELD_BELOW = (
+        "Give fields of type NESTED and JSON fields below them, and no others; JSON a json_type."
+    )
+    SEARCH_NESTED_DEPTH = "Nest fields at most five levels deep."
+    SEARCH_ANALYZER_FIELD = "Give an analyzer to fields of type TEXT only."
+    SEARCH_ANALYZER_NAME = "Use single_word, split, min_word, max_word or fuzzy."
+    SEARCH_ANALYZER_PARAMETER = "Send the parameter message of the analyzer that is named."
+    SEARCH_ANALYZER_FUZZY = (
+        "Let fuzzy begin at min_chars 1 or more and end at max_chars, at most 6 above it."
+    )
+    SEARCH_ARRAY_TYPE = "A vector is no array: leave is_array out."
+    SEARCH_FIELD_UNSORTED = "Leave enable_sort_and_agg out: this type has no order."
+    SEARCH_HIGHLIGHTING_TYPE = "Ask for highlights of fields of type TEXT only."
+    SEARCH_VECTOR_OPTIONS = (
+        "Give a vector the data type VD_FLOAT_32, a dimension of 1 to 4096 and a metric."
+    )
+    SEARCH_VECTOR_COUNT = "Index at most five vectors."
+    SEARCH_DATE_FORMAT = "Give a date formats of epoch_... or letters of yyyy-MM-dd HH:mm:ss.SSS X."
+    SEARCH_VIRTUAL_SOURCE = "Give a virtual field exactly one source column, and others none."
+    SEARCH_VIRTUAL_TYPE = "Read a virtual field from a column whose type becomes its own."
+    SEARCH_ROUTING = "Route by primary key columns of the table."
+    SEARCH_SORT_NESTED = (
+        "An index with nested fields has no order of its own: leave index_sort out."
+    )
+    SEARCH_SORT_KIND = "Order an index by its primary key and by fields only."
+    SEARCH_SORT_FIELD = "Order an index by fields of it with enable_sort_and_agg."
+    SEARCH_WEIGHTS = (
+        "Give two weights of 0 to 100 that sum up to 100, of the index and its reindex."
+    )
+
+    # search: messages (search §4 to §7)
+    SEARCH_MESSAGE = "Send each query, aggregation and group-by as the message of its type."
+    SEARCH_MESSAGE_VALUE = "Give the field a value that it can have; see docs/protocol/search.md."
+    SEARCH_TREE_SIZE = (
+        "Simplify the request: at most 1024 queries, aggregations and group-bys in all."
+    )
+    SEARCH_TREE_DEPTH = "Simplify the request: it is nested too deeply."
+    SEARCH_SPLITS_OPTIONS = "Name the search index whose splits are asked for."
+    SEARCH_SCAN_COLUMNS = (
+        "Scan with RETURN_NONE, RETURN_SPECIFIED or RETURN_ALL_FROM_INDEX, or use Search."
+    )
+
+    # The results of searches (search §5, §6, §8)
+    SEARCH_LIMIT = "Ask for 0 to 1000 rows, or -1 for as many as one page holds."
+    SEARCH_WINDOW = "Go on with next_token instead of large offsets."
+    SEARCH_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint
+    SORT_FIELD = "Sort by a field of the index whose type has an order, with enable_sort_and_agg."
+    SORT_COUNT = "Name fewer sorters."
+    SORT_PLACE = "Sort by DocSort in inner hits only, and by keys and distances in rows only."
+    SORT_MODE = "Sort texts by their smallest or largest value: they have no average."
+    SORT_MISSING = "Use a missing_field whose values compare with those of the field."
+    SORT_POINTS = "Give one point or more, each as 'latitude,longitude'."
+    SORT_NESTED = "Name a nested path that the sorted field lies below."
+    COLLAPSE_FIELD = "Collapse by a KEYWORD, LONG or DOUBLE field that is no array, with sort."
+    AGG_NAME_EMPTY = "Give every aggregation and every group-by a name."
+    AGG_NAME_DUPLICATE = "Give those of one level different names."
+    AGG_COUNT = "Ask for less in one request."
+    AGG_DEPTH = "Put group-bys into each other three levels deep at most."
+    AGG_FIELD_UNKNOWN = "Name a field of the index by its full path."
+    AGG_FIELD_TYPE = "Use a field of one of the types that are named."
+    AGG_FIELD_UNSORTED = "Create the index with enable_sort_and_agg for this field."
+    AGG_NESTED = "Below a group-by of a nested field, use fields of that path or of the row."
+    AGG_PERCENTILES = "Ask for percentages from 0 to 100."
+    TOP_ROWS_LIMIT = "Ask for 1 to 100 rows of each group."
+    GROUP_SIZE = "Ask for fewer groups; a composite group-by goes on with its next_token."
+    GROUP_TOTAL = "Ask for fewer groups on each level, or for fewer levels."
+    GROUP_PARTS = "Use fewer ranges, filters or sources, and one at least."
+    GROUP_INTERVAL = "Use an interval above 0, and an offset of its kind."
+    GROUP_BUCKETS = "Use a larger interval or a smaller field_range."
+    GROUP_RANGE = "Let the first bound of a field_range not be above the second one, and give both."
+    GROUP_ZONE = "Give a time zone as +hh:mm or -hh:mm."
+    GROUP_PRECISION = "Use a precision of 1 to 12 characters."
+    GROUP_SORT_METRIC = (
+        "Sort by a metric with one number for each group, asked for below the group."
+    )
+    GROUP_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint
+    GROUP_LEVEL = "Use sources that lie at one nested path, or none that do."
+    HIGHLIGHT_FIELD = "Create the index with enable_highlighting for this TEXT field."
+    HIGHLIGHT_SIZE = "Use a fragment_size of 1 or more, and 0 fragments or more."
+    INNER_HITS_WINDOW = "Ask for fewer inner hits, and not for less than none."
 
 
 class WiderowError(Exception):

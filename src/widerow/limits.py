@@ -5,6 +5,7 @@ from typing import Final
 INT32_MAX: Final = 2**31 - 1  # fields of messages: limits of rows and versions
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
+INT32_MAX: Final = 2**31 - 1
 
 # --- names -----------------------------------------------------------------------------------
 NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (semantics §17)
@@ -243,3 +244,136 @@ DELIVERY_STOP_SECONDS_MAX: Final = 20.0  # for the last files of a server that s
 DELIVERY_CLIENT_SECONDS: Final = 300  # so long a server that died holds its channels
 DELIVERY_HEARTBEAT_SECONDS: Final = 10  # between two looks for new shards
 DELIVERY_DETAIL_CHARACTERS_MAX: Final = 500  # of what a task says of a failure
+
+
+# --- search indexes: their life (search §1, §7) ----------------------------------------------
+JOURNAL_HOURS: Final = 24  # of the keys of written rows; an index that is further behind is rebuilt
+JOURNAL_STEP_ROWS: Final = 256  # taken from a journal, or built, before others have their turn
+JOURNAL_STEP_BYTES: Final = 1024 * 1024  # the same where rows are large
+JOURNAL_BACKLOG_MAX: Final = 20_000  # rows: a search does two seconds' work at most before it looks
+SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
+SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
+SEARCH_CHECKPOINT_SECONDS: Final = 300  # the same for few of them, which would stay in the journal
+SEARCH_PAUSE_SECONDS: Final = 0.1  # between two looks at journals; a look costs one read an index
+SEARCH_CHECKPOINT_LOOK_SECONDS: Final = 1  # between two looks for an index to be written down
+SEARCH_RETRY_SECONDS: Final = 10  # after files of an index could not be written
+SEARCH_TIMEOUT_MS: Final = 10_000  # of a request that names none (search §8)
+SEARCH_TIMEOUT_MS_MAX: Final = 60_000  # it holds a thread meanwhile
+SEARCH_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # of rows: a page is held in memory as a whole
+SEARCH_SPLIT_ROWS: Final = 500_000  # of an index for each part of a parallel scan (search §7)
+SEARCH_SPLITS_MAX: Final = 32  # the same: more parts are not read faster
+SEARCH_SESSIONS_MAX: Final = 100  # parallel scans at once; each holds a moment of its index
+SEARCH_SESSION_QUERIES_MAX: Final = 64  # results that one session holds
+SEARCH_ALIVE_SECONDS: Final = 60  # of a session, from its last request on (search §7)
+SEARCH_ALIVE_SECONDS_MAX: Final = 24 * 3600
+SEARCH_SCAN_ROWS_MAX: Final = 2000  # of a page of a parallel scan, and as many unless asked (§7)
+
+# --- search: schemas (search §8) -------------------------------------------------------------
+SEARCH_INDEXES_MAX: Final = 50  # of a table; ours: each costs every write, and memory of its own
+SEARCH_FIELDS_MAX: Final = 1000  # of one index, those below others included
+SEARCH_FIELDS_BELOW_MAX: Final = 100  # of one field
+SEARCH_NESTED_LEVELS_MAX: Final = 5
+SEARCH_VECTOR_FIELDS_MAX: Final = 5  # of one index
+SEARCH_VECTOR_DIMENSION_MAX: Final = 4096
+SEARCH_FUZZY_SPAN_MAX: Final = 6  # max_chars - min_chars: so many substrings begin at a character
+SEARCH_REINDEX_SUFFIX: Final = "_reindex"  # of an index that replaces another one (search §1.4)
+
+# --- search: messages ------------------------------------------------------------------------
+SEARCH_TREE_NODES_MAX: Final = 1024  # queries, aggregations and group-bys (search §4)
+SEARCH_TREE_DEPTH_MAX: Final = 30  # of these within each other; Elasticsearch's for bool queries
+SEARCH_REQUEST_FIELDS_MAX: Final = 65_536  # of protobuf; the largest part is 1024 terms per query
+# Each level of a tree is copied out of the one above it; a body has 5 MB.
+SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024
+
+# --- search: results (search §5, §6, §8) -----------------------------------------------------
+SEARCH_LIMIT_DEFAULT: Final = 10  # rows of a page (search §5.2)
+SEARCH_LIMIT_MAX: Final = 1000  # rows of a page (search §5.2)
+SEARCH_WINDOW_MAX: Final = 100_000  # offset + limit (search §5.2)
+SEARCH_SORTERS_MAX: Final = 32  # each is a pass over all that matches; clients send three
+SEARCH_POINTS_MAX: Final = 100  # of one sorter by distance; each is such a pass too
+SEARCH_TOKEN_BYTES_MAX: Final = 64 * 1024  # two keys of 4 KB, and a sort with its nested filters
+SEARCH_TOKEN_DEPTH_MAX: Final = 64  # of values within each other in a token; queries have few
+COLLAPSE_ROUNDS_MAX: Final = 8  # looks for more groups before all that matches is sorted once
+INNER_HITS_LIMIT_MAX: Final = 256  # as many documents as one row may have below it (search §8)
+AGGREGATIONS_MAX: Final = 100  # of one level (search §6.1)
+GROUP_BYS_MAX: Final = 20  # of one level (search §6.1)
+BREAKDOWN_NODES_MAX: Final = 1000  # of one request on all levels: each is a pass over what matches
+GROUP_BY_LEVELS_MAX: Final = 3  # (search §6.1)
+GROUPS_DEFAULT: Final = 10  # of a field and of a composite (search §6.3)
+GROUPS_MAX: Final = 2000  # the same at most, and buckets of a histogram (search §6.3)
+GEO_GRID_GROUPS_DEFAULT: Final = 1000  # (search §6.3)
+GEO_GRID_GROUPS_MAX: Final = 10_000  # (search §6.3)
+GEO_GRID_PRECISION_DEFAULT: Final = 5  # characters of a geohash, 5 km (search §6.3)
+GEO_GRID_PRECISION_MAX: Final = 12  # 60 bits; what is stored of a point has 64
+GROUPS_TOTAL_MAX: Final = 100_000  # of one request on all levels: an answer of about 10 MB
+RANGES_MAX: Final = 100  # of one group-by (search §6.3)
+DISTANCE_RANGES_MAX: Final = 10  # (search §6.3)
+FILTERS_MAX: Final = 10  # (search §6.3)
+COMPOSITE_SOURCES_MAX: Final = 10  # more than columns that anybody groups by
+COMPOSITE_COMBINATIONS_MAX: Final = 10_000_000  # of rows with several values: 400 MB of numbers
+PERCENTILES_MAX: Final = 100  # of one aggregation: one for each per cent
+TOP_ROWS_MAX: Final = 100  # of each group (search §6.2)
+HIGHLIGHT_FRAGMENTS_MAX: Final = 1000  # of one text; clients ask for a few
+HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value of a row
+
+# --- search indexes: documents and queries (search §8) ----------------------------------------
+SEARCH_KEYWORD_BYTES_MAX: Final = 4096  # of one value; a longer one is not indexed (search §2)
+SEARCH_FUZZY_KEYWORD_BYTES_MAX: Final = 2048  # the same of FUZZY_KEYWORD (search §2)
+SEARCH_TEXT_BYTES_MAX: Final = 2 * 1024 * 1024  # the same of TEXT (search §2)
+SEARCH_FUZZY_CHARACTERS_MAX: Final = 1024  # of a text that grams are made of (search §3)
+SEARCH_ARRAY_ELEMENTS_MAX: Final = 256  # of an array, and of nested objects (search §2.1)
+SEARCH_POSITION_MAX: Final = 2**20 - 1  # of a token; those behind it are dropped (search §11.5)
+SEARCH_TEXT_GAP: Final = 100  # positions between two texts of an array, as Elasticsearch has them
+SEARCH_DATE_FORMAT_CHARACTERS_MAX: Final = 256  # real ones have thirty; each becomes an expression
+SEARCH_QUERY_NODES_MAX: Final = 1024  # of one request (search §4)
+SEARCH_QUERY_DEPTH_MAX: Final = 32  # any queries in each other; what is deeper is no real query
+SEARCH_NESTED_DEPTH_MAX: Final = 5  # nested queries in each other (search §4)
+SEARCH_TERMS_MAX: Final = 1024  # of a TermsQuery (search §4.1)
+SEARCH_PREFIX_BYTES_MAX: Final = 1000  # (search §4.1)
+SEARCH_WILDCARD_CHARACTERS_MAX: Final = 32  # (search §4.1)
+SEARCH_TOP_K_MAX: Final = 1000  # of a vector query (search §4.8)
+SEARCH_FUNCTIONS_MAX: Final = 3  # of a FunctionsScoreQuery (search §4.5)
+SEARCH_QUERY_TOKENS_MAX: Final = 1024  # of the text of a query: as many as it may have nodes
+SEARCH_POLYGON_POINTS_MAX: Final = 1024  # each costs a pass over all points
+
+# --- search indexes: segments (ours, search §11.5) --------------------------------------------
+# Written documents are collected until a segment of them is worth its arrays; a search before that
+# looks at small segments, which cost a fraction of a millisecond each.
+SEARCH_PENDING_DOCUMENTS_MAX: Final = 8192
+SEARCH_PENDING_TOKENS_MAX: Final = 4_000_000  # the same by what they weigh: 32 MB of postings
+SEARCH_TAIL_DOCUMENTS: Final = 32  # written last; the segment of them is made anew each time
+SEARCH_MERGE_FACTOR: Final = 8  # segments of one size become one
+SEARCH_SMALL_MERGE_FACTOR: Final = 4  # the same of small segments, each so much larger
+SEARCH_SEGMENT_DOCUMENTS_MAX: Final = 2**18  # a merge needs as much memory again as its result
+SEARCH_SEGMENTS_MAX: Final = 40  # a writer merges by itself where nobody else does
+
+# --- search: results (search §5, §6, §8) -----------------------------------------------------
+SEARCH_LIMIT_DEFAULT: Final = 10  # rows of a page (search §5.2)
+SEARCH_LIMIT_MAX: Final = 1000  # rows of a page (search §5.2)
+SEARCH_WINDOW_MAX: Final = 100_000  # offset + limit (search §5.2)
+SEARCH_SORTERS_MAX: Final = 32  # each is a pass over all that matches; clients send three
+SEARCH_POINTS_MAX: Final = 100  # of one sorter by distance; each is such a pass too
+SEARCH_TOKEN_BYTES_MAX: Final = 64 * 1024  # two keys of 4 KB, and a sort with its nested filters
+SEARCH_TOKEN_DEPTH_MAX: Final = 64  # of values within each other in a token; queries have few
+COLLAPSE_ROUNDS_MAX: Final = 8  # looks for more groups before all that matches is sorted once
+INNER_HITS_LIMIT_MAX: Final = 256  # as many documents as one row may have below it (search §8)
+AGGREGATIONS_MAX: Final = 100  # of one level (search §6.1)
+GROUP_BYS_MAX: Final = 20  # of one level (search §6.1)
+BREAKDOWN_NODES_MAX: Final = 1000  # of one request on all levels: each is a pass over what matches
+GROUP_BY_LEVELS_MAX: Final = 3  # (search §6.1)
+GROUPS_DEFAULT: Final = 10  # of a field and of a composite (search §6.3)
+GROUPS_MAX: Final = 2000  # the same at most, and buckets of a histogram (search §6.3)
+GEO_GRID_GROUPS_DEFAULT: Final = 1000  # (search §6.3)
+GEO_GRID_GROUPS_MAX: Final = 10_000  # (search §6.3)
+GEO_GRID_PRECISION_DEFAULT: Final = 5  # characters of a geohash, 5 km (search §6.3)
+GEO_GRID_PRECISION_MAX: Final = 12  # 60 bits; what is stored of a point has 64
+GROUPS_TOTAL_MAX: Final = 100_000  # of one request on all levels: an answer of about 10 MB
+RANGES_MAX: Final = 100  # of one group-by (search §6.3)
+DISTANCE_RANGES_MAX: Final = 10  # (search §6.3)
+FILTERS_MAX: Final = 10  # (search §6.3)
+COMPOSITE_SOURCES_MAX: Final = 10  # more than columns that anybody groups by
+COMPOSITE_COMBINATIONS_MAX: Final = 10_000_000  # of rows with several values: 400 MB of numbers
+PERCENTILES_MAX: Final = 100  # of one aggregation: one for each per cent
+TOP_ROWS_MAX: Final = 100  # of each group (search §6.2)
+HIGHLIGHT_FRAGMENTS_MAX: Final = 1000  # of one text; clients ask for a few
+HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value of a row

@@ -122,6 +122,7 @@ _METAVARS: Final = {
     "partitions_max": "NUMBER",
     "local_transactions_default": "BOOLEAN",
     "index_lag": "SECONDS",
+    "search_lag": "SECONDS",
     "delivery_root": "DIR",
     "delivery_seconds": "SECONDS",
     "node_name": "NAME",

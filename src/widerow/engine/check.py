@@ -26,8 +26,9 @@ from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
 from widerow.engine.partitions.shared_notes import decode_notes
-from widerow.engine.streams.check import stream_parts
+from widerow.engine.streams.check import check_row_named, stream_parts
 from widerow.engine.streams.intents import decode_change_intent
+from widerow.engine.streams.log import decode_record
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
@@ -58,6 +59,7 @@ from widerow.keys.layout import (
     statistics_prefix,
     sweep_key,
 )
+from widerow.model.schema import Table
 from widerow.rows.reading import decode_plain_record
 from widerow.storage.interface import Snapshot, Store
 
@@ -160,16 +162,23 @@ def _orphans(snapshot: Snapshot, catalog: Catalog) -> Iterator[Finding]:
 def _intent_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every part
     for table in Tables(catalog, TABLESTORE_MODEL).all():
         prefix = intent_prefix(table.id)
-        yield CheckPart(table.qualified, prefix, after_prefix(prefix), _check_intent)
+        visit = partial(_check_intent, table)
+        yield CheckPart(table.qualified, prefix, after_prefix(prefix), visit)
 
 
-def _check_intent(key: bytes, record: bytes) -> None:
+def _check_intent(table: Table, key: bytes, record: bytes) -> None:
     """Intents may wait at any moment; each can be read by whoever works it off."""
     intent = decode_intent(key, record)
     if intent.kind is IntentKind.ENTRIES:
         decode_entry_intent(intent)
         return
-    left = decode_change_intent(intent).record
+    change = decode_change_intent(intent)
+    if table.journal is not None and table.journal.number == change.log:
+        check_row_named(change.value, [column.type for column in table.key_columns])
+        return
+    if table.stream is None or table.stream.number != change.log:
+        return  # of a log that was switched off
+    left = decode_record(change.value)
     decode_plain_record(left.record)
     if left.origin:
         decode_plain_record(left.origin)

@@ -10,7 +10,7 @@ raises the errors of `widerow.errors` for requests that break a rule, and leaves
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,10 +40,13 @@ from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
 from widerow.engine.row_operations import RowOperations
+from widerow.engine.search.backlog import JournalBacklog
+from widerow.engine.search.host import ALONE, SearchHost
 from widerow.engine.static import (
     ColumnNames,
     check_table_name,
 )
+from widerow.engine.streams.log import LogPosition
 from widerow.engine.streams.mover import ChangeMover
 from widerow.engine.streams.reading import Streams
 from widerow.engine.streams.recorder import ChangeRecorder
@@ -84,6 +87,7 @@ from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
     from widerow.engine.delivery.service import Deliveries
+    from widerow.engine.search.service import SearchIndexes
     from widerow.engine.tunnels.service import Tunnels
     from widerow.engine.typed.engine import TypedEngine
     from widerow.engine.typed.form import TableForm
@@ -123,8 +127,9 @@ class Engine:
         node_id = entropy.token_bytes(NODE_ID_BYTES) if store.capabilities.shared else b""
         self.lease = Lease(store, clock, node_id.hex())
         self.nodes = Nodes(store, self.catalog, self.lease, clock, node_id)
-        divided = CatalogPartitions(self.catalog)
-        self.partitions = Partitions(divided, store, clock, self.lease, thresholds)
+        self.partitions = Partitions(
+            CatalogPartitions(self.catalog), store, clock, self.lease, thresholds
+        )
         self.throttle = Throttle(clock) if enforce_throughput else None
         if self.partitions.shared_notes is not None:
             told = self.partitions.told.append
@@ -133,22 +138,26 @@ class Engine:
         self._builds = Once(self._make_builds)
         self._tunnels = Once(self._make_tunnels)
         self._deliveries = Once(self._make_deliveries)
+        self._search = Once(self._make_search)
+        self.search_host: Callable[[], SearchHost] = lambda: ALONE
+        self.backlog = JournalBacklog()
         self.delivery_refusal: Rule | None = Rule.DELIVERY_OFF
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         queue = IntentQueue(clock, entropy)
         self.indexes = Indexes(store, self.tables, clock, queue, tables_per_instance)
         apart = not store.capabilities.atomic_across_shards
-        self.observe((self.indexes.observer, ChangeRecorder(queue if apart else None)))
+        recorder = ChangeRecorder(self.backlog.note, queue if apart else None)
+        self.observe((self.indexes.observer, recorder))
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
         self.rows = RowOperations(store, self._context, self.indexes, names, self.throttle)
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self._mover = ChangeMover(store, self.tables)
-        trim = StreamTrim(store, self.tables, clock)
+        trim = StreamTrim(store, self.tables, clock, self._covered).step
         clearing = (self.sweep.clear, self._build_step, self.indexes.step, self._mover.step)
-        self._chores = deque((*clearing, trim.step, self.sweep.step, self.nodes.clear))
+        self._chores = deque((*clearing, trim, self.sweep.step, self.nodes.clear))
 
     def run(self, plan: Plan[T]) -> T:
         """Commit a plan by itself and return its answer once it is durable.
@@ -267,6 +276,29 @@ class Engine:
         )
         return Deliveries(self.tables, given, tunnels, lambda: self.delivery_refusal)
 
+    @property
+    def search(self) -> "SearchIndexes":
+        """The operations of search indexes.
+
+        Whoever asks from several threads gives `search_host` before that.
+        """
+        return self._search.get()
+
+    def has_search(self) -> bool:
+        """Whether any table has a search index."""
+        return any(table.search for table in self.tables.all())
+
+    def _covered(self, table: Table) -> Mapping[int, LogPosition]:
+        return self._search.get().covered(table) if self._search.is_made() else {}
+
+    def _make_search(self) -> "SearchIndexes":
+        from widerow.engine.search.answers import AnswerRows  # noqa: PLC0415  # as `typed`
+        from widerow.engine.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
+
+        given = self.store, self._clock, self._entropy
+        rows = AnswerRows(self.store, self._clock, self.rows.note_read)
+        return SearchIndexes(given, self.tables, rows, self.backlog, self.search_host())
+
     def observe(self, observers: Sequence[RowObserver[Table, ObservedRow]]) -> None:
         """Let these too hear of every change of rows; before the first write is planned."""
         known = self._context.observers
@@ -363,7 +395,14 @@ class Engine:
         self._table(instance, request.name)
 
         def make(table: Table, draft: Draft) -> Table:
-            return updated_table(table, request, self._clock.now_us(), draft.number)
+            after = updated_table(table, request, self._clock.now_us(), draft.number)
+            if after.search:
+                from widerow.engine.search.definitions import (  # noqa: PLC0415  # as `typed`
+                    check_options_of_searched,
+                )
+
+                check_options_of_searched(after)
+            return after
 
         return Plan((self.indexes.changing(instance, request.name, make),), single)
 

@@ -5,10 +5,12 @@ because a field that is not understood may change what the rows mean (docs/forma
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import astuple, replace
 from typing import Final, TypeVar
 
 from widerow.engine.log_shards import first_shards
+from widerow.engine.search_record import decode_search_index, encode_search_index
 from widerow.engine.stored_json import decode_json
 from widerow.model.delivery import (
     DeliveryColumn,
@@ -44,7 +46,7 @@ T = TypeVar("T")
 
 def encode_table(table: Table) -> bytes:
     """The record of a table."""
-    throughput, stream, encryption = table.throughput, table.stream, table.encryption
+    throughput = table.throughput
     record: dict[str, Json] = {
         "format": _FORMAT,
         "instance": table.instance,
@@ -58,37 +60,29 @@ def encode_table(table: Table) -> bytes:
         "created_us": table.created_us,
         "splits": [bound.hex() for bound in table.splits],
     }
-    if table.asked != table.splits:
-        record["asked"] = [bound.hex() for bound in table.asked]
-    if stream is not None:
-        record["stream"] = [
-            stream.id,
-            stream.expiration_hours,
-            stream.enabled_at_us,
-            list(stream.columns),
-            stream.number,
-            [_shard_record(shard) for shard in stream.shards],
-        ]
-    if encryption is not None:
-        record["encryption"] = [
-            encryption.enabled,
-            encryption.key_type,
-            _hex(encryption.key_id),
-            _hex(encryption.role_arn),
-        ]
-    if table.untrimmed:
-        record["untrimmed"] = True
-    if not table.local_transactions:
-        record["local_transactions"] = False
-    if table.indexes:
-        record["indexes"] = [list(map(_plain, astuple(index))) for index in table.indexes]
-    if table.index_of:
-        record["index_of"] = [table.index_of, table.local_index]
-    if table.tunnels:
-        record["tunnels"] = [_tunnel_record(tunnel) for tunnel in table.tunnels]
-    if table.deliveries:
-        record["deliveries"] = [_delivery_record(task) for task in table.deliveries]
+    record.update((name, made) for name, made in _parts(table) if made is not None)
     return json.dumps(record, separators=(",", ":")).encode()
+
+
+def _parts(table: Table) -> Iterator[tuple[str, Json]]:
+    """The fields that may be absent, in the order of the record; None: it is."""
+    stream, encryption, journal = table.stream, table.encryption, table.journal
+    moved = table.asked != table.splits
+    yield "asked", [bound.hex() for bound in table.asked] if moved else None
+    yield "stream", None if stream is None else _log_record(stream)
+    yield "encryption", None if encryption is None else _encryption_record(encryption)
+    yield "untrimmed", table.untrimmed or None
+    yield "local_transactions", None if table.local_transactions else False
+    yield "indexes", [list(map(_plain, astuple(each))) for each in table.indexes] or None
+    yield "index_of", [table.index_of, table.local_index] if table.index_of else None
+    yield "tunnels", [_tunnel_record(each) for each in table.tunnels] or None
+    yield "deliveries", [_delivery_record(each) for each in table.deliveries] or None
+    yield "search", [encode_search_index(each) for each in table.search] or None
+    yield "journal", None if journal is None else _log_record(journal)
+
+
+def _encryption_record(asked: Encryption) -> Json:
+    return [asked.enabled, asked.key_type, _hex(asked.key_id), _hex(asked.role_arn)]
 
 
 _OPTIONS: Final = tuple(TableOptions.__dataclass_fields__)
@@ -115,6 +109,17 @@ def _delivery_record(task: DeliveryTask) -> Json:
         where,
         None if event is None else [event.name, event.format.name],
         [[each.name, each.delivered_as, each.type.name, each.encoding] for each in config.columns],
+    ]
+
+
+def _log_record(log: Stream) -> Json:
+    return [
+        log.id,
+        log.expiration_hours,
+        log.enabled_at_us,
+        list(log.columns),
+        log.number,
+        [_shard_record(shard) for shard in log.shards],
     ]
 
 
@@ -175,6 +180,8 @@ def _table(record: dict[str, Json]) -> Table:
         local_index=_as(bool, local_index),
         tunnels=tuple(_tunnel(each) for each in _items(pop("tunnels", []))),
         deliveries=tuple(_delivery(each) for each in _items(pop("deliveries", []))),
+        search=tuple(decode_search_index(each) for each in _items(pop("search", []))),
+        journal=_journal(pop("journal", None)),
     )
 
 
@@ -237,6 +244,20 @@ def _stream(value: Json, table: str, table_id: int, splits: tuple[bytes, ...]) -
         stream,
         number=_as(int, number),
         shards=_log_shards(shards),
+    )
+
+
+def _journal(value: Json) -> Stream | None:
+    if value is None:
+        return None
+    log_id, hours, begun_us, columns, number, shards = _items(value)
+    return Stream(
+        _as(str, log_id),
+        _as(int, hours),
+        _as(int, begun_us),
+        tuple(_as(str, each) for each in _items(columns)),
+        _as(int, number),
+        _log_shards(shards),
     )
 
 

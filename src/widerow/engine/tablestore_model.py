@@ -60,12 +60,13 @@ class TablestoreModel(TableModel[Table]):
         return Leftover(table.id, key, table_prefixes(table.id), top, due_us)
 
     def left_by_change(self, before: Table, after: Table, due_us: int) -> Iterable[Leftover]:
-        """The records of a stream that was switched off, and the state of tunnels that are gone."""
-        old, new = before.stream, after.stream
-        if old is not None and (new is None or new.number != old.number):
-            prefix = change_prefix(before.id) + old.number.to_bytes(4, "big")
-            key = dropped_key(before.instance, old.number)
-            yield Leftover(old.number, key, (prefix,), due_us=due_us)
+        """The records of logs that were switched off, and the state of tunnels that are gone."""
+        logs = {log.number for log in after.logs}
+        for old in before.logs:
+            if old.number not in logs:
+                prefix = change_prefix(before.id) + old.number.to_bytes(4, "big")
+                key = dropped_key(before.instance, old.number)
+                yield Leftover(old.number, key, (prefix,), due_us=due_us)
         kept = {tunnel.number for tunnel in after.all_tunnels}
         for tunnel in before.all_tunnels:
             if tunnel.number not in kept:
@@ -87,10 +88,12 @@ class TablestoreModel(TableModel[Table]):
 
     def with_bounds(self, table: Table, bounds: Bounds) -> Table:
         """The table with other splits."""
-        stream = table.stream
+        stream, journal = table.stream, table.journal
         if stream is not None:
             stream = divided(stream, table.splits, bounds)
-        return replace(table, splits=bounds, stream=stream)
+        if journal is not None:
+            journal = divided(journal, table.splits, bounds)
+        return replace(table, splits=bounds, stream=stream, journal=journal)
 
     def partition_key(self, table: Table) -> PartitionKey:
         """The first column of the primary key."""

@@ -13,13 +13,13 @@ from widerow.keydesign.key import KeyDesign, PartKind, PartValue
 from widerow.keydesign.order import OrderCheck, compare_orders
 from widerow.keydesign.proof import ColumnProof, Counterexample, prove, suggest_connector
 
-__all__ = ["DryRun", "RangeQuery", "Rehearsal", "rehearse"]
+__all__ = ["DryRun", "RangeCost", "Rehearsal", "rehearse"]
 
 SHOWN_ROWS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RangeQuery:
+class RangeCost:
     """A kind of GetRange on the columns, and whether the key can still answer it.
 
     `seen` says that `counterexample` is a pair of the rows at hand, not one of the proof.
@@ -59,7 +59,7 @@ class DryRun:
     design: KeyDesign
     order: OrderCheck
     proofs: tuple[ColumnProof, ...]
-    queries: tuple[RangeQuery, ...]
+    queries: tuple[RangeCost, ...]
     before: tuple[Rehearsal, ...]
     after: tuple[tuple[str, Rehearsal], ...]
     advice: tuple[str, ...]
@@ -151,14 +151,14 @@ def _observed(design: KeyDesign, rows: Sequence[Rehearsal]) -> dict[str, Alphabe
     }
 
 
-def _queries(proofs: Sequence[ColumnProof], order: OrderCheck) -> Iterator[RangeQuery]:
+def _queries(proofs: Sequence[ColumnProof], order: OrderCheck) -> Iterator[RangeCost]:
     """A query for each column: a range of it, with the columns before it fixed."""
     seen = {found.column: found for found in order.inversions}
     for at, proof in enumerate(proofs):
         fixed = [f"{each.column} = …" for each in proofs[:at]]
         text = " and ".join([*fixed, f"{proof.column} from … to …"])
         found = seen.get(at) if not proof.kept else None
-        yield RangeQuery(
+        yield RangeCost(
             text, proof.kept, proof.reason, found or proof.counterexample, seen=found is not None
         )
 

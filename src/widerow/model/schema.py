@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from widerow.model.delivery import DeliveryTask
+from widerow.model.search.schema import SearchIndex
 from widerow.model.tunnel import Tunnel
 from widerow.model.values import ColumnType, KeyType
 
@@ -141,7 +142,9 @@ class Table:
     still hold more until the sweep has passed. `local_transactions`: whether they may be begun.
     `indexes`: in the order of creation. `index_of`: the number of the table that this one is an
     index of, 0 for every other; `local_index`: it is a local one, whose entries stand beside the
-    rows. `tunnels` and `deliveries`: those of the table, by their names.
+    rows. `tunnels` and `deliveries`: those of the table, by their names. `search`: its search
+    indexes, by their names; `journal`: the log of which rows were written, which is there while
+    there are search indexes, and which no client sees.
     """
 
     instance: str
@@ -163,6 +166,8 @@ class Table:
     local_index: bool = False
     tunnels: tuple[Tunnel, ...] = ()
     deliveries: tuple[DeliveryTask, ...] = ()
+    search: tuple[SearchIndex, ...] = ()
+    journal: Stream | None = None
     auto_increment: int | None = field(init=False)  # index of the auto-increment key column
 
     @property
@@ -174,6 +179,11 @@ class Table:
     def all_tunnels(self) -> tuple[Tunnel, ...]:
         """The tunnels, with those that delivery tasks consume."""
         return (*self.tunnels, *[task.tunnel for task in self.deliveries])
+
+    @property
+    def logs(self) -> tuple[Stream, ...]:
+        """What its changes are written to: the stream and the journal, where they are there."""
+        return tuple([each for each in (self.stream, self.journal) if each is not None])
 
     @property
     def reserved_units(self) -> tuple[int, int]:

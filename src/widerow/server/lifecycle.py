@@ -16,6 +16,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -53,7 +54,9 @@ from widerow.wire.dialect import Dialect
 from widerow.wire.dialects import DIALECTS
 
 if TYPE_CHECKING:
+    from widerow.engine.search.host import SearchHost
     from widerow.server.delivery.thread import DeliveryThread
+    from widerow.server.search.thread import SearchThread
 
 __all__ = ["Server"]
 
@@ -107,6 +110,8 @@ class Server:
         self._membership: Membership | None = None
         self._delivery: DeliveryThread | None = None
         self._engine: Engine | None = None  # from the moment that it is looked after
+        self._search: SearchThread | None = None
+        self._search_begins = threading.Lock()
         self._sweeping = threading.Lock()  # the sweep is for one caller at a time
         self._tasks: set[asyncio.Task[None]] = set()  # end with the server
         self._hurried = False
@@ -140,9 +145,12 @@ class Server:
             engine.transactions.on_by_default = self.settings.local_transactions_default
             engine.indexes.hold_back(self.settings.index_lag)
             engine.indexes.keeps_indexed_tables = self.settings.keep_indexed_tables
+            engine.search_host = partial(self._begin_search, engine, store)
             await self._listen(engine, store, identity)
             await self._join(engine, store)
             self._deliver(engine)
+            if engine.has_search():
+                _ = engine.search  # its thread opens the indexes
             if self._given is None and store.capabilities.checkpoints:
                 directory = store_directory(self.settings.store)
                 self._control = Control(directory, store.checkpoint, self._entropy)
@@ -181,6 +189,9 @@ class Server:
 
     async def _end_work(self) -> None:
         """End what writes beside requests."""
+        if self._search is not None:
+            await asyncio.to_thread(self._search.stop)
+            self._search = None
         if self._delivery is not None:
             await asyncio.to_thread(self._delivery.stop)
             self._delivery = None
@@ -297,6 +308,24 @@ class Server:
         wait = self.settings.delivery_seconds
         self._delivery = DeliveryThread(engine, self._committer, self._engine_clock, root, wait)
         self._delivery.start()
+
+    def _begin_search(self, engine: Engine, store: Store) -> "SearchHost":
+        """What search indexes need, which starts their thread. On any thread, any number of times.
+
+        Files of indexes lie beside an embedded store that this server has opened.
+        """
+        from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # few servers search
+        from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same
+        from widerow.server.search.thread import SearchThread  # noqa: PLC0415  # same
+
+        directory: SearchDirectory | None = None
+        if self._given is None and store.capabilities.checkpoints:
+            directory = SearchDirectory(store_directory(self.settings.store))
+        with self._search_begins:
+            if self._search is None:
+                self._search = SearchThread(engine)
+                self._search.start()
+        return ServerSearchHost(directory, self.settings.search_lag)
 
     async def _bind(self, listener: Listener) -> str:
         settings = self.settings

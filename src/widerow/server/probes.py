@@ -3,6 +3,7 @@
 import json
 import platform
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from widerow import __version__
@@ -11,7 +12,7 @@ from widerow.server.metrics import Metrics, render_metrics
 from widerow.server.partition_metrics import partition_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from widerow.commit.committer import Committer
     from widerow.engine.engine import Engine
@@ -74,6 +75,14 @@ class Probes:
             self._committer.waiting,
             self._engine.store.statistics(),
             asdict(self._engine.sweep.reclaimed),
-            partition_lines(self._engine),
+            chain(partition_lines(self._engine), self._search_lines()),
         )
         return Response(200, _METRICS, page)
+
+    def _search_lines(self) -> "Iterable[str]":
+        """What is counted of search indexes, where there are any."""
+        if not self._engine.has_search():
+            return ()
+        from widerow.server.search.metrics import search_lines  # noqa: PLC0415  # few servers search
+
+        return search_lines(self._engine)

@@ -67,6 +67,7 @@ class Settings:
     enforce_throughput: bool = False
     local_transactions_default: bool = True
     index_lag: int = 0
+    search_lag: int = 0
     keep_indexed_tables: bool = False
     delivery_root: str | None = None
     delivery_seconds: int = DELIVERY_SECONDS
@@ -132,6 +133,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
         "not set, the service's default is false."
     ),
     "index_lag": "Keep entries of global indexes back for so many seconds; 0 if not set.",
+    "search_lag": "Keep changes back from search indexes for so many seconds; 0 if not set.",
     "keep_indexed_tables": (
         "Refuse DeleteTable while a table has secondary indexes; if not set they go with it."
     ),
@@ -259,6 +261,7 @@ _NUMBERS: Final = {
     "partition_key_mb": range(1, 1024 * 1024),
     "partitions_max": range(1, 1025),
     "index_lag": range(3601),
+    "search_lag": range(3601),
     "delivery_seconds": range(1, 3601),
 }
 _BOOLEANS: Final = (

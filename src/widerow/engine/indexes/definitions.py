@@ -195,9 +195,12 @@ def drop_table(draft: Draft, table: Table, *, keep_indexed: bool) -> None:
     """Take a table away with its indexes.
 
     Raises: `NotFound` where it was dropped meanwhile; `InvalidRequest` (TABLE_HAS_INDEXES) for a
-    table that has indexes, where those are to be kept.
+    table that has indexes, where those are to be kept, and (TABLE_HAS_SEARCH_INDEXES, search §1.5)
+    for one that has search indexes.
     """
     current = draft.current(TABLESTORE_MODEL, table)
+    if current.search:
+        raise InvalidRequest(Rule.TABLE_HAS_SEARCH_INDEXES, table=current.name)
     if keep_indexed and current.indexes:
         name = current.indexes[0].name
         raise InvalidRequest(Rule.TABLE_HAS_INDEXES, table=current.name, index=name)

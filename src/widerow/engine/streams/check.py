@@ -1,12 +1,12 @@
-"""Streams in the walk of a store (`engine/check.py`).
+"""Streams and journals in the walk of a store (`engine/check.py`).
 
-Verified: each record is of a shard that the table's stream has, or of a stream that was switched
-off; its position lies behind the last one of the shard and not behind the one that the head says;
-it says the same position itself and stands behind what was trimmed; the checksums of its cells and
-rows are right.
+Verified: each record is of a shard that a log of the table has, or of a log that was switched off;
+its position lies behind the last one of the shard and not behind the one that the head says; it
+stands behind what was trimmed. Of a stream it says the same position itself, and the checksums of
+its cells and rows are right; of a journal it is the key of a row.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.check_part import CheckPart
@@ -21,13 +21,15 @@ from widerow.engine.streams.log import (
 from widerow.engine.streams.plain import placed
 from widerow.engine.tablestore_model import TABLESTORE_MODEL
 from widerow.errors import StoreDamaged
+from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import change_prefix
 from widerow.model.schema import Table
+from widerow.model.values import KeyType
 from widerow.rows.reading import decode_plain_change, decode_plain_record
 from widerow.storage.interface import Snapshot
 
-__all__ = ["stream_parts"]
+__all__ = ["check_row_named", "stream_parts"]
 
 
 def stream_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  # noqa: ARG001  # as every model's
@@ -40,16 +42,16 @@ def stream_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:  
 
 
 class _LogWalk:
-    """The streams of one table being walked, shard by shard."""
+    """The logs of one table being walked, shard by shard."""
 
     def __init__(self, table: Table, gone: set[bytes]) -> None:
         self._gone = tuple(each for each in gone if each.startswith(change_prefix(table.id)))
-        stream = table.stream
-        self._known: set[bytes] = set()
-        if stream is not None:
-            self._known = {
-                shard_prefix(table.id, stream.number, each.number) for each in stream.shards
-            }
+        self._key_types = tuple([column.type for column in table.key_columns])
+        self._known = {  # the shards, and whether they are of the journal
+            shard_prefix(table.id, log.number, each.number): log is table.journal
+            for log in table.logs
+            for each in log.shards
+        }
         self._prefix = b""
         self._head = EMPTY_HEAD
         self._last = LogPosition(0, -1)
@@ -75,14 +77,28 @@ class _LogWalk:
 
     def _check(self, key: bytes, record: bytes) -> None:
         position = position_of(key)
-        found = decode_record(record)
-        decode_plain_change(found.record)
-        if found.origin:
-            decode_plain_record(found.origin)
-        if placed(found.record, position) != found.record:
-            raise StoreDamaged("a change record says another position than its key")
+        if self._known[self._prefix]:
+            check_row_named(record, self._key_types)
+        else:
+            _check_record(record, position)
         if not self._last < position <= self._head.last:
             raise StoreDamaged(f"a change record at {position}, the head says {self._head.last}")
         if position < self._head.trimmed:
             raise StoreDamaged("a change record that was trimmed")
         self._last = position
+
+
+def _check_record(data: bytes, position: LogPosition) -> None:
+    found = decode_record(data)
+    decode_plain_change(found.record)
+    if found.origin:
+        decode_plain_record(found.origin)
+    if placed(found.record, position) != found.record:
+        raise StoreDamaged("a change record says another position than its key")
+
+
+def check_row_named(data: bytes, kinds: Sequence[KeyType]) -> None:
+    """A record of a journal is a whole encoded primary key. Raises `StoreDamaged`."""
+    _, end = decode_key(data, 0, kinds)
+    if end != len(data):
+        raise StoreDamaged("a record of a journal is no primary key")

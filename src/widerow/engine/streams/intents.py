@@ -1,33 +1,33 @@
 """Changes on their way to the log of a stream, where the row's transaction does not reach it.
 
 An intent (`engine/intents.py`) of this kind holds the record of the change as it will stand in the
-log, but for its position, which it gets when it is appended (`mover.py`).
+log of a stream, but for its position, which it gets when it is appended (`mover.py`); or what will
+stand in a journal, which says no position.
 """
 
 import struct
 from typing import Final, NamedTuple
 
 from widerow.engine.intents import Intent, IntentKind, IntentQueue
-from widerow.engine.streams.log import LogRecord, decode_record, encode_record
 from widerow.errors import StoreDamaged
 from widerow.storage.interface import Transaction
 
 __all__ = ["ChangeIntent", "decode_change_intent", "leave_change_intent"]
 
-_HEAD: Final = struct.Struct(">IQ")  # the stream's number, and when the change was asked for
+_HEAD: Final = struct.Struct(">IQ")  # the log's number, and when the change was asked for
 
 
 class ChangeIntent(NamedTuple):
     """An intent, and what it says.
 
-    `stream`: the number of the stream that was on. `asked_us`: when the change was asked for, in
-    microseconds since 1970. `record`: at the position `LOG_START`.
+    `log`: the number of the stream or journal that was on. `asked_us`: when the change was asked
+    for, in microseconds since 1970. `value`: of the record, in a stream at `LOG_START`.
     """
 
     intent: Intent
-    stream: int
+    log: int
     asked_us: int
-    record: LogRecord
+    value: bytes
 
     @property
     def key(self) -> bytes:
@@ -36,21 +36,21 @@ class ChangeIntent(NamedTuple):
 
 
 def leave_change_intent(
-    queue: IntentQueue, txn: Transaction, shard: bytes, stream: int, change: tuple[int, LogRecord]
+    queue: IntentQueue, txn: Transaction, shard: bytes, log: int, change: tuple[int, bytes]
 ) -> None:
-    """Leave an intent in the shard of the row; `change`: when it was asked for, and its record.
+    """Leave an intent in the shard of the row; `change`: when it was asked for, and the value.
 
     Raises as `IntentQueue.leave`.
     """
-    asked_us, record = change
-    body = _HEAD.pack(stream, asked_us) + encode_record(record)
+    asked_us, value = change
+    body = _HEAD.pack(log, asked_us) + value
     queue.leave(txn, shard, IntentKind.CHANGE, body)
 
 
 def decode_change_intent(intent: Intent) -> ChangeIntent:
     """What an intent of this kind says. Raises `StoreDamaged`."""
     try:
-        stream, asked_us = _HEAD.unpack_from(intent.body)
+        log, asked_us = _HEAD.unpack_from(intent.body)
     except struct.error as error:
         raise StoreDamaged(f"an intent is too short: {intent.body.hex()}") from error
-    return ChangeIntent(intent, stream, asked_us, decode_record(intent.body[_HEAD.size :]))
+    return ChangeIntent(intent, log, asked_us, intent.body[_HEAD.size :])

@@ -1,9 +1,9 @@
-"""Moving changes from their intents into the logs of streams (change §C1.8, rule 3).
+"""Moving changes from their intents into the logs of tables (change §C1.8, rule 3).
 
-Only where a row's transaction does not reach the log (`recorder.py` leaves an intent there). For
-each shard of a stream there is a queue: the intents of this stream under the partition keys that
-the shard takes. A step takes some intents of one queue, appends their records to the log in one
-transaction, and removes them in others.
+Only where a row's transaction does not reach the log (`recorder.py` leaves an intent there). A log
+is a table's stream or its journal. For each shard of a log there is a queue: the intents of this
+log under the partition keys that the shard takes. A step takes some intents of one queue, appends
+their records to the log in one transaction, and removes them in others.
 
 **Each change is appended once.** The head of the log's shard lists the intents that the last append
 took. An append is planned in this order: read the head; see that every intent on its list is gone;
@@ -26,11 +26,11 @@ not even by whoever planned before the split. A shard takes nothing before those
 from are sealed. So what was not moved in time goes to the shards that the catalogue has now, each
 change to one of them, and all of it later than what their parents hold.
 
-What a stream left that is off, or was switched on anew since, is removed: the catalogue is asked
-after the intent was seen, so it knows every stream that the intent can be of.
+What a log left that is off, or was switched on anew since, is removed: the catalogue is asked
+after the intent was seen, so it knows every log that the intent can be of.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, Final, final
@@ -42,6 +42,8 @@ from widerow.engine.plan import Plan
 from widerow.engine.streams.intents import ChangeIntent, decode_change_intent
 from widerow.engine.streams.log import (
     LogHead,
+    LogPosition,
+    decode_record,
     encode_head,
     encode_record,
     following_position,
@@ -65,15 +67,13 @@ STEP_CHANGES: Final = 512  # moved in one step; the rest of a transaction comes 
 STEP_BYTES: Final = 1024 * 1024  # the same where records are large
 
 
-def queue_of(reader: Reader, table: Table, shard: LogShard) -> Iterator[ChangeIntent]:
-    """The intents that an open shard of the table's stream is to take, as they lie in the store."""
-    stream = table.stream
-    assert stream is not None, "a shard is one of a stream"
+def queue_of(reader: Reader, table: Table, log: Stream, shard: LogShard) -> Iterator[ChangeIntent]:
+    """The intents that an open shard of a log is to take, as they lie in the store."""
     prefix = intent_prefix(table.id)
-    end = OpenShards(stream).stop_of(shard)
+    end = OpenShards(log).stop_of(shard)
     stop = after_prefix(prefix) if end is None else prefix + end
     found = intents_between(reader, prefix + shard.start, stop, IntentKind.CHANGE)
-    return (each for each in map(decode_change_intent, found) if each.stream == stream.number)
+    return (each for each in map(decode_change_intent, found) if each.log == log.number)
 
 
 @final
@@ -92,7 +92,7 @@ class ChangeMover:
         """How long to wait at most for the next look, where there was nothing to do."""
         if not self._needed:
             return seconds
-        known = any(each.stream is not None for each in self._tables.all())
+        known = any(each.logs for each in self._tables.all())
         return min(seconds, HOUSEKEEPING_PAUSE_SECONDS if known else FIRST_LOOK_SECONDS)
 
     def step(self) -> Plan[None] | None:
@@ -129,61 +129,66 @@ class ChangeMover:
         table = self._tables.by_id(int.from_bytes(prefix[len(SPACE_INTENTS) :], "big"))
         if table is None:
             return None  # dropped: its intents go with it
-        stream = table.stream
-        if stream is None or stream.number != found.stream:
-            return self._throw_away(table, 0 if stream is None else stream.number)
-        opened = OpenShards(stream)
-        shard = opened.at(found.key[ROW_PREFIX_BYTES:])
-        end = opened.stop_of(shard)
-        if end is not None:
-            self._position = prefix + end
-        return self._move(table, stream, shard)
+        if all(log.number != found.log for log in table.logs):
+            return self._throw_away(table)
+        plan: Plan[None] | None = None
+        for log in table.logs:  # their open shards are the partitions, so they have the same ranges
+            opened = OpenShards(log)
+            shard = opened.at(found.key[ROW_PREFIX_BYTES:])
+            end = opened.stop_of(shard)
+            if end is not None:
+                self._position = prefix + end
+            plan = plan or self._move(table, log, shard)
+        return plan
 
-    def _throw_away(self, table: Table, number: int) -> Plan[None]:
-        """Remove what streams left that the table has no more."""
+    def _throw_away(self, table: Table) -> Plan[None]:
+        """Remove what logs left that the table has no more."""
+        known = {log.number for log in table.logs}
         prefix = intent_prefix(table.id)
         found = intents_between(
             self._store.snapshot(), prefix, after_prefix(prefix), IntentKind.CHANGE
         )
-        dead = (each for each in found if decode_change_intent(each).stream != number)
+        dead = (each for each in found if decode_change_intent(each).log not in known)
         return Plan(removals(islice(dead, STEP_CHANGES)), pass_over)
 
-    def _move(self, table: Table, stream: Stream, shard: LogShard) -> Plan[None] | None:
+    def _move(self, table: Table, log: Stream, shard: LogShard) -> Plan[None] | None:
         """Append what waits for a shard, or end the append before it; None if it has to wait."""
-        if not all(self._is_sealed(table, stream, each) for each in _parents(stream, shard)):
+        if not all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
             return None
         reader = self._store.snapshot()
-        prefix = shard_prefix(table.id, stream.number, shard.number)
-        head = read_head(reader, prefix) or new_head(floor_of(reader, table, stream, shard))
+        prefix = shard_prefix(table.id, log.number, shard.number)
+        head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
         reader = self._store.snapshot()  # of a moment behind all that was read so far
         moved = self._still_there(reader, table, head)
         if moved is not None:
             return moved
-        changes = _taken(queue_of(reader, table, shard))
+        changes = _taken(queue_of(reader, table, log, shard))
         if not changes:
             return None
-        body = partial(self._append, table, prefix, head, changes)
+        value_at = _row_named if log is table.journal else _record_at
+        body = partial(self._append, (table, prefix), head, changes, value_at)
         write = Write((prefix,), body, reads=self._tables.catalog.reads)
         taken = removals(each.intent for each in changes)
         return Plan((write,), _go_on, again=lambda _: Plan(taken, pass_over))
 
     def _append(
         self,
-        table: Table,
-        prefix: bytes,
+        place: tuple[Table, bytes],
         planned: LogHead,
         changes: Sequence[ChangeIntent],
+        value_at: "_ValueAt",
         txn: Transaction,
     ) -> None:
         """Append records in order of their times; those of one partition key value stay in order.
 
-        Raises `Replan` where the head is not the one that this was planned on.
+        `place`: the table, and the prefix of the shard. Raises `Replan` where the head is not the
+        one that this was planned on.
         """
+        table, prefix = place
         head = self._unchanged_head(table, prefix, planned, txn)
         for time_us, change in _in_order_of_time(changes):
             position = following_position(head, time_us)
-            record = change.record._replace(record=placed(change.record.record, position))
-            txn.put(record_key(prefix, position), encode_record(record))
+            txn.put(record_key(prefix, position), value_at(change.value, position))
             head = head._replace(last=position)
         taken = tuple([each.key[ROW_PREFIX_BYTES:] for each in changes])
         txn.put(prefix, encode_head(head._replace(moved=taken)))
@@ -212,16 +217,16 @@ class ChangeMover:
     def _seal_step(self) -> Plan[None] | None:
         """The next step of sealing a closed shard; those come first for which others wait."""
         for table in self._tables.all():
-            stream = table.stream
-            for shard in () if stream is None else stream.shards:
-                if stream is None or shard.is_open or self._is_sealed(table, stream, shard):
-                    continue
-                if all(self._is_sealed(table, stream, each) for each in _parents(stream, shard)):
-                    return self._seal(table, stream, shard)
+            for log in table.logs:
+                for shard in log.shards:
+                    if shard.is_open or self._is_sealed(table, log, shard):
+                        continue
+                    if all(self._is_sealed(table, log, each) for each in _parents(log, shard)):
+                        return self._seal(table, log, shard)
         return None
 
-    def _is_sealed(self, table: Table, stream: Stream, shard: LogShard) -> bool:
-        prefix = shard_prefix(table.id, stream.number, shard.number)
+    def _is_sealed(self, table: Table, log: Stream, shard: LogShard) -> bool:
+        prefix = shard_prefix(table.id, log.number, shard.number)
         if prefix in self._sealed:
             return True
         head = read_head(self._store.snapshot(), prefix)
@@ -230,11 +235,11 @@ class ChangeMover:
         self._sealed.add(prefix)
         return True
 
-    def _seal(self, table: Table, stream: Stream, shard: LogShard) -> Plan[None]:
+    def _seal(self, table: Table, log: Stream, shard: LogShard) -> Plan[None]:
         """Seal a shard, or remove first what its last append took."""
         reader = self._store.snapshot()
-        prefix = shard_prefix(table.id, stream.number, shard.number)
-        head = read_head(reader, prefix) or new_head(floor_of(reader, table, stream, shard))
+        prefix = shard_prefix(table.id, log.number, shard.number)
+        head = read_head(reader, prefix) or new_head(floor_of(reader, table, log, shard))
         left = self._still_there(self._store.snapshot(), table, head)
         if left is not None:
             return left
@@ -248,16 +253,30 @@ class ChangeMover:
 
 
 def _logs_of(table: Table) -> set[bytes]:
-    """The prefixes of the shards that the table's stream has now."""
-    stream = table.stream
-    if stream is None:
-        return set()
-    return {shard_prefix(table.id, stream.number, each.number) for each in stream.shards}
+    """The prefixes of the shards that the table's logs have now."""
+    return {
+        shard_prefix(table.id, log.number, each.number) for log in table.logs for each in log.shards
+    }
 
 
-def _parents(stream: Stream, shard: LogShard) -> list[LogShard]:
+_ValueAt = Callable[[bytes, LogPosition], bytes]
+
+
+def _record_at(value: bytes, position: LogPosition) -> bytes:
+    """What stands in a stream for a change at a position."""
+    record = decode_record(value)
+    return encode_record(record._replace(record=placed(record.record, position)))
+
+
+def _row_named(value: bytes, position: LogPosition) -> bytes:
+    """What stands in a journal: it says no position."""
+    del position
+    return value
+
+
+def _parents(log: Stream, shard: LogShard) -> list[LogShard]:
     """Those that a shard goes on from, as far as they are listed: others were read to their end."""
-    return [each for each in stream.shards if each.number in shard.parents]
+    return [each for each in log.shards if each.number in shard.parents]
 
 
 def _taken(queue: Iterable[ChangeIntent]) -> list[ChangeIntent]:

@@ -204,7 +204,8 @@ class Streams:
         """Whether changes may still come into a shard that were answered before this moment."""
         if not shard.is_open:
             return True  # until it is sealed
-        return next(queue_of(self._store.snapshot(), table, shard), None) is not None
+        waiting = queue_of(self._store.snapshot(), table, stream_of(table), shard)
+        return next(waiting, None) is not None
 
     def _has_ended(self, shard: LogShard, head: LogHead | None) -> bool:
         """Whether nothing comes behind the records of a shard any more."""

@@ -1,4 +1,7 @@
-"""Writing down the changes of a table that has a stream, in their own transactions (change §C1.8).
+"""Writing down the changes of a table, in their own transactions (change §C1.8).
+
+A table has up to two logs: the stream, whose records clients read, and the journal, whose records
+say only which row was written, for search indexes (`engine/search`). Both are kept in one way.
 
 A record's time is when its request came, but never before the last one's of its shard, and later
 than every record of the shards that this one goes on from. So times never decrease in a shard, and
@@ -8,6 +11,8 @@ Where the row's transaction does not reach the log, the record is left beside th
 in the same transaction, and somebody moves it from there (`mover.py`).
 """
 
+from collections.abc import Callable
+
 from widerow.engine.intents import IntentQueue
 from widerow.engine.log_shards import OpenShards
 from widerow.engine.observed import ObservedRow
@@ -16,6 +21,7 @@ from widerow.engine.streams.intents import leave_change_intent
 from widerow.engine.streams.log import (
     LOG_START,
     LogHead,
+    LogPosition,
     encode_head,
     encode_record,
     following_position,
@@ -32,20 +38,32 @@ from widerow.storage.interface import Reader, Transaction
 __all__ = ["ChangeRecorder", "floor_of"]
 
 
-class ChangeRecorder:
-    """The `RowObserver` of tables that have a stream."""
+def _nobody(table: Table) -> None:
+    """Nobody hears of it."""
+    del table
 
-    def __init__(self, queue: IntentQueue | None = None) -> None:
-        """No table is known yet. `queue`: where records are left; None: they go into the log."""
+
+class ChangeRecorder:
+    """The `RowObserver` of tables that have a stream or a journal."""
+
+    def __init__(
+        self, note: Callable[[Table], None] = _nobody, queue: IntentQueue | None = None
+    ) -> None:
+        """No table is known yet.
+
+        `note` hears of each record of a journal, and may refuse it. `queue`: where records are
+        left; None: they go into the log.
+        """
+        self._note = note
         self._queue = queue
         self._opened: dict[int, tuple[Stream, OpenShards]] = {}
 
     def watches(self, table: Table) -> bool:
-        """Tables that have a stream."""
-        return table.stream is not None
+        """Tables that have a stream or a journal."""
+        return table.stream is not None or table.journal is not None
 
     def shards(self, table: Table) -> tuple[bytes, ...]:
-        """The table's streams, whichever partition a row is in by then; nothing with a queue."""
+        """The table's logs, whichever partition a row is in by then; nothing with a queue."""
         return () if self._queue is not None else (change_prefix(table.id),)
 
     def spaces(self, table: Table) -> bytes:  # noqa: ARG002  # the same for all
@@ -57,31 +75,49 @@ class ChangeRecorder:
         return ()
 
     def changed(self, txn: Transaction, table: Table, event: RowEvent[ObservedRow]) -> None:
-        """Append a record, or leave it. What nobody asked for has none: expiry, surplus versions.
+        """Append records, or leave them.
 
-        Raises `Exhausted` where too many intents wait.
+        In the stream, what nobody asked for has none: expiry, surplus versions. Raises `Exhausted`
+        where too many intents or rows wait.
         """
-        stream = table.stream
-        if stream is None or event.write is None:
-            return
+        stream, journal = table.stream, table.journal
+        if stream is not None and event.write is not None:
+            columns = stream.columns
+
+            def record(position: LogPosition) -> bytes:
+                return encode_record(change_record(table, event, position, columns))
+
+            self._append(txn, table, stream, event, record)
+        if journal is not None:
+            self._note(table)
+            row = event.key[ROW_PREFIX_BYTES:]
+            self._append(txn, table, journal, event, lambda _: row)
+
+    def _append(
+        self,
+        txn: Transaction,
+        table: Table,
+        log: Stream,
+        event: RowEvent[ObservedRow],
+        value: Callable[[LogPosition], bytes],
+    ) -> None:
+        """Append to a log, or leave, what `value` gives for a position."""
         if self._queue is not None:
-            left = change_record(table, event, LOG_START, stream.columns)
-            change = event.asked_us, left
-            leave_change_intent(self._queue, txn, event.shard, stream.number, change)
+            change = event.asked_us, value(LOG_START)
+            leave_change_intent(self._queue, txn, event.shard, log.number, change)
             return
-        shard = self._open_shards(table.id, stream).at(event.shard[ROW_PREFIX_BYTES:])
-        prefix = shard_prefix(table.id, stream.number, shard.number)
-        head = read_head(txn, prefix) or new_head(floor_of(txn, table, stream, shard))
+        shard = self._open_shards(log).at(event.shard[ROW_PREFIX_BYTES:])
+        prefix = shard_prefix(table.id, log.number, shard.number)
+        head = read_head(txn, prefix) or new_head(floor_of(txn, table, log, shard))
         position = following_position(head, event.asked_us)
-        record = change_record(table, event, position, stream.columns)
-        txn.put(record_key(prefix, position), encode_record(record))
+        txn.put(record_key(prefix, position), value(position))
         txn.put(prefix, encode_head(LogHead(position, head.trimmed)))
 
-    def _open_shards(self, table_id: int, stream: Stream) -> OpenShards:
-        """Those of a stream, put in order once for a definition."""
-        known = self._opened.get(table_id)
-        if known is None or known[0] is not stream:
-            known = self._opened[table_id] = stream, OpenShards(stream)
+    def _open_shards(self, log: Stream) -> OpenShards:
+        """Those of a log, put in order once for a definition."""
+        known = self._opened.get(log.number)
+        if known is None or known[0] is not log:
+            known = self._opened[log.number] = log, OpenShards(log)
         return known[1]
 
 

@@ -35,6 +35,7 @@ from widerow.model.filter import (
 from widerow.model.values import ColumnType, KeyMarker, Value
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.plainbuffer import decode_variant_value
+from widerow.wire.tablestore.prescan import Unreadable, read_key, skip_field
 
 __all__ = ["decode_condition", "decode_read_filter"]
 
@@ -57,7 +58,6 @@ _SIZED_OVERHEAD: Final = 5  # type byte and length in front of a text or binary 
 # A composite has one field besides its sub-filters; a few more may be unknown ones of newer
 # clients. Beyond this it is too large in any reading, and walking on would only cost.
 _COMPOSITE_FIELDS_MAX: Final = 2 * FILTER_NODES_MAX
-_FIXED_BYTES: Final = {1: 8, 5: 4}  # protobuf wire types of fixed size
 
 
 class _Branch(NamedTuple):
@@ -151,34 +151,14 @@ def _refuse_crowds(data: bytes, room: int) -> None:
     position, fields, children = 0, 0, 0
     try:
         while position < len(data):
-            key, position = _varint(data, position)
+            key, position = read_key(data, position)
             fields += 1
             children += key == 2 << 3 | 2
             if children > room or fields > _COMPOSITE_FIELDS_MAX:
                 raise InvalidRequest(Rule.FILTER_COUNT, limit=FILTER_NODES_MAX)
-            position = _skip(data, position, key & 7)
-    except (IndexError, KeyError) as error:
+            position = skip_field(data, position, key & 7)
+    except Unreadable as error:
         raise InvalidRequest(Rule.FILTER_COMPOSITE_DECODE) from error
-
-
-def _skip(data: bytes, position: int, wire_type: int) -> int:
-    """Where a field's value ends. Raises `KeyError` for groups, which no client sends."""
-    if wire_type == 0:
-        return _varint(data, position)[1]
-    if wire_type == 2:
-        size, position = _varint(data, position)
-        return position + size
-    return position + _FIXED_BYTES[wire_type]
-
-
-def _varint(data: bytes, position: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        byte = data[position + shift // 7]
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position + shift // 7 + 1
-    raise IndexError(position)
 
 
 # --- leaves ----------------------------------------------------------------------------------

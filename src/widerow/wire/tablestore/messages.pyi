@@ -1151,33 +1151,6 @@ class BulkExportResponse(Message):
         data_block_type: int | None = ...,
     ) -> None: ...
 
-class IndexInfo(Message):
-    table_name: str | bytes
-    index_name: str | bytes
-    def __init__(
-        self,
-        *,
-        table_name: str | None = ...,
-        index_name: str | None = ...,
-    ) -> None: ...
-
-class ListSearchIndexRequest(Message):
-    table_name: str | bytes
-    def __init__(
-        self,
-        *,
-        table_name: str | None = ...,
-    ) -> None: ...
-
-class ListSearchIndexResponse(Message):
-    @property
-    def indices(self) -> RepeatedCompositeFieldContainer[IndexInfo]: ...
-    def __init__(
-        self,
-        *,
-        indices: Iterable[IndexInfo] | None = ...,
-    ) -> None: ...
-
 class TimeseriesTableOptions(Message):
     time_to_live: int
     def __init__(

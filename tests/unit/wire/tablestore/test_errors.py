@@ -35,6 +35,9 @@ from widerow.wire.tablestore import (
     error_table,
     index_errors,
     messages,
+    search_errors,
+    search_life_errors,
+    search_result_errors,
     stream_errors,
     transaction_errors,
     tunnel_errors,
@@ -57,7 +60,7 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
     pages = [error_table, index_errors, stream_errors, transaction_errors, tunnel_errors]
-    pages.append(delivery_errors)
+    pages += [delivery_errors, search_errors, search_life_errors, search_result_errors]
     places = [inspect.getfile(each) for each in pages]
     source = "".join(Path(place).read_text(encoding="utf-8") for place in places)
     listed = re.findall(r"^ {4,8}(Rule\.\w+): ", source, re.MULTILINE)
@@ -76,6 +79,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSOutOfTransactionDataSizeLimit": {400},
         "OTSMissingHeader": {400},
         "OTSUnsupportOperation": {400},
+        "OTSMetaNotMatch": {400},
         "OTSAuthFailed": {403},
         "OTSNoPermissionAccess": {403},
         "OTSConditionCheckFail": {403},
@@ -124,11 +128,12 @@ def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
                 yield f"{path.name}:{node.lineno}", Rule[rule.attr], facts
 
 
-RAISED_BY_VARIABLE = {  # plainbuffer.py and static.py choose the rule first and give `name` to each
+RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts to each
     Rule.COLUMN_NAME: {"name"},
     Rule.ATTRIBUTE_NAME: {"name"},
     Rule.KEY_VALUE_MISSING: {"name"},
     Rule.KEY_VERSION: {"name"},
+    Rule.SEARCH_MESSAGE: {"kind"},
 }
 
 

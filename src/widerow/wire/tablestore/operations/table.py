@@ -34,7 +34,6 @@ from widerow.wire.tablestore.operations import (
     get_row,
     get_shard_iterator,
     get_stream_record,
-    list_search_index,
     list_stream,
     list_table,
     list_timeseries_table,
@@ -109,6 +108,7 @@ def _later(
     actions: Callable[[], Mapping[str, Any]],
     *,
     writes: bool = False,
+    consumed: Callable[[Any], tuple[int, int]] | None = None,
     lengthy: Callable[[bytes], bool] | None = None,
 ) -> WireOperation:
     """An action whose messages and part of the engine are loaded with the first request."""
@@ -123,7 +123,8 @@ def _later(
         lambda body: action().decode(body),
         lambda engine, instance, request: action().call(engine, instance, request),
         lambda result: action().encode(result),
-        lengthy=lengthy,
+        consumed,
+        lengthy,
         path=f"/{name}",
     )
 
@@ -138,6 +139,12 @@ def _delivery_actions() -> Mapping[str, Any]:
     from widerow.wire.tablestore.operations.delivery import actions  # noqa: PLC0415  # see above
 
     return actions.DELIVERY_ACTIONS
+
+
+def _search_actions() -> Mapping[str, Any]:
+    from widerow.wire.tablestore.operations.search import actions  # noqa: PLC0415  # see above
+
+    return actions.SEARCH_ACTIONS
 
 
 def _tunnel(
@@ -228,7 +235,6 @@ _ALL: Final = (
         consumed=get_stream_record.consumed,
         call_within=get_stream_record.call_within,
     ),
-    _served("ListSearchIndex", _READ, list_search_index),
     _served("ListTimeseriesTable", _READ, list_timeseries_table),
     _tunnel("create", _MANAGE, writes=True, lengthy=_always),  # a table may be read for its bounds
     _tunnel("delete", _MANAGE, writes=True),
@@ -249,6 +255,16 @@ _ALL: Final = (
     _later("DeleteDeliveryTask", _MANAGE, _delivery_actions, writes=True),
     _later("DescribeDeliveryTask", _READ, _delivery_actions),
     _later("ListDeliveryTask", _READ, _delivery_actions),
+    # A small table is indexed before CreateSearchIndex answers, and whatever else looks at an index
+    # brings it up to date first.
+    _later("CreateSearchIndex", _MANAGE, _search_actions, writes=True, lengthy=_always),
+    _later("ListSearchIndex", _READ, _search_actions),
+    _later("DescribeSearchIndex", _READ, _search_actions, lengthy=_always),
+    _later("UpdateSearchIndex", _MANAGE, _search_actions, writes=True, lengthy=_always),
+    _later("DeleteSearchIndex", _MANAGE, _search_actions, writes=True),
+    _later("Search", _READ, _search_actions, consumed=read_units, lengthy=_always),
+    _later("ComputeSplits", _READ, _search_actions, lengthy=_always),
+    _later("ParallelScan", _READ, _search_actions, consumed=read_units, lengthy=_always),
 )
 
 OPERATIONS: Final[Mapping[str, WireOperation]] = MappingProxyType(
@@ -274,10 +290,6 @@ UNSUPPORTED: Final[Mapping[str, str]] = MappingProxyType(
         for feature, actions in {
             "loading and unloading of tables": "LoadTable UnloadTable",
             "SQL": "SQLQuery",
-            "search indexes": (
-                "CreateSearchIndex UpdateSearchIndex DescribeSearchIndex "
-                "DeleteSearchIndex Search ComputeSplits ParallelScan"
-            ),
             "timeseries": (
                 "CreateTimeseriesTable DeleteTimeseriesTable "
                 "DescribeTimeseriesTable UpdateTimeseriesTable PutTimeseriesData "

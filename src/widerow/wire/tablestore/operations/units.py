@@ -2,14 +2,17 @@
 
 from widerow.model.answers import RangePage, RowRead, RowWritten
 from widerow.model.requests import SplitPoints
+from widerow.model.search.requests import ScanPage, SearchAnswer
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.get_range import MatrixPage
 
 __all__ = ["batch_units", "read_units", "row_units", "transaction_units"]
 
 
-def read_units(result: RowRead | RangePage | MatrixPage | SplitPoints) -> tuple[int, int]:
-    """Of a row, a page or split points read."""
+def read_units(
+    result: RowRead | RangePage | MatrixPage | SplitPoints | SearchAnswer | ScanPage,
+) -> tuple[int, int]:
+    """Of a row, a page, split points or a search."""
     return result.read_units, 0
 
 

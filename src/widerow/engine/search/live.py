@@ -1,0 +1,369 @@
+"""One search index in memory: opened, built, kept up with its table, written down (search §11.5).
+
+    FOLLOWING   every row that was there when the build began, and every change up to a position
+    BUILDING    some of the rows; the position is that of the journal when the build began
+
+An index is opened from its files if they are of this index and the journal still has everything
+behind their positions; otherwise it is built over the rows of the table. The table is the truth:
+nothing that is lost, damaged or of another store does more than let it be built again.
+
+Everything here is for one caller at a time (`lock`).
+"""
+
+import json
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import TYPE_CHECKING, Final, NamedTuple, final
+
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.expiry import live_from
+from widerow.engine.search.backlog import JournalBacklog
+from widerow.engine.search.host import SearchHost
+from widerow.engine.search.journal import (
+    JournalEnds,
+    JournalPositions,
+    journal_ends,
+    rows_waiting,
+)
+from widerow.engine.search.rows import IndexedRow, indexed_row, rows_of
+from widerow.engine.search_record import encode_search_index
+from widerow.errors import NotFound, Rule, StorageFailure, StoreDamaged
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
+from widerow.limits import (
+    INT64_MAX,
+    JOURNAL_STEP_BYTES,
+    JOURNAL_STEP_ROWS,
+    SEARCH_CHECKPOINT_CHANGES,
+    SEARCH_CHECKPOINT_SECONDS,
+    SEARCH_RETRY_SECONDS,
+    TRANSACTION_SECONDS_MAX,
+)
+from widerow.model.schema import Stream, Table
+from widerow.model.search.schema import SearchIndex
+from widerow.rows.record import RecordKind, header_of
+from widerow.safepoint import safepoint
+from widerow.storage.interface import Reader, Store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from widerow.search.fields import SearchFields
+    from widerow.search.index import Change, DocumentIndex, Merge, Merged
+    from widerow.search.interface import IndexView
+
+__all__ = ["IndexParts", "LiveIndex"]
+
+_FORMAT: Final = 1
+_SECOND_NS: Final = 1_000_000_000
+_LET_THROUGH: Final = 16  # rows converted between two moments at which others may run
+
+
+class IndexParts(NamedTuple):
+    """What all indexes of one engine share."""
+
+    store: Store
+    tables: Tables[Table]
+    clock: Clock
+    host: SearchHost
+    backlog: JournalBacklog
+
+
+@final
+class LiveIndex:
+    """One index. `index`: its definition when it was made; only `name` and lifetime change later.
+
+    `covered`: up to where its files have the journal; None where it has no files that are valid.
+    """
+
+    def __init__(self, parts: IndexParts, table: Table, index: SearchIndex) -> None:
+        """Nothing is read until `open`."""
+        self.lock = parts.host.lock()
+        self.index = index
+        self.covered: JournalPositions | None = None
+        self._parts = parts
+        self._table_id = table.id
+        self._apart = not parts.store.capabilities.atomic_across_shards
+        self._rows: DocumentIndex | None = None
+        self._convert: Callable[[bytes, IndexedRow | None], Change] | None = None
+        self._files = parts.host.files(index.id)
+        self._positions: JournalPositions | None = None
+        self._building = False
+        self._cursor = b""
+        self._changes = 0  # since the last checkpoint
+        self._written_ns = 0  # when the last checkpoint ended, or failed
+        self._failed = False
+
+    # --- what it is now ----------------------------------------------------------------------
+
+    @property
+    def is_following(self) -> bool:
+        """Whether it has every row up to its positions."""
+        return self._rows is not None and not self._building
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has documents for."""
+        return 0 if self._rows is None else self._rows.rows
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory it takes."""
+        return 0 if self._rows is None else self._rows.memory_bytes
+
+    def view(self, written_from_ms: int | None, check: "Callable[[], None]") -> "IndexView":
+        """Its documents as they are now, without those that were written before a time.
+
+        `check` is called between steps of what is asked of the view, and may end them.
+        """
+        assert self._rows is not None, "opened"
+        return self._rows.view(written_from_ms=written_from_ms, check=check)
+
+    def due_merge(self) -> "Merge | None":
+        """Segments that are worth a merge, which may be run without the lock."""
+        return None if self._rows is None else self._rows.due_merge()
+
+    def install(self, merged: "Merged") -> None:
+        """Put a merge in the place of what it was made of, if that is still there."""
+        if self._rows is not None:
+            self._rows.install(merged)
+
+    def needed(self) -> JournalPositions | None:
+        """From where on it needs the journal if the process ended now; None: it needs none of it.
+
+        Without files it is built anew anyway.
+        """
+        return self.covered if self._files is not None else self._positions
+
+    # --- opening and building ----------------------------------------------------------------
+
+    def _table(self) -> tuple[Table, Stream]:
+        """The table and its journal now. Raises `NotFound` where the index was dropped."""
+        table = self._parts.tables.by_id(self._table_id)
+        if table is not None and table.journal is not None:
+            for each in table.search:
+                if each.id == self.index.id:
+                    return table, table.journal
+        raise NotFound(Rule.SEARCH_INDEX_NOT_FOUND, index=self.index.name)
+
+    def open(self) -> None:
+        """Read the files, or begin to build. Nothing happens where it is open."""
+        if self._rows is not None:
+            return
+        table, log = self._table()
+        self._load(table, log)
+        if self._rows is None:
+            self._begin()
+
+    def _load(self, table: Table, log: Stream) -> None:
+        """Take the files, if they are of this index and the journal goes on from them."""
+        from widerow.search.index import DocumentIndex  # noqa: PLC0415  # numpy, for who searches
+
+        if self._files is None:
+            return
+        fields = self._fields()
+        found = DocumentIndex.open(fields, self._files)
+        if found is None:
+            if self._files.names():
+                self._tell("search index is built again", reason="its files cannot be used")
+            return
+        rows, state = found
+        try:
+            positions = _positions_of(state, self._identity())
+        except StoreDamaged as error:
+            self._tell("search index is built again", reason=str(error))
+            return
+        if not positions.reach(journal_ends(self._parts.store.snapshot(), table, log)):
+            self._tell("search index is built again", reason="the journal does not reach back")
+            return
+        self._use(rows, fields)
+        self._positions = self.covered = positions
+        self._written_ns = self._parts.clock.monotonic_ns()
+
+    def _begin(self) -> None:
+        """Begin to build from the first row on."""
+        from widerow.search.index import DocumentIndex  # noqa: PLC0415  # as above
+
+        fields = self._fields()
+        self._use(DocumentIndex(fields), fields)
+        self._building, self._positions, self.covered = True, None, None
+        self._cursor = b""
+        self._parts.backlog.leave(self.index.id)
+
+    def _fields(self) -> "SearchFields":
+        from widerow.search.fields import SearchFields  # noqa: PLC0415  # as above
+
+        return SearchFields(self.index.schema)
+
+    def _use(self, rows: "DocumentIndex", fields: "SearchFields") -> None:
+        from widerow.search.documents import document_of  # noqa: PLC0415  # as above
+        from widerow.search.index import Change  # noqa: PLC0415  # same
+
+        def convert(key: bytes, row: IndexedRow | None) -> Change:
+            if row is None:
+                return Change(key, None, 0)
+            return Change(key, document_of(fields, row.key, row.columns), row.written_ms)
+
+        self._rows, self._convert = rows, convert
+
+    def build_step(self) -> bool:
+        """Index the next rows; whether more are left. False also where it may not begin yet.
+
+        Where the store is shared and a transaction reaches one shard only, a row may still be
+        written by whoever has not heard of the journal: builds begin when none can be left.
+        """
+        if self._rows is None or not self._building:
+            return False
+        table, log = self._table()
+        if self._positions is None:
+            if self.waits_until_us(log) > self._parts.clock.now_us():
+                return False
+            ends = journal_ends(self._parts.store.snapshot(), table, log)
+            self._positions = JournalPositions.at(ends)
+        reader = self._parts.store.snapshot()
+        changes, following = self._next_rows(reader, table)
+        self._rows.apply(changes)
+        self._changes += len(changes)
+        if following is not None:
+            self._cursor = following
+            return True
+        self._building = False
+        self._tell("search index is built", rows=self._rows.rows)
+        return False
+
+    def waits_until_us(self, log: Stream) -> int:
+        """Until when a build may not begin."""
+        can = self._parts.store.capabilities
+        apart = can.shared and not can.atomic_across_shards
+        return log.enabled_at_us + TRANSACTION_SECONDS_MAX * 1_000_000 if apart else 0
+
+    def _next_rows(self, reader: Reader, table: Table) -> "tuple[list[Change], bytes | None]":
+        """The documents of the next rows, and where the step behind begins; None: no more."""
+        prefix = row_prefix(table.id)
+        assert self._convert is not None, "opened"
+        changes: list[Change] = []
+        size = 0
+        alive = self._live_from(table)
+        scanned = reader.scan(max(prefix, self._cursor), after_prefix(prefix))
+        for count, (key, record) in enumerate(scanned):
+            if len(changes) == JOURNAL_STEP_ROWS or size >= JOURNAL_STEP_BYTES:
+                return changes, key
+            if count % _LET_THROUGH == 0:
+                safepoint()
+            size += len(record)
+            if header_of(record).kind == RecordKind.SEGMENT:
+                continue
+            row = indexed_row(reader, table, (key, record), alive)
+            if row is not None:
+                changes.append(self._convert(key[ROW_PREFIX_BYTES:], row))
+        return changes, None
+
+    # --- keeping up --------------------------------------------------------------------------
+
+    def look(self) -> JournalEnds:
+        """How far the journal is now; begin to build again where it does not reach back."""
+        table, log = self._table()
+        ends = journal_ends(self._parts.store.snapshot(), table, log)
+        if self.is_following and (self._positions is None or not self._positions.reach(ends)):
+            self._tell("search index is built again", reason="the journal does not reach back")
+            self._begin()
+        return ends
+
+    def waiting(self) -> list[bytes]:
+        """Rows whose changes are on their way to the journal; asked before `look`."""
+        if not self._apart:
+            return []
+        table, log = self._table()
+        return rows_waiting(self._parts.store.snapshot(), table, log, self._until_us())
+
+    def step(self, ends: JournalEnds) -> bool:
+        """Take the next changes up to `ends`; whether there may be more."""
+        if not self.is_following or self._positions is None:
+            return False
+        table, _ = self._table()
+        reader = self._parts.store.snapshot()
+        found = self._positions.read(reader, table, ends, self._until_us(), JOURNAL_STEP_ROWS)
+        self.take(found.keys)
+        self._positions = found.following
+        return bool(found.keys)
+
+    def take(self, keys: Sequence[bytes]) -> None:
+        """Index rows as they are now, after everything that named them was read."""
+        if not keys or self._rows is None or self._convert is None:
+            return
+        table, _ = self._table()
+        reader = self._parts.store.snapshot()
+        alive = self._live_from(table)
+        changes = [self._convert(key, row) for key, row in rows_of(reader, table, keys, alive)]
+        self._rows.apply(changes)
+        self._changes += len(changes)
+
+    def is_at(self, ends: JournalEnds) -> bool:
+        """Whether every change up to `ends` was taken."""
+        return self._positions is not None and self._positions.is_at(ends)
+
+    def _until_us(self) -> int:
+        """The time up to which changes may be found."""
+        lag = self._parts.host.lag_us
+        return self._parts.clock.now_us() - lag if lag else INT64_MAX - 1
+
+    def _live_from(self, table: Table) -> int:
+        return live_from(table.options, self._parts.clock.now_us() // 1000)
+
+    # --- files -------------------------------------------------------------------------------
+
+    def checkpoint_is_due(self) -> bool:
+        """Whether so much was taken since the last checkpoint, or it is so long ago."""
+        if self._files is None or not self.is_following or not self._changes:
+            return False
+        since_ns = self._parts.clock.monotonic_ns() - self._written_ns
+        if self._failed:
+            return since_ns >= SEARCH_RETRY_SECONDS * _SECOND_NS
+        return (
+            self._changes >= SEARCH_CHECKPOINT_CHANGES
+            or self.covered is None
+            or since_ns >= SEARCH_CHECKPOINT_SECONDS * _SECOND_NS
+        )
+
+    def checkpoint(self) -> None:
+        """Write down what was taken, and how far. Failures are told, and change nothing."""
+        positions, rows, files = self._positions, self._rows, self._files
+        if files is None or rows is None or positions is None or self._building:
+            return
+        if not self._changes and self.covered is not None:
+            return
+        state = {"format": _FORMAT, "identity": self._identity(), **positions.document()}
+        self._written_ns = self._parts.clock.monotonic_ns()
+        try:
+            rows.checkpoint(files, json.dumps(state).encode())
+        except StorageFailure as error:
+            self._failed = True
+            self._tell("search index is not written down", reason=str(error))
+            return
+        self._written_ns = self._parts.clock.monotonic_ns()
+        self._failed = False
+        self._changes, self.covered = 0, positions
+
+    def _identity(self) -> str:
+        """What files of this index bear, and those of no other index and no other store."""
+        made = encode_search_index(self.index)
+        known = [self._table_id, made["id"], made["created_us"], made["schema"]]
+        return sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()
+
+    def _tell(self, event: str, **facts: object) -> None:
+        table = self._parts.tables.by_id(self._table_id)
+        name = "" if table is None else table.qualified
+        self._parts.host.tell(event, {"table": name, "index": self.index.name, **facts})
+
+
+def _positions_of(state: bytes, identity: str) -> JournalPositions:
+    """The positions in the state of files. Raises `StoreDamaged` for those of another index."""
+    try:
+        document = json.loads(state)
+        found = document["format"], document["identity"]
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
+        raise StoreDamaged("the state of its files is not readable") from error
+    if found != (_FORMAT, identity):
+        raise StoreDamaged("its files are of another index")
+    return JournalPositions.read_document(document)

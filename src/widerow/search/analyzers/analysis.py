@@ -1,0 +1,176 @@
+"""The five analyzers: texts to tokens, with their positions and their places (search §3)."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from widerow.limits import SEARCH_FUZZY_CHARACTERS_MAX
+from widerow.model.search.schema import AnalyzerName, TextAnalyzer
+from widerow.search.analyzers.dictionary import all_words, one_segmentation
+
+__all__ = ["Analysis", "PlacedToken", "analysis_of"]
+
+# Ideographs with their extensions and compatibility forms, kana, and syllables of hangul: each one
+# alone is a token (search §3).
+_CJK: Final = (
+    "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f\uac00-\ud7a3"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_WORD: Final = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
+_PART: Final = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+|\d+")
+_BLANKS: Final = re.compile(r"\S+")
+_HAN: Final = re.compile("[\u4e00-\u9fd5]+")  # what the dictionary has words of
+_SEPARATOR: Final = "\0"  # hardly any token contains it
+
+
+class PlacedToken(NamedTuple):
+    """A token, its position among the tokens, and the characters of the text that it stands for."""
+
+    text: str
+    position: int
+    start: int
+    stop: int
+
+
+_Pieces = Callable[[str], list[tuple[int, int]]]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """One analyzer with its parameters. `fuzzy`: (min, max) characters, None for the others.
+
+    `pattern`: finds the same pieces, where an expression does.
+    """
+
+    pieces: _Pieces
+    case_sensitive: bool
+    fuzzy: tuple[int, int] | None = None
+    pattern: re.Pattern[str] | None = None
+
+    def tokens(self, text: str) -> list[str]:
+        """The tokens in the order of their positions; for `fuzzy` see `positions` as well."""
+        found: list[str]
+        if self.pattern is not None:
+            found = self.pattern.findall(text)
+        else:
+            found = [text[start:stop] for start, stop in self.pieces(text)]
+        if self.case_sensitive or not found:
+            return found
+        return _lower(found)
+
+    def positions(self, text: str) -> Sequence[int] | None:
+        """The position of each token; None where they are 0, 1, 2 ….
+
+        A gram stands where it begins, so that grams of one length follow each other.
+        """
+        return None if self.fuzzy is None else [start for start, _ in self.pieces(text)]
+
+    def placed(self, text: str) -> list[PlacedToken]:
+        """The tokens with their places in the text."""
+        places = self.pieces(text)
+        positions = range(len(places)) if self.fuzzy is None else [start for start, _ in places]
+        return [
+            PlacedToken(token, position, start, stop)
+            for token, position, (start, stop) in zip(
+                self.tokens(text), positions, places, strict=True
+            )
+        ]
+
+    def folded(self, text: str) -> str:
+        """A text in the case that tokens are in."""
+        return text if self.case_sensitive else _lower([text])[0]
+
+
+def _lower(tokens: list[str]) -> list[str]:
+    """Each token in lower case, in one step: a separator keeps them from acting on each other."""
+    lower = _SEPARATOR.join(tokens).lower().split(_SEPARATOR)
+    return lower if len(lower) == len(tokens) else [token.lower() for token in tokens]
+
+
+def analysis_of(analyzer: TextAnalyzer) -> Analysis:
+    """What an analyzer does."""
+    return _ANALYSES[analyzer.name](analyzer)
+
+
+def _single_word(analyzer: TextAnalyzer) -> Analysis:
+    pattern = _PART if analyzer.delimit_word else _WORD
+    return Analysis(_matches(pattern), analyzer.case_sensitive, pattern=pattern)
+
+
+def _split(analyzer: TextAnalyzer) -> Analysis:
+    delimiter = analyzer.delimiter
+    if delimiter is None or not delimiter.strip():
+        return Analysis(_matches(_BLANKS), analyzer.case_sensitive, pattern=_BLANKS)
+    return Analysis(_between(delimiter), analyzer.case_sensitive)
+
+
+def _fuzzy(analyzer: TextAnalyzer) -> Analysis:
+    shortest, longest = analyzer.min_chars, analyzer.max_chars
+    return Analysis(_grams(shortest, longest), analyzer.case_sensitive, (shortest, longest))
+
+
+def _words(segment: Callable[[str], list[tuple[int, int]]]) -> Callable[[TextAnalyzer], Analysis]:
+    def made(_analyzer: TextAnalyzer) -> Analysis:
+        return Analysis(_by_dictionary(segment), case_sensitive=False)
+
+    return made
+
+
+_ANALYSES: Final[dict[AnalyzerName, Callable[[TextAnalyzer], Analysis]]] = {
+    AnalyzerName.SINGLE_WORD: _single_word,
+    AnalyzerName.SPLIT: _split,
+    AnalyzerName.FUZZY: _fuzzy,
+    AnalyzerName.MAX_WORD: _words(all_words),
+    AnalyzerName.MIN_WORD: _words(one_segmentation),
+}
+
+
+def _matches(pattern: re.Pattern[str]) -> _Pieces:
+    def pieces(text: str) -> list[tuple[int, int]]:
+        return [found.span() for found in pattern.finditer(text)]
+
+    return pieces
+
+
+def _between(delimiter: str) -> _Pieces:
+    def pieces(text: str) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        start = 0
+        for piece in text.split(delimiter):
+            stop = start + len(piece)
+            if piece:
+                found.append((start, stop))
+            start = stop + len(delimiter)
+        return found
+
+    return pieces
+
+
+def _grams(shortest: int, longest: int) -> _Pieces:
+    def pieces(text: str) -> list[tuple[int, int]]:
+        end = min(len(text), SEARCH_FUZZY_CHARACTERS_MAX)
+        return [
+            (start, stop)
+            for start in range(end)
+            for stop in range(start + shortest, min(start + longest, end) + 1)
+        ]
+
+    return pieces
+
+
+def _by_dictionary(segment: Callable[[str], list[tuple[int, int]]]) -> _Pieces:
+    """Chinese runs by the dictionary, all others as words; in the order of where they begin."""
+
+    def pieces(text: str) -> list[tuple[int, int]]:
+        found: list[tuple[int, int]] = []
+        at = 0
+        for run in _HAN.finditer(text):
+            start = run.start()
+            found.extend(each.span() for each in _WORD.finditer(text, at, start))
+            found.extend((start + first, start + last) for first, last in segment(run[0]))
+            at = run.end()
+        found.extend(each.span() for each in _WORD.finditer(text, at))
+        return found
+
+    return pieces

@@ -1,0 +1,329 @@
+"""Arrays of a column out of the values of documents, and out of the columns of several segments.
+
+`build_*` takes the values that `Document.values` has, one for each document. `merge_*` takes
+columns, each with the new number of each of its documents, -1 for those that are dropped; new
+numbers of one column ascend. Both answer the arrays that `search.columns` reads.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.model.search.schema import SearchFieldType
+from widerow.search.columns import Column, TermColumn, TextColumn, ValueColumn
+from widerow.search.documents import TokenList
+from widerow.search.interface import Integers
+from widerow.search.terms import SortedTerms, packed, picked, united
+
+__all__ = ["COLUMN_KINDS", "ColumnKind", "MergedPart"]
+
+_Built = dict[str, NDArray[Any]]
+_POSITION_BITS: Final = np.uint64(20)
+_CHUNK: Final = 4_000_000  # postings that are put in order at once: 32 MB
+
+
+class MergedPart(NamedTuple):
+    """A column, and the new number of each of its documents; -1: dropped."""
+
+    column: Column
+    numbers: Integers
+
+
+class ColumnKind(NamedTuple):
+    """How columns of a type are read, built and merged; `count` documents come out."""
+
+    column: type[Column]
+    build: Callable[[Sequence[Any]], _Built]
+    merge: Callable[[Sequence[MergedPart], int], _Built]
+
+
+# --- values ------------------------------------------------------------------------------------
+
+
+def _flattened(given: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32] | None]:
+    """All values, and their owners; None where each document has exactly one."""
+    values = list(chain.from_iterable(each for each in given if each is not None))
+    lengths = np.fromiter(
+        (0 if each is None else len(each) for each in given), np.int64, len(given)
+    )
+    if len(values) == len(given) and bool((lengths == 1).all()):
+        return values, None
+    return values, np.repeat(np.arange(len(given), dtype=np.int32), lengths)
+
+
+def _with_owners(built: _Built, owners: NDArray[np.int32] | None) -> _Built:
+    if owners is not None:
+        built["owners"] = owners
+    return built
+
+
+def _build_numbers(kind: type[np.generic]) -> Callable[[Sequence[Any]], _Built]:
+    def build(given: Sequence[Any]) -> _Built:
+        values, owners = _flattened(given)
+        return _with_owners({"values": np.array(values, dtype=kind)}, owners)
+
+    return build
+
+
+def _build_points(given: Sequence[Any]) -> _Built:
+    values, owners = _flattened(given)
+    return _with_owners({"values": np.array(values, dtype=np.int32).reshape(-1, 2)}, owners)
+
+
+def _build_vectors(given: Sequence[Any]) -> _Built:
+    values, owners = _flattened(given)
+    matrix = np.frombuffer(b"".join(values), dtype="<f4").astype(np.float32)
+    return _with_owners(
+        {"values": matrix.reshape(len(values), -1) if values else matrix.reshape(0, 1)}, owners
+    )
+
+
+class _Order(NamedTuple):
+    """How the values of several columns follow each other in the new one.
+
+    `kept`: for each part a mask of its values, or None for all; `order`: of those of all parts one
+    behind the other; `owners`: None where each document has exactly one.
+    """
+
+    kept: list[NDArray[np.bool_]]
+    order: Integers
+    owners: NDArray[np.int32] | None
+
+
+def _value_order(parts: Sequence[MergedPart], count: int) -> _Order:
+    kept: list[NDArray[np.bool_]] = []
+    owners: list[Integers] = []
+    for part in parts:
+        old = part.column.owners
+        new = part.numbers if old is None else part.numbers[old]
+        kept.append(new >= 0)
+        owners.append(new[kept[-1]])
+    every = np.concatenate(owners)
+    order = np.argsort(every, kind="stable")
+    every = every[order]
+    single = len(every) == count and bool((every == np.arange(count)).all())
+    return _Order(kept, order, None if single else every.astype(np.int32))
+
+
+def _merge_values(parts: Sequence[MergedPart], count: int) -> _Built:
+    order = _value_order(parts, count)
+    columns = [part.column for part in parts if isinstance(part.column, ValueColumn)]
+    pieces = [each.values[kept] for each, kept in zip(columns, order.kept, strict=True)]
+    if pieces[0].ndim > 1:  # an empty matrix does not know its width
+        pieces = [each for each in pieces if len(each)] or pieces[:1]
+    return _with_owners({"values": np.concatenate(pieces)[order.order]}, order.owners)
+
+
+# --- terms -------------------------------------------------------------------------------------
+
+
+def _term_arrays(
+    terms: SortedTerms, ordinals: NDArray[np.int32], owners: NDArray[np.int32] | None
+) -> _Built:
+    """A column of terms, all of which occur: with the documents of each."""
+    documents = np.arange(len(ordinals), dtype=np.int32) if owners is None else owners
+    order = np.argsort(ordinals, kind="stable")
+    sorted_ordinals, documents = ordinals[order], documents[order]
+    if owners is not None and len(documents):
+        again = (np.diff(sorted_ordinals) == 0) & (np.diff(documents) == 0)
+        once = np.concatenate(([True], ~again))
+        sorted_ordinals, documents = sorted_ordinals[once], documents[once]
+    counts = np.bincount(sorted_ordinals, minlength=len(terms))
+    built: _Built = {
+        "terms": terms.blob,
+        "term_starts": terms.starts,
+        "ordinals": ordinals,
+        "documents": documents,
+        "document_starts": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+    }
+    return _with_owners(built, owners)
+
+
+def _numbered(values: list[Any]) -> tuple[SortedTerms, NDArray[np.int32]]:
+    """The terms that occur, and the number of each value's."""
+    every = sorted(set(values))
+    numbers = dict(zip(every, range(len(every)), strict=True))
+    return packed(every), np.fromiter(map(numbers.__getitem__, values), np.int32, len(values))
+
+
+def _build_terms(given: Sequence[Any]) -> _Built:
+    values, owners = _flattened(given)
+    terms, ordinals = _numbered(values)
+    return _term_arrays(terms, ordinals, owners)
+
+
+def _merge_terms(parts: Sequence[MergedPart], count: int) -> _Built:
+    order = _value_order(parts, count)
+    columns = [part.column for part in parts if isinstance(part.column, TermColumn)]
+    terms, maps = united([each.terms for each in columns])
+    pieces = [
+        moved[each.values[kept]]
+        for each, moved, kept in zip(columns, maps, order.kept, strict=True)
+    ]
+    ordinals = np.concatenate(pieces)[order.order]
+    used = np.bincount(ordinals, minlength=len(terms)) > 0
+    if not used.all():
+        terms = picked(terms, np.flatnonzero(used))
+        ordinals = (np.cumsum(used) - 1)[ordinals]
+    return _term_arrays(terms, ordinals.astype(np.int32), order.owners)
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def _build_texts(given: Sequence[TokenList | None]) -> _Built:
+    lengths = np.fromiter(
+        (-1 if each is None else each.length for each in given), np.int32, len(given)
+    )
+    counts = np.fromiter(
+        (0 if each is None else len(each.tokens) for each in given), np.int64, len(given)
+    )
+    numbers: dict[str, int] = {}
+    number = numbers.setdefault
+    tokens = chain.from_iterable(each.tokens for each in given if each is not None)
+    found = np.fromiter(
+        (number(token, len(numbers)) for token in tokens), np.int64, int(counts.sum())
+    )
+    encoded = [token.encode() for token in numbers]
+    order = sorted(range(len(encoded)), key=encoded.__getitem__)
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    ends = np.cumsum(counts)
+    positions = np.arange(len(found), dtype=np.int64) - np.repeat(ends - counts, counts)
+    for at, each in enumerate(given):
+        if each is not None and each.positions is not None:
+            positions[int(ends[at] - counts[at]) : int(ends[at])] = each.positions
+    documents = np.repeat(np.arange(len(given), dtype=np.int64), counts)
+    postings = ((documents << 20) | positions).astype(np.uint64)
+    numbered = places[found]
+    starts = np.concatenate(([0], np.cumsum(np.bincount(numbered, minlength=len(order)))))
+    return _text_arrays(
+        packed([encoded[each] for each in order]), _ordered(numbered, postings), starts, lengths
+    )
+
+
+def _text_arrays(
+    terms: SortedTerms,
+    postings: NDArray[np.uint64],
+    starts: Integers,
+    lengths: NDArray[np.int32],
+) -> _Built:
+    return {
+        "terms": terms.blob,
+        "term_starts": terms.starts,
+        "postings": postings,
+        "posting_starts": starts.astype(np.int64),
+        "lengths": lengths,
+    }
+
+
+class _MergedText(NamedTuple):
+    """One part: its column, the new numbers of its documents, and those of its tokens."""
+
+    column: TextColumn
+    numbers: Integers
+    moved: Integers
+
+
+def _merge_texts(parts: Sequence[MergedPart], count: int) -> _Built:
+    columns = [each.column for each in parts if isinstance(each.column, TextColumn)]
+    terms, maps = united([each.terms for each in columns])
+    merged = [
+        _MergedText(column, part.numbers, moved)
+        for column, part, moved in zip(columns, parts, maps, strict=True)
+    ]
+    lengths = np.full(count, -1, dtype=np.int32)
+    for each in merged:
+        kept = each.numbers >= 0
+        lengths[each.numbers[kept]] = each.column.lengths[kept]
+    sizes = np.zeros(len(terms), dtype=np.int64)
+    for each in merged:
+        sizes[each.moved] += np.diff(each.column.arrays["posting_starts"])
+    pieces: list[NDArray[np.uint64]] = []
+    counts = np.zeros(len(terms), dtype=np.int64)
+    for first, beyond in _chunks(sizes):
+        pieces.append(_merged_postings(merged, first, beyond, counts))
+    postings = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.uint64)
+    used = counts > 0
+    if not used.all():
+        terms, counts = picked(terms, np.flatnonzero(used)), counts[used]
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    return _text_arrays(terms, postings, starts, lengths)
+
+
+def _chunks(sizes: Integers) -> list[tuple[int, int]]:
+    """Runs of tokens with at most _CHUNK postings, or with one token."""
+    ends = np.cumsum(sizes)
+    chunks: list[tuple[int, int]] = []
+    first = 0
+    while first < len(sizes):
+        before = int(ends[first - 1]) if first else 0
+        beyond = int(np.searchsorted(ends, before + _CHUNK, side="right"))
+        beyond = min(max(beyond, first + 1), len(sizes), first + 2**20)
+        chunks.append((first, beyond))
+        first = beyond
+    return chunks
+
+
+def _merged_postings(
+    merged: Sequence[_MergedText], first: int, beyond: int, counts: Integers
+) -> NDArray[np.uint64]:
+    """The postings of a run of tokens, in order; notes how many each has."""
+    tokens: list[Integers] = []
+    places: list[NDArray[np.uint64]] = []
+    for part in merged:
+        low, high = np.searchsorted(part.moved, (first, beyond))
+        if low == high:
+            continue
+        starts = part.column.arrays["posting_starts"][low : high + 1]
+        old = part.column.places(int(low), int(high))
+        documents = part.numbers[(old >> _POSITION_BITS).astype(np.int64)]
+        kept = documents >= 0
+        token = np.repeat(part.moved[low:high] - first, np.diff(starts))
+        positions = old & np.uint64(2**20 - 1)
+        new = (documents.astype(np.uint64) << _POSITION_BITS) | positions
+        if not kept.all():
+            token, new = token[kept], new[kept]
+        tokens.append(token)
+        places.append(new)
+    if not places:
+        return np.zeros(0, dtype=np.uint64)
+    token, posting = np.concatenate(tokens), np.concatenate(places)
+    counts[first:beyond] += np.bincount(token, minlength=beyond - first)
+    return posting if beyond - first == 1 and len(places) == 1 else _ordered(token, posting)
+
+
+def _ordered(token: Integers, posting: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Postings by token, then by themselves: as one number where both fit into it."""
+    width = int(posting.max()).bit_length() if len(posting) else 0
+    if width + int(token.max() if len(token) else 0).bit_length() > 64:
+        return posting[np.lexsort((posting, token))]
+    both = (token.astype(np.uint64) << np.uint64(width)) | posting
+    both.sort()
+    return both & np.uint64(2**width - 1) if width < 64 else both
+
+
+_NUMBERS: Final[dict[SearchFieldType, type[np.generic]]] = {
+    SearchFieldType.LONG: np.int64,
+    SearchFieldType.DATE: np.int64,
+    SearchFieldType.DOUBLE: np.float64,
+    SearchFieldType.BOOLEAN: np.bool_,
+}
+_TERMS: Final = ColumnKind(TermColumn, _build_terms, _merge_terms)
+
+COLUMN_KINDS: Final[dict[SearchFieldType, ColumnKind]] = {
+    **{
+        each: ColumnKind(ValueColumn, _build_numbers(kind), _merge_values)
+        for each, kind in _NUMBERS.items()
+    },
+    SearchFieldType.GEO_POINT: ColumnKind(ValueColumn, _build_points, _merge_values),
+    SearchFieldType.VECTOR: ColumnKind(ValueColumn, _build_vectors, _merge_values),
+    SearchFieldType.KEYWORD: _TERMS,
+    SearchFieldType.FUZZY_KEYWORD: _TERMS,
+    SearchFieldType.IP: _TERMS,
+    SearchFieldType.TEXT: ColumnKind(TextColumn, _build_texts, _merge_texts),
+}
+"""By the type of the field. FLATTENED has none: indexes with such a field are refused."""

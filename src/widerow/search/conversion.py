@@ -1,0 +1,245 @@
+"""Values of columns and of JSON texts as values of fields (search §2).
+
+Each converter answers the value in the form that documents hold it, or None for a value that the
+field cannot have; none raises. LONG and DATE: int. DOUBLE: float. BOOLEAN: bool. KEYWORD,
+FUZZY_KEYWORD, IP: bytes. TEXT: str, which is analysed later. GEO_POINT: the stored pair. VECTOR:
+the bytes of its 32-bit floats, of length 1 for COSINE.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterable
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.limits import (
+    INT64_MAX,
+    INT64_MIN,
+    SEARCH_ARRAY_ELEMENTS_MAX,
+    SEARCH_FUZZY_KEYWORD_BYTES_MAX,
+    SEARCH_KEYWORD_BYTES_MAX,
+    SEARCH_TEXT_BYTES_MAX,
+)
+from widerow.model.search.schema import SearchFieldType, VectorMetric
+from widerow.model.values import Value
+from widerow.search.fields import IndexedField
+from widerow.search.places import parse_point, quantised
+
+__all__ = ["address_bytes", "column_values", "json_values", "number_text", "parsed"]
+
+_Type = SearchFieldType
+_WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_MAPPED: Final = b"\0" * 10 + b"\xff\xff"
+
+
+def parsed(text: str) -> Any:  # noqa: ANN401  # what JSON can say
+    """The value of a JSON text. Raises ValueError where it is none, however it is malformed."""
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _refuse(_constant: str) -> float:
+    raise ValueError("not a number")
+
+
+def number_text(value: float) -> str:
+    """The shortest decimal text of a number (search §2.5)."""
+    return repr(value)
+
+
+def address_bytes(text: str) -> bytes | None:
+    """An address of version 4 or 6 as 16 bytes; the former are mapped into the latter."""
+    try:
+        if ":" in text:
+            return None if "%" in text else IPv6Address(text).packed
+        return _MAPPED + IPv4Address(text).packed
+    except AddressValueError:
+        return None
+
+
+def column_values(field: IndexedField, value: Value) -> list[Any]:
+    """The values of a field of the row, read from the newest value of its column."""
+    if field.type is _Type.VECTOR:
+        return _kept([_vector(field, value)])
+    if field.definition.is_array:
+        return _array(field, value)
+    return _kept([_of_column(field, value)])
+
+
+def json_values(field: IndexedField, value: object) -> list[Any]:
+    """The values of a field, read from a member of an object; arrays are always read."""
+    convert = _FROM_JSON[field.type]
+    if not isinstance(value, list) or field.type is _Type.VECTOR:
+        return _kept([convert(field, value)])
+    if len(value) > SEARCH_ARRAY_ELEMENTS_MAX:
+        return []
+    return _kept(convert(field, element) for element in value)
+
+
+def _kept(values: Iterable[Any]) -> list[Any]:
+    return [value for value in values if value is not None]
+
+
+def _array(field: IndexedField, value: Value) -> list[Any]:
+    if not isinstance(value, str):
+        return []
+    try:
+        return json_values(field, parsed(value))
+    except ValueError:
+        return []
+
+
+def _of_column(field: IndexedField, value: Value) -> Any:  # noqa: ANN401  # by type of field
+    """A field takes columns of its own type; a virtual one those that become it (search §2.5)."""
+    kind = type(value)
+    if kind is str:
+        if field.definition.source is None and field.type in (_Type.LONG, _Type.DOUBLE):
+            return None
+        return None if field.type is _Type.BOOLEAN else _FROM_JSON[field.type](field, value)
+    if kind is bytes:
+        return None
+    if field.type in _FROM_TEXT:
+        virtual = field.definition.source is not None and kind is not bool
+        return _FROM_JSON[field.type](field, number_text(value)) if virtual else None  # type: ignore[arg-type]  # a number
+    if field.type is _Type.LONG and kind is not int:
+        return None
+    return _FROM_JSON[field.type](field, value)
+
+
+# --- one value ---------------------------------------------------------------------------------
+
+
+def _long(_field: IndexedField, value: object) -> int | None:
+    if type(value) is str:
+        value = int(value) if _WHOLE.fullmatch(value) else None
+    elif type(value) is float:
+        value = int(value) if value.is_integer() else None
+    if type(value) is not int or not INT64_MIN <= value <= INT64_MAX:
+        return None
+    return value
+
+
+def _double(_field: IndexedField, value: object) -> float | None:
+    if type(value) is str:
+        value = float(value) if _NUMBER.fullmatch(value) else None
+    if type(value) is int:
+        try:
+            value = float(value)
+        except OverflowError:
+            return None
+    if type(value) is not float or math.isnan(value):
+        return None
+    return value
+
+
+def _boolean(_field: IndexedField, value: object) -> bool | None:
+    return value if type(value) is bool else None
+
+
+def _text_of(value: object) -> str | None:
+    if type(value) is str:
+        return value
+    return json.dumps(value) if type(value) in (int, float, bool) else None
+
+
+def _encoded(value: object, longest: int) -> bytes | None:
+    text = _text_of(value)
+    if text is None or len(text) > longest:
+        return None
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:  # half a pair of surrogates, which only JSON can say
+        return None
+    return encoded if len(encoded) <= longest else None
+
+
+def _keyword(_field: IndexedField, value: object) -> bytes | None:
+    return _encoded(value, SEARCH_KEYWORD_BYTES_MAX)
+
+
+def _fuzzy_keyword(_field: IndexedField, value: object) -> bytes | None:
+    return _encoded(value, SEARCH_FUZZY_KEYWORD_BYTES_MAX)
+
+
+def _text(_field: IndexedField, value: object) -> str | None:
+    encoded = _encoded(value, SEARCH_TEXT_BYTES_MAX)
+    return None if encoded is None else _text_of(value)
+
+
+def _date(field: IndexedField, value: object) -> int | None:
+    if type(value) is int:
+        return field.dates.of_number(value)
+    return field.dates.of_text(value) if type(value) is str else None
+
+
+def _address(_field: IndexedField, value: object) -> bytes | None:
+    return address_bytes(value) if type(value) is str else None
+
+
+def _point(_field: IndexedField, value: object) -> tuple[int, int] | None:
+    point = parse_point(value) if type(value) is str else None
+    return None if point is None else quantised(point)
+
+
+def _vector(field: IndexedField, value: object) -> bytes | None:
+    options = field.definition.vector
+    if isinstance(value, str):
+        try:
+            value = parsed(value)
+        except ValueError:
+            return None
+    if options is None:
+        return None
+    if isinstance(value, bytes):
+        if len(value) != 4 * options.dimension:
+            return None
+        vector = np.frombuffer(value, dtype="<f4")
+    else:
+        if not isinstance(value, list) or len(value) != options.dimension:
+            return None
+        if not all(type(each) is int or type(each) is float for each in value):
+            return None
+        with np.errstate(over="ignore"):
+            try:
+                vector = np.array(value, dtype=np.float64).astype("<f4")
+            except OverflowError:
+                return None
+    return _of_length_one(vector, options.metric)
+
+
+def _of_length_one(vector: NDArray[np.float32], metric: VectorMetric) -> bytes | None:
+    """The bytes of a vector of finite numbers; for COSINE scaled to length 1."""
+    if not np.isfinite(vector).all():
+        return None
+    if metric is VectorMetric.COSINE:
+        wide = vector.astype(np.float64)
+        length = math.sqrt(float(wide @ wide))
+        if length == 0.0:
+            return None
+        vector = (wide / length).astype("<f4")
+    return bytes(vector.tobytes())
+
+
+_FROM_TEXT: Final = frozenset(
+    (_Type.KEYWORD, _Type.FUZZY_KEYWORD, _Type.TEXT, _Type.IP, _Type.GEO_POINT)
+)
+_FROM_JSON: Final[dict[SearchFieldType, Callable[[IndexedField, object], Any]]] = {
+    _Type.LONG: _long,
+    _Type.DOUBLE: _double,
+    _Type.BOOLEAN: _boolean,
+    _Type.KEYWORD: _keyword,
+    _Type.FUZZY_KEYWORD: _fuzzy_keyword,
+    _Type.TEXT: _text,
+    _Type.DATE: _date,
+    _Type.IP: _address,
+    _Type.GEO_POINT: _point,
+    _Type.VECTOR: _vector,
+    _Type.FLATTENED: lambda _field, _value: None,
+}

@@ -1,0 +1,149 @@
+"""Rows as documents (search §2): what an index keeps of a row, before it is in a segment."""
+
+from collections.abc import Iterable
+from typing import Any, Final, NamedTuple
+
+from widerow.limits import (
+    SEARCH_ARRAY_ELEMENTS_MAX,
+    SEARCH_POSITION_MAX,
+    SEARCH_TEXT_GAP,
+)
+from widerow.model.search.schema import SearchFieldType
+from widerow.model.values import KeyValue, Value
+from widerow.search.conversion import column_values, json_values, parsed
+from widerow.search.fields import IndexedField, Level, ObjectField, SearchFields
+
+__all__ = ["Document", "TokenList", "document_of"]
+
+_UNCOUNTED: Final = frozenset(("的", "是"))  # indexed, but no part of a text's length (search §3)
+
+
+class TokenList(NamedTuple):
+    """The tokens of a TEXT field. `positions` None: 0, 1, 2 …; `length` is that of scores."""
+
+    tokens: list[str]
+    positions: list[int] | None
+    length: int
+
+
+class Document(NamedTuple):
+    """One document of a level.
+
+    `values[slot]` is None for a field without a value, a `TokenList` for TEXT, else the list of
+    values, which is not empty, in the forms of `search.conversion`. `children`: for each level
+    below, in the order of `Level.children`, the documents there. `place`: the place of the object
+    in its array, 0 for rows.
+    """
+
+    values: list[Any]
+    children: "list[list[Document]]"
+    place: int = 0
+
+
+def document_of(
+    fields: SearchFields,
+    keys: Iterable[tuple[str, KeyValue]],
+    columns: dict[str, Value],
+) -> Document:
+    """The document of a row: `keys` by name in their order, `columns` with their newest values.
+
+    Never raises for a value: a field that cannot have it has none (search §2).
+    """
+    made = _empty(fields.root)
+    named = (*keys, *columns.items())
+    for name, value in named:
+        for field in fields.by_column.get(name, ()):
+            _put(made, field, column_values(field, value))
+        for holder in fields.objects_by_column.get(name, ()):
+            _put_objects(made, holder, value)
+    return made
+
+
+def _empty(level: Level, place: int = 0) -> Document:
+    return Document([None] * len(level.fields), [[] for _ in level.children], place)
+
+
+def _put(made: Document, field: IndexedField, values: list[Any]) -> None:
+    """Add values to those that the field has; only fields below objects of an array have any."""
+    if not values:
+        return
+    known = made.values[field.slot]
+    if field.type is SearchFieldType.TEXT:
+        made.values[field.slot] = _analysed(field, values, known)
+    elif known is None:
+        made.values[field.slot] = values
+    elif field.type is not SearchFieldType.VECTOR:
+        known.extend(values)
+
+
+def _analysed(field: IndexedField, texts: list[str], known: TokenList | None) -> TokenList:
+    """The tokens of texts; between two of them positions leave a gap that no phrase spans."""
+    analysis = field.analysis
+    if known is None and len(texts) == 1 and analysis.fuzzy is None:
+        tokens = analysis.tokens(texts[0])[: SEARCH_POSITION_MAX + 1]
+        return TokenList(tokens, None, _length(tokens))
+    tokens = [] if known is None else known.tokens
+    positions: list[int] = []
+    if known is not None:
+        positions = list(range(len(tokens))) if known.positions is None else known.positions
+    for text in texts:
+        base = positions[-1] + SEARCH_TEXT_GAP if positions else 0
+        found = analysis.tokens(text)
+        placed = analysis.positions(text) or range(len(found))
+        within = [
+            (token, base + at)
+            for token, at in zip(found, placed, strict=True)
+            if base + at <= SEARCH_POSITION_MAX
+        ]
+        tokens.extend(token for token, _ in within)
+        positions.extend(at for _, at in within)
+    return TokenList(tokens, positions, _length(tokens))
+
+
+def _length(tokens: list[str]) -> int:
+    length = len(tokens)
+    for token in _UNCOUNTED:
+        length -= tokens.count(token)
+    return length
+
+
+def _put_objects(made: Document, holder: ObjectField, value: Value) -> None:
+    """The fields below a column that holds an object, or an array of objects, as a JSON text."""
+    if not isinstance(value, str):
+        return
+    try:
+        _put_parsed(made, holder, parsed(value))
+    except ValueError:
+        return
+
+
+def _put_parsed(made: Document, holder: ObjectField, value: object) -> None:
+    elements = value if isinstance(value, list) else [value]
+    if len(elements) > SEARCH_ARRAY_ELEMENTS_MAX:
+        return
+    for place, element in enumerate(elements):
+        if not isinstance(element, dict):
+            continue
+        if holder.level is None:
+            _put_members(made, holder.fields, holder.objects, element)
+            continue
+        child = _empty(holder.level, place)
+        _put_members(child, holder.level.members, holder.level.objects, element)
+        assert holder.level.parent is not None
+        made.children[holder.level.parent.children.index(holder.level)].append(child)
+
+
+def _put_members(
+    made: Document,
+    fields: Iterable[IndexedField],
+    objects: Iterable[ObjectField],
+    element: dict[str, Any],
+) -> None:
+    for field in fields:
+        value = element.get(field.member)
+        if value is not None:
+            _put(made, field, json_values(field, value))
+    for holder in objects:
+        value = element.get(holder.member)
+        if value is not None:
+            _put_parsed(made, holder, value)

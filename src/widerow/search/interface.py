@@ -1,0 +1,205 @@
+"""What the parts of a search index promise each other.
+
+An index holds one document for each row, and at each nested path documents of their own below it.
+`IndexView` is a moment of an index that stays as it is. `DocumentSet` is some of its documents, in
+document order, numbered from 0: what a query selected. Sorting, metrics, groups and highlights
+(`search/results`) know no more of an index than this.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.errors import StoreDamaged
+from widerow.model.search.query import Query
+from widerow.model.search.schema import SearchField
+from widerow.model.values import Value
+
+__all__ = [
+    "Booleans",
+    "DocumentSet",
+    "FieldValues",
+    "Floats",
+    "IndexDamaged",
+    "IndexFiles",
+    "IndexView",
+    "Integers",
+    "Literal",
+    "TokenSpan",
+]
+
+Booleans = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+Literal = int | float | bool | bytes | tuple[float, float]
+"""One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
+
+
+class IndexDamaged(StoreDamaged):
+    """Bytes of an index's files are not those that were written: build the index from its table.
+
+    Everything that is asked of an index that was opened from files may raise it.
+    """
+
+
+class FieldValues(NamedTuple):
+    """The values of one field in a set of documents, all of them, document by document.
+
+    `values[i]` is one of document `owners[i]`; owners ascend, and a document with several values
+    comes several times, with its values in the order of the row. Documents without a value do not
+    come. LONG and DATE: int64 (DATE in nanoseconds since 1970). DOUBLE: float64. BOOLEAN: bool.
+    KEYWORD, FUZZY_KEYWORD, IP: int64 ordinals into `terms`, which are sorted by their bytes (UTF-8;
+    IP: 16 bytes), each once; a term may belong to no document of the set. GEO_POINT: float64 of
+    shape (n, 2), latitude and longitude as they are stored (search §4.6). `single`: every document
+    has exactly one value, so `owners` is 0, 1, 2 … and need not be looked at.
+    """
+
+    values: NDArray[Any]
+    owners: Integers
+    terms: Sequence[bytes] | None = None
+    single: bool = False
+
+
+class TokenSpan(NamedTuple):
+    """One token of a text that a query asks for: characters `start` to `stop` of the text."""
+
+    start: int
+    stop: int
+
+
+class DocumentSet(Protocol):
+    """Some documents of one level, in document order. Immutable."""
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def scores(self) -> Floats | None:
+        """Their scores; None where none were computed."""
+        ...
+
+    def field(self, name: str) -> SearchField | None:
+        """The definition of a field by its full name; None where the index has none.
+
+        `index`, `sort_and_agg` and `store` are set in it, to the defaults of search §1.1 if asked
+        for nothing.
+        """
+        ...
+
+    def nested_path(self, name: str) -> str:
+        """The innermost nested path, beyond the level of this set, that a field lies below.
+
+        "" for a field of this level.
+        """
+        ...
+
+    def values(self, name: str) -> FieldValues:
+        """The values of a field of this level, or of a level below, then of all documents there.
+
+        Values below a nested path are owned by the documents of this set that they are below.
+        """
+        ...
+
+    def matching(self, query: Query) -> Booleans:
+        """Which of them match. Raises what the evaluation of queries raises."""
+        ...
+
+    def scored(self, query: Query) -> tuple[Booleans, Floats]:
+        """Which of them match, and with what scores; 0 where one does not match."""
+        ...
+
+    def literal(self, name: str, value: Value) -> Literal:
+        """A value of a request in the form of the field's own (search §2, §2.3).
+
+        Raises `InvalidRequest` where the field can have no such value.
+        """
+        ...
+
+    def children(self, path: str) -> "tuple[DocumentSet, Integers]":
+        """The documents at a nested path below these, and for each the number of its ancestor."""
+        ...
+
+    def offsets(self) -> Integers:
+        """For documents at a nested path: their places in the arrays that they come from."""
+        ...
+
+    def take(self, numbers: NDArray[Any]) -> "DocumentSet":
+        """Those of ascending `numbers`, or where a mask `numbers` is true, renumbered."""
+        ...
+
+    def key_ranks(self) -> Integers:
+        """Numbers that compare as the encoded primary keys of the documents' rows do."""
+        ...
+
+    def keys(self, numbers: NDArray[Any]) -> list[bytes]:
+        """The encoded primary keys of the rows of these documents, in the order of `numbers`."""
+        ...
+
+    def rank_bounds(self, key: bytes) -> tuple[int, int]:
+        """Where an encoded primary key, which need not be there, stands among the ranks.
+
+        Keys of ranks below the first number are smaller, of the second one and above it greater.
+        """
+        ...
+
+
+class IndexView(Protocol):
+    """A moment of an index. Immutable; any thread may ask."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has documents for."""
+        ...
+
+    @property
+    def has_nested(self) -> bool:
+        """Whether a field is of type NESTED, so that there is no default order (search §5.1)."""
+        ...
+
+    def select(self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0) -> DocumentSet:
+        """The rows that match, with scores where `scored`.
+
+        `limit`: of the request, which a vector query's `top_k` is at least (search §4.8). `seed`:
+        of what is random in scores. Raises `InvalidRequest` for what the schema or the bounds do
+        not allow.
+        """
+        ...
+
+    def spans(self, query: Query, field: str, text: str) -> list[TokenSpan]:
+        """Where in a text of a TEXT field the tokens stand that a query asks of this field.
+
+        In the order of the text. Queries inside nested queries count if `field` lies there.
+        """
+        ...
+
+
+class IndexFiles(Protocol):
+    """Where the files of one index are. For one caller at a time.
+
+    Every method raises `StorageFailure` where the system refuses.
+    """
+
+    def names(self) -> list[str]:
+        """The files that are there, sorted."""
+        ...
+
+    def write(self, name: str, parts: Iterable[bytes | memoryview]) -> None:
+        """A new file, whole and synced when this returns; it replaces one of that name."""
+        ...
+
+    def replace(self, name: str, data: bytes) -> None:
+        """The same with these bytes, at once for whoever reads: the old ones or the new ones."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """The bytes of a file, mapped; they stay readable when it is removed. Raises `KeyError`."""
+        ...
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        ...

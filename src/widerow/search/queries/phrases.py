@@ -1,0 +1,136 @@
+"""Phrases: tokens at distances of each other, exactly or with a slop (search §4.1, §4.3)."""
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Final
+
+import numpy as np
+
+from widerow.search.columns import Postings, TextColumn
+from widerow.search.interface import Integers
+
+__all__ = ["phrase_postings"]
+
+_BITS: Final = 20
+_POSITIONS: Final = 2**_BITS - 1
+_NONE: Final = Postings(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def phrase_postings(
+    column: TextColumn,
+    tokens: Sequence[bytes],
+    offsets: Sequence[int],
+    slop: int,
+    check: Callable[[], None],
+) -> Postings:
+    """The documents in which tokens stand at their offsets from some position.
+
+    `frequencies` counts the places; with a `slop`, a float, each place 1 / (1 + how far the tokens
+    are moved in all).
+    """
+    numbers = [column.terms.find(token) for token in tokens]
+    places: list[Integers] = []
+    for number in numbers:
+        if number is None:
+            return _NONE
+        places.append(column.places(number).astype(np.int64))
+    if slop <= 0 or len(tokens) == 1:
+        return _exact(places, offsets)
+    return _sloppy(places, offsets, slop, check)
+
+
+def _exact(places: list[Integers], offsets: Sequence[int]) -> Postings:
+    shifted: list[Integers] = []
+    for each, offset in zip(places, offsets, strict=True):
+        far_enough = each if offset == 0 else each[(each & _POSITIONS) >= offset]
+        shifted.append(far_enough - offset)
+    shifted.sort(key=len)
+    found = shifted[0]
+    for each in shifted[1:]:
+        found = _common(found, each)
+    documents, counts = np.unique(found >> _BITS, return_counts=True)
+    return Postings(documents, counts)
+
+
+def _common(few: Integers, many: Integers) -> Integers:
+    """What is in both of two ascending arrays."""
+    if not len(few) or not len(many):
+        return few[:0]
+    at = np.minimum(np.searchsorted(many, few), len(many) - 1)
+    return np.asarray(few[many[at] == few])
+
+
+def _sloppy(
+    places: list[Integers], offsets: Sequence[int], slop: int, check: Callable[[], None]
+) -> Postings:
+    documents = np.unique(places[0] >> _BITS)
+    for each in places[1:]:
+        documents = _common(documents, np.unique(each >> _BITS))
+    kept: list[int] = []
+    frequencies: list[float] = []
+    bounds = [
+        (np.searchsorted(each, documents << _BITS), np.searchsorted(each, (documents + 1) << _BITS))
+        for each in places
+    ]
+    for at, document in enumerate(documents.tolist()):
+        if at % 1024 == 0:
+            check()
+        base = document << _BITS
+        within = [
+            (each[low[at] : high[at]] - base).tolist()
+            for each, (low, high) in zip(places, bounds, strict=True)
+        ]
+        frequency = _sloppy_frequency(within, offsets, slop)
+        if frequency:
+            kept.append(document)
+            frequencies.append(frequency)
+    return Postings(np.array(kept, dtype=np.int64), np.array(frequencies, dtype=np.float64))
+
+
+def _sloppy_frequency(within: list[list[int]], offsets: Sequence[int], slop: int) -> float:
+    """What the places of one document count: 1 / (1 + how much the tokens are moved in all).
+
+    That for each way to take one position of each, as near to each other as the leftmost allows.
+    The arithmetic is Lucene's: positions less offsets are equal in the phrase itself, and how much
+    is moved is the distance between the smallest and the largest. Equal tokens take different
+    positions.
+    """
+    heap = [
+        (positions[0] - offset, number, 0)
+        for number, (positions, offset) in enumerate(zip(within, offsets, strict=True))
+    ]
+    heapify(heap)
+    end = max(place for place, _, _ in heap)
+    frequency = 0.0
+    place, number, index = heappop(heap)
+    best = end - place
+    while True:
+        index += 1
+        if index >= len(within[number]):
+            break
+        following = heap[0][0]
+        place = within[number][index] - offsets[number]
+        end = max(end, place)
+        if place > following:
+            if best <= slop and _apart(heap, number, within[number][index - 1], within, offsets):
+                frequency += 1.0 / (1 + best)
+            heappush(heap, (place, number, index))
+            place, number, index = heappop(heap)
+            best = end - place
+        else:
+            best = min(best, end - place)
+    if best <= slop and _apart(heap, number, within[number][index - 1], within, offsets):
+        frequency += 1.0 / (1 + best)
+    return frequency
+
+
+def _apart(
+    heap: list[tuple[int, int, int]],
+    number: int,
+    position: int,
+    within: list[list[int]],
+    offsets: Sequence[int],
+) -> bool:
+    """Whether all tokens stand at different positions; only equal ones may not."""
+    taken = {place + offsets[each] for place, each, _ in heap}
+    return position not in taken and len(taken) == len(heap) and number < len(within)

@@ -1,0 +1,217 @@
+"""Queries for tokens of texts: terms, matches, phrases (search §4.1, §4.3)."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import SEARCH_QUERY_TOKENS_MAX
+from widerow.model.search.query import MatchPhraseQuery, MatchQuery, QueryOperator, TermQuery
+from widerow.model.search.schema import SearchFieldType
+from widerow.search.analyzers.analysis import PlacedToken
+from widerow.search.columns import Postings, TermColumn, TextColumn
+from widerow.search.fields import KEYWORD_TYPES, IndexedField
+from widerow.search.interface import Integers
+from widerow.search.queries.compound import ConstNode
+from widerow.search.queries.minimum import required_of
+from widerow.search.queries.node import Asked, Matched, Node, NoneNode, hits
+from widerow.search.queries.phrases import phrase_postings
+from widerow.search.queries.terms import LookupNode, exact
+from widerow.search.queries.values import asked_term
+from widerow.search.scoring import Scored, living, scores_of
+from widerow.search.segments import TableView
+
+__all__ = ["match_node", "phrase_node", "phrase_tokens", "term_node"]
+
+_Type = SearchFieldType
+_NO_POSTINGS: Final = Postings(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+class _TokensNode(Node):
+    """Documents with at least `required` of some tokens; each counts as often as it is given."""
+
+    def __init__(
+        self, tables: Sequence[TableView], found: list[list[Postings]], required: int
+    ) -> None:
+        """`found`: for each distinct token, what each segment has of it."""
+        self._tables = tables
+        self._found = found
+        self._required = required
+        self._scores: list[list[Scored]] = []
+        self._weights: list[float] = []
+
+    def score(self, field: IndexedField, weights: list[float]) -> None:
+        """Compute scores as well; `weights`: what each token counts."""
+        self._scores = [scores_of(self._tables, field, each) for each in self._found]
+        self._weights = weights
+
+    def run(self, at: int) -> Matched:
+        """The documents of a segment."""
+        count = self._tables[at].count
+        if len(self._found) == 1 and not self._scores:
+            return Matched(self._found[0][at].documents)
+        every = [each[at].documents for each in self._found]
+        joined = np.concatenate(every)
+        if not self._scores and self._required == 1:
+            return hits(joined, count)
+        numbers, places, counts = _counted(joined)
+        enough = counts >= self._required
+        if not self._scores:
+            return Matched(numbers[enough])
+        scores = np.zeros(len(numbers))
+        start = 0
+        for each, weight in zip(self._scores, self._weights, strict=True):
+            stop = start + len(each[at].numbers)
+            scores[places[start:stop]] += weight * each[at].scores
+            start = stop
+        return Matched(numbers[enough], scores=scores[enough])
+
+
+def _counted(joined: Integers) -> tuple[Integers, Integers, Integers]:
+    """Distinct numbers, the place of each number among them, and how often each comes."""
+    numbers, places, counts = np.unique(joined, return_inverse=True, return_counts=True)
+    return numbers, places, counts
+
+
+def _postings(table: TableView, field: IndexedField, token: bytes) -> Postings:
+    column = table.table.column(field)
+    assert isinstance(column, TextColumn | TermColumn)
+    number = column.terms.find(token)
+    if number is None:
+        return _NO_POSTINGS
+    if isinstance(column, TextColumn):
+        return column.postings(number)
+    documents = column.documents(number, number + 1).astype(np.int64)
+    return Postings(documents, np.ones(len(documents), dtype=np.int64))
+
+
+def _tokens_node(
+    asked: Asked,
+    field: IndexedField,
+    tables: list[TableView],
+    tokens: dict[bytes, float],
+    required: int = 1,
+) -> _TokensNode:
+    found: list[list[Postings]] = []
+    for token in tokens:
+        asked.check()
+        found.append([_postings(table, field, token) for table in tables])
+    return _TokensNode(tables, found, required)
+
+
+def term_node(
+    query: TermQuery, field: IndexedField, tables: list[TableView], asked: Asked, *, scored: bool
+) -> Node:
+    """TermQuery: one value, or one token, which is not analysed."""
+    if not scored or (field.type is not _Type.TEXT and field.type not in KEYWORD_TYPES):
+        node: Node = LookupNode(tables, field, exact(field, (query.term,)))
+        return ConstNode(node, query.weight) if scored else node
+    token = asked_term(field, query.term)
+    found = _tokens_node(asked, field, tables, {token: 1.0})
+    found.score(field, [query.weight])
+    return found
+
+
+def match_node(
+    query: MatchQuery, field: IndexedField, tables: list[TableView], asked: Asked, *, scored: bool
+) -> Node:
+    """MatchQuery: enough tokens of a text; on other fields a term."""
+    if field.type is not _Type.TEXT:
+        term = TermQuery(query.field, query.text, query.weight)
+        return term_node(term, field, tables, asked, scored=scored)
+    counts: dict[bytes, float] = {}
+    for token in _bounded(field.analysis.tokens(query.text)):
+        name = token.encode(errors="replace")
+        counts[name] = counts.get(name, 0.0) + 1.0
+    required = len(counts)
+    if query.operator is not QueryOperator.AND:
+        required = max(required_of(query.minimum_should_match, len(counts), absent=1), 1)
+    if not counts or required > len(counts):
+        return NoneNode()
+    node = _tokens_node(asked, field, tables, counts, required)
+    if scored:
+        node.score(field, [query.weight * each for each in counts.values()])
+    return node
+
+
+def _bounded(tokens: list[str]) -> list[str]:
+    if len(tokens) > SEARCH_QUERY_TOKENS_MAX:
+        raise InvalidRequest(Rule.SEARCH_QUERY_TEXT, count=len(tokens))
+    return tokens
+
+
+class _PhraseNode(Node):
+    """Documents with tokens at certain distances."""
+
+    def __init__(self, found: list[Postings]) -> None:
+        self._found = found
+        self._scores: list[Scored] = []
+        self._weight = 1.0
+
+    def score(
+        self, field: IndexedField, tables: list[TableView], frequencies: list[int], weight: float
+    ) -> None:
+        """Compute scores as well; `frequencies`: documents that have each token."""
+        self._scores = scores_of(tables, field, self._found, frequencies)
+        self._weight = weight
+
+    def run(self, at: int) -> Matched:
+        """The documents of a segment."""
+        if not self._scores:
+            return Matched(self._found[at].documents)
+        numbers, scores = self._scores[at]
+        return Matched(numbers, scores=self._weight * scores)
+
+
+def phrase_node(
+    query: MatchPhraseQuery,
+    field: IndexedField,
+    tables: list[TableView],
+    asked: Asked,
+    *,
+    scored: bool,
+) -> Node:
+    """MatchPhraseQuery: tokens in their order; on other fields a term."""
+    if field.type is not _Type.TEXT:
+        term = TermQuery(query.field, query.text, query.weight)
+        return term_node(term, field, tables, asked, scored=scored)
+    tokens = phrase_tokens(field, query.text)
+    if not tokens:
+        return NoneNode()
+    names = [each.text.encode(errors="replace") for each in tokens]
+    offsets = [each.position for each in tokens]
+    found: list[Postings] = []
+    for table in tables:
+        asked.check()
+        column = table.table.column(field)
+        assert isinstance(column, TextColumn)
+        found.append(phrase_postings(column, names, offsets, query.slop, asked.check))
+    node = _PhraseNode(found)
+    if scored:
+        frequencies = [
+            sum(living(table, _postings(table, field, name).documents) for table in tables)
+            for name in dict.fromkeys(names)
+        ]
+        node.score(field, tables, frequencies, query.weight)
+    return node
+
+
+def phrase_tokens(field: IndexedField, text: str) -> list[PlacedToken]:
+    """The tokens of a phrase with the positions that they have to stand at.
+
+    Of a fuzzy field the text itself where it is no longer than a gram may be, else all its grams
+    of the greatest length; none where it is shorter than any gram (search §3).
+    """
+    analysis = field.analysis
+    if analysis.fuzzy is None:
+        tokens = analysis.placed(text)
+        _bounded([each.text for each in tokens])
+        return tokens
+    shortest, longest = analysis.fuzzy
+    folded = analysis.folded(text)
+    if len(folded) < shortest:
+        return []
+    length = min(len(folded), longest)
+    grams = [folded[at : at + length] for at in range(len(folded) - length + 1)]
+    return [PlacedToken(gram, at, at, at + length) for at, gram in enumerate(_bounded(grams))]

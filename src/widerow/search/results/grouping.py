@@ -1,0 +1,139 @@
+"""Documents in groups: what metrics and group-bys of one level are computed over (search §6).
+
+A level has a number of groups and entries, each of which is one document in one group. A document
+may be in several groups of a level, in each of them once. The level of the request has one group
+with all that was found. All groups of a level are computed at once.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.search.interface import DocumentSet, Integers
+
+__all__ = ["Grouping", "Spread", "group_sizes", "joined"]
+
+_NARROW: int = 2  # documents for each one still in use, from which on only those are looked at
+
+
+class Spread(NamedTuple):
+    """The values of a field over the entries of a level.
+
+    `entries[i]` is the entry that has `values[i]`, ascending; None: entry i has `values[i]` and no
+    other one. `terms`: as in `FieldValues`.
+    """
+
+    values: NDArray[Any]
+    entries: Integers | None
+    terms: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Groups of documents at one nested path, "" for rows.
+
+    `rows`: the documents of rows, and `ancestors` which of them each document lies below; None for
+    rows themselves. `numbers`: the document of each entry; None: entry i is document i. `groups`:
+    the group of each entry; None: all are in group 0.
+    """
+
+    rows: DocumentSet
+    documents: DocumentSet
+    path: str = ""
+    ancestors: Integers | None = None
+    size: int = 1
+    numbers: Integers | None = None
+    groups: Integers | None = None
+
+    @property
+    def entries(self) -> int:
+        """How many entries there are."""
+        return self.documents.count if self.numbers is None else len(self.numbers)
+
+    def document_numbers(self) -> Integers:
+        """The document of each entry."""
+        return np.arange(self.documents.count) if self.numbers is None else self.numbers
+
+    def group_numbers(self, entries: Integers | None = None) -> Integers:
+        """The group of each entry, or of each of some entries."""
+        if self.groups is None:
+            return np.zeros(self.entries if entries is None else len(entries), np.int64)
+        return self.groups if entries is None else self.groups[entries]
+
+    def counts(self) -> Integers:
+        """How many entries each group has."""
+        if self.groups is None:
+            return np.array([self.entries], np.int64)
+        return group_sizes(self.groups, self.size)
+
+    def spread(self, field: str) -> Spread:
+        """The values of a field of this level's documents, or of documents below them."""
+        found = self.documents.values(field)
+        if self.numbers is None:
+            return Spread(found.values, None if found.single else found.owners, found.terms)
+        if found.single:
+            return Spread(found.values[self.numbers], None, found.terms)
+        entries, places = joined(found.owners, self.numbers, self.documents.count)
+        return Spread(found.values[places], entries, found.terms)
+
+    def split(self, entries: Integers | None, groups: Integers, size: int) -> "Grouping":
+        """Other groups of some of the entries; None: of each entry, in order."""
+        if entries is None:
+            return replace(self, size=size, groups=groups)
+        numbers = entries if self.numbers is None else self.numbers[entries]
+        return replace(self, size=size, groups=groups, numbers=numbers).narrowed()
+
+    def below(self, path: str) -> "Grouping":
+        """The same groups, of the documents at a nested path below these rows."""
+        children, parents = self.documents.children(path)
+        if self.numbers is None:
+            numbers, groups = None, None if self.groups is None else self.groups[parents]
+        else:
+            entries, numbers = joined(parents, self.numbers, self.documents.count)
+            groups = None if self.groups is None else self.groups[entries]
+        return Grouping(self.documents, children, path, parents, self.size, numbers, groups)
+
+    def above(self) -> "Grouping":
+        """The same groups, of the rows that these documents lie below, in each group once."""
+        if self.ancestors is None:
+            return self
+        rows = self.ancestors if self.numbers is None else self.ancestors[self.numbers]
+        pairs = np.unique(self.group_numbers() * max(self.rows.count, 1) + rows)
+        groups, numbers = np.divmod(pairs, max(self.rows.count, 1))
+        return Grouping(self.rows, self.rows, "", None, self.size, numbers, groups).narrowed()
+
+    def narrowed(self) -> "Grouping":
+        """The same without documents that have no entry, where most have none."""
+        if self.numbers is None or len(self.numbers) * _NARROW > self.documents.count:
+            return self
+        used = np.zeros(self.documents.count, np.bool_)
+        used[self.numbers] = True
+        documents = self.documents.take(used)
+        return replace(
+            self,
+            rows=documents if self.ancestors is None else self.rows,
+            documents=documents,
+            ancestors=None if self.ancestors is None else self.ancestors[used],
+            numbers=(np.cumsum(used) - 1)[self.numbers],
+        )
+
+
+def group_sizes(groups: Integers, size: int) -> Integers:
+    """How often each number below `size` occurs."""
+    return np.bincount(groups, minlength=size).astype(np.int64, copy=False)
+
+
+def joined(owners: Integers, numbers: Integers, count: int) -> tuple[Integers, Integers]:
+    """Each place in `numbers` with each place in `owners` that has the same number.
+
+    `owners` ascend; all numbers are below `count`. Answers the places in `numbers`, ascending, and
+    beside them those in `owners`.
+    """
+    sizes = group_sizes(owners, count)
+    starts = np.cumsum(sizes) - sizes
+    wanted = sizes[numbers]
+    entries = np.repeat(np.arange(len(numbers)), wanted)
+    within = np.arange(len(entries)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+    return entries, starts[numbers][entries] + within

@@ -1,0 +1,219 @@
+"""The group of each value, as a number that ascends with the group's key (search §6.3)."""
+
+from collections.abc import Callable, Sequence
+from ipaddress import IPv6Address
+from typing import Any, Final, NamedTuple, assert_never
+
+import numpy as np
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import GEO_GRID_PRECISION_DEFAULT, GROUPS_MAX
+from widerow.model.search.aggregation import (
+    DateHistogramGroupBy,
+    FieldGroupBy,
+    GeoGridGroupBy,
+    HistogramGroupBy,
+)
+from widerow.model.search.schema import SearchField, SearchFieldType
+from widerow.model.values import Value
+from widerow.search.interface import Integers
+from widerow.search.results.breakdown_rules import group_kind
+from widerow.search.results.field_rules import NUMBERS, TERMS, aggregated_field
+from widerow.search.results.geohash import cells, geohash
+from widerow.search.results.grouping import Grouping, Spread
+from widerow.search.results.groups.calendar import Calendar, calendar_of
+from widerow.search.results.metrics import NS_PER_MS
+from widerow.search.results.scope import Scope
+
+__all__ = ["Coded", "Keyed", "coded", "key_text"]
+
+_T = SearchFieldType
+_GROUPED: Final = (*NUMBERS, _T.BOOLEAN, _T.DATE, *TERMS)
+_CODES_MAX: Final = 2**62
+_Number = Any  # one, or an array of them
+
+Keyed = FieldGroupBy | HistogramGroupBy | DateHistogramGroupBy | GeoGridGroupBy
+
+
+class Coded(NamedTuple):
+    """Entries of a level with the numbers of their groups.
+
+    An entry comes once for each of its groups; entries ascend, and None stands for each once. `key`
+    answers the key of a number. `span`: the first and last number of a histogram that is bounded.
+    `mark`: what stands for a key in tokens and compares as numbers do; None: the key itself.
+    """
+
+    level: Grouping
+    entries: Integers | None
+    codes: Integers
+    key: Callable[[int], Value]
+    span: tuple[int, int] | None = None
+    mark: Callable[[int], Value] | None = None
+
+
+def coded(scope: Scope, asked: Keyed) -> Coded:
+    """The groups of the values of a field. Raises `InvalidRequest`."""
+    match asked:
+        case FieldGroupBy():
+            found = _by_value(scope, asked)
+        case HistogramGroupBy():
+            found = _by_width(scope, asked)
+        case DateHistogramGroupBy():
+            found = _by_time(scope, asked)
+        case GeoGridGroupBy():
+            found = _by_cell(scope, asked)
+        case _:
+            assert_never(asked)
+    return _once(found)
+
+
+def key_text(key: Value) -> str:
+    """A key as a text: numbers as short as they can be, `true` and `false`."""
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return key if isinstance(key, str) else repr(key)
+
+
+def _once(found: Coded) -> Coded:
+    """The same with each entry in each of its groups once, however many values it has there."""
+    entries = found.entries
+    if entries is None or not (entries[1:] == entries[:-1]).any():
+        if entries is not None and (entries[1:] < entries[:-1]).any():
+            order = np.argsort(entries, kind="stable")
+            return found._replace(entries=entries[order], codes=found.codes[order])
+        return found
+    order = np.lexsort((found.codes, entries))
+    entries, codes = entries[order], found.codes[order]
+    first = np.ones(len(entries), np.bool_)
+    first[1:] = (entries[1:] != entries[:-1]) | (codes[1:] != codes[:-1])
+    return found._replace(entries=entries[first], codes=codes[first])
+
+
+def _by_value(scope: Scope, asked: FieldGroupBy) -> Coded:
+    field = aggregated_field(scope.context.rows, group_kind(asked), asked.field, _GROUPED)
+    level, spread = scope.spread(asked.field)
+    values = spread.values
+    if spread.terms is not None:
+        key, mark = _term_names(field, spread.terms)
+        return Coded(level, spread.entries, values, key, mark=mark)
+    if field.type is SearchFieldType.DATE:
+        return Coded(level, spread.entries, values // NS_PER_MS, lambda code: code)
+    if field.type is SearchFieldType.BOOLEAN:
+        return Coded(level, spread.entries, values.astype(np.int64), bool)
+    if field.type is SearchFieldType.LONG:
+        return Coded(level, spread.entries, values, lambda code: code)
+    found, codes = np.unique(values, return_inverse=True)
+    return Coded(level, spread.entries, codes, lambda code: float(found[code]))
+
+
+def _term_names(
+    field: SearchField, terms: Sequence[bytes]
+) -> tuple[Callable[[int], str], Callable[[int], str] | None]:
+    """How the key of a term is answered, and what stands for it in tokens."""
+    if field.type is not SearchFieldType.IP:
+        return (lambda code: str(terms[code], "utf-8")), None
+    return (lambda code: _address(bytes(terms[code]))), (lambda code: bytes(terms[code]).hex())
+
+
+def _address(packed: bytes) -> str:
+    """The text of an address of 16 bytes; those of IPv4 as such."""
+    address = IPv6Address(packed)
+    return str(address.ipv4_mapped or address)
+
+
+def _by_width(scope: Scope, asked: HistogramGroupBy) -> Coded:
+    kind = group_kind(asked)
+    field = aggregated_field(scope.context.rows, kind, asked.field, NUMBERS)
+    interval = _number(scope, asked.field, asked.interval)
+    offset = 0 if asked.offset is None else _number(scope, asked.field, asked.offset)
+    if not interval > 0 or not -_CODES_MAX < offset < _CODES_MAX:
+        raise InvalidRequest(Rule.GROUP_INTERVAL, kind=kind)
+    level, spread = scope.filled(asked.field, asked.missing)
+    low, high = _field_range(scope, asked)
+    spread = _within(spread, low, high)
+    if field.type is SearchFieldType.LONG and spread.values.dtype == np.int64:
+        whole, shift = int(interval), int(offset) % int(interval)
+
+        def code_of(value: _Number) -> _Number:
+            return value // whole - (value % whole < shift)
+
+        def key(code: int) -> Value:
+            return max(code * whole + shift, -(2**63))
+    else:
+
+        def code_of(value: _Number) -> _Number:
+            return np.floor((value - offset) / interval)
+
+        def key(code: int) -> Value:
+            return float(code * interval + offset)
+
+    codes = code_of(spread.values)
+    if len(codes) and not -_CODES_MAX < codes.min() <= codes.max() < _CODES_MAX:
+        raise InvalidRequest(Rule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
+    span = None
+    if low is not None and high is not None:
+        span = _bounded(kind, float(code_of(low)), float(code_of(high)))
+    return Coded(level, spread.entries, codes.astype(np.int64, copy=False), key, span)
+
+
+def _by_time(scope: Scope, asked: DateHistogramGroupBy) -> Coded:
+    kind = group_kind(asked)
+    aggregated_field(scope.context.rows, kind, asked.field, (SearchFieldType.DATE,))
+    calendar: Calendar = calendar_of(asked)
+    level, spread = scope.filled(asked.field, asked.missing)
+    low, high = _field_range(scope, asked)
+    spread = _within(spread, low, high)
+    span = None
+    if low is not None and high is not None:
+        ends = np.array([low, high], np.int64) // NS_PER_MS
+        span = _bounded(kind, *calendar.codes(ends).astype(np.float64).tolist())
+    codes = calendar.codes(spread.values // NS_PER_MS)
+    return Coded(level, spread.entries, codes, calendar.start, span)
+
+
+def _by_cell(scope: Scope, asked: GeoGridGroupBy) -> Coded:
+    kind = group_kind(asked)
+    aggregated_field(scope.context.rows, kind, asked.field, (SearchFieldType.GEO_POINT,))
+    precision = asked.precision or GEO_GRID_PRECISION_DEFAULT
+    level, spread = scope.spread(asked.field)
+    codes = cells(spread.values, precision)
+    return Coded(level, spread.entries, codes, lambda code: geohash(code, precision))
+
+
+def _number(scope: Scope, name: str, value: Value) -> int | float:
+    """A number of a request, of the field's type."""
+    literal = scope.context.rows.literal(name, value)
+    assert isinstance(literal, int | float)  # the field is of a type of numbers
+    return literal
+
+
+def _field_range(
+    scope: Scope, asked: HistogramGroupBy | DateHistogramGroupBy
+) -> tuple[int | float | None, int | float | None]:
+    if asked.field_range is None:
+        return None, None
+    low, high = (
+        None if bound is None else _number(scope, asked.field, bound) for bound in asked.field_range
+    )
+    if low is not None and high is not None and not low <= high:
+        raise InvalidRequest(Rule.GROUP_RANGE, kind=group_kind(asked))
+    return low, high
+
+
+def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
+    if not last - first <= GROUPS_MAX:
+        raise InvalidRequest(Rule.GROUP_BUCKETS, kind=kind, maximum=GROUPS_MAX)
+    return int(first), int(last)
+
+
+def _within(spread: Spread, low: float | None, high: float | None) -> Spread:
+    """The values between two bounds, which count themselves."""
+    if low is None and high is None:
+        return spread
+    kept = np.ones(len(spread.values), np.bool_)
+    if low is not None:
+        kept &= spread.values >= low
+    if high is not None:
+        kept &= spread.values <= high
+    entries = np.flatnonzero(kept) if spread.entries is None else spread.entries[kept]
+    return Spread(spread.values[kept], entries, spread.terms)

@@ -1,0 +1,226 @@
+"""Groups by several keys at once, page by page (search §6.3)."""
+
+import base64
+import binascii
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import (
+    COMPOSITE_COMBINATIONS_MAX,
+    GROUPS_DEFAULT,
+    GROUPS_MAX,
+    SEARCH_TOKEN_BYTES_MAX,
+)
+from widerow.model.search.aggregation import CompositeGroupBy, GroupByAnswer, SearchGroup
+from widerow.search.interface import Integers
+from widerow.search.results.grouping import Grouping, group_sizes, joined
+from widerow.search.results.groups.assembly import below_groups
+from widerow.search.results.groups.codes import coded, key_text
+from widerow.search.results.groups.numbering import ranks_within
+from widerow.search.results.scope import Scope
+from widerow.search.results.tokens import open_token, sealed_token
+
+__all__ = ["group_by_composite"]
+
+_JOINED_MAX: Final = 2**62
+
+
+class _Source(NamedTuple):
+    """The keys of one source.
+
+    `entries` ascend; `codes` ascend with the keys, and 0 stands for no value. `text` answers the
+    key of a code; `held` what a token holds of it, and `place` where such a thing stands among the
+    codes: the number of smaller ones, and whether it is there.
+    """
+
+    entries: Integers
+    codes: Integers
+    kinds: int
+    text: Callable[[int], str | None]
+    held: Callable[[int], int | float | str | None]
+    place: Callable[[Any], tuple[int, bool]]
+
+
+class _Combined(NamedTuple):
+    """Entries with one code of each source, one line for each combination that an entry has."""
+
+    entries: Integers
+    columns: list[Integers]
+
+
+def group_by_composite(scope: Scope, asked: CompositeGroupBy) -> list[GroupByAnswer]:
+    """For each group of the level one page of combinations, by their keys; no value comes first.
+
+    Raises `InvalidRequest` for sources that have no such groups, and for a wrong token.
+    """
+    level, sources = _sources(scope, asked)
+    combined = _combined(level, sources)
+    columns = [level.group_numbers(combined.entries), *combined.columns]
+    kinds = [level.size, *(source.kinds for source in sources)]
+    numbers = _numbered(columns, kinds)
+    _, firsts, places, counts = np.unique(
+        numbers, return_index=True, return_inverse=True, return_counts=True
+    )
+    groups = [column[firsts] for column in columns]
+    left = np.flatnonzero(_behind(sources, groups[1:], asked.token))
+    ranks = ranks_within(groups[0][left])
+    chosen = left[ranks < _size(asked)]
+    scope.context.count_groups(len(chosen))
+    renumbered = np.full(len(firsts), -1, np.int64)
+    renumbered[chosen] = np.arange(len(chosen))
+    split = (combined.entries, renumbered[places], len(chosen))
+    below = below_groups(scope, level, split, asked.below)
+    keys = [column[chosen].tolist() for column in groups[1:]]
+    found = [
+        SearchGroup(
+            tuple(source.text(codes[place]) for source, codes in zip(sources, keys, strict=True)),
+            count,
+            below[place],
+        )
+        for place, count in enumerate(counts[chosen].tolist())
+    ]
+    return _pages(asked, sources, (found, keys), (groups[0][left], groups[0][chosen], level.size))
+
+
+def _size(asked: CompositeGroupBy) -> int:
+    if asked.size is not None:
+        return asked.size
+    if asked.suggested_size is not None and asked.suggested_size > 0:
+        return min(asked.suggested_size, GROUPS_MAX)
+    return GROUPS_DEFAULT
+
+
+def _sources(scope: Scope, asked: CompositeGroupBy) -> tuple[Grouping, list[_Source]]:
+    levels: list[Grouping] = []
+    sources: list[_Source] = []
+    for each in asked.sources:
+        found = coded(scope, each)
+        levels.append(found.level)
+        entries = np.arange(found.level.entries) if found.entries is None else found.entries
+        marks = found.key if found.mark is None else found.mark
+        sources.append(_source(found.level, entries, found.codes, (found.key, marks)))
+    if any(level.path != levels[0].path for level in levels):
+        raise InvalidRequest(Rule.GROUP_LEVEL)
+    return levels[0], sources
+
+
+def _source(
+    level: Grouping,
+    entries: Integers,
+    codes: Integers,
+    names: tuple[Callable[[int], Any], Callable[[int], Any]],
+) -> _Source:
+    key, mark = names
+    distinct, dense = np.unique(codes, return_inverse=True)
+    without = np.flatnonzero(group_sizes(entries, level.entries) == 0)
+    entries = np.concatenate((entries, without))
+    dense = np.concatenate((dense + 1, np.zeros(len(without), np.int64)))
+    order = np.argsort(entries, kind="stable")
+
+    def text(code: int) -> str | None:
+        return key_text(key(int(distinct[code - 1]))) if code else None
+
+    def held(code: int) -> int | str | float | None:
+        return mark(int(distinct[code - 1])) if code else None
+
+    def place(value: float | str | None) -> tuple[int, bool]:
+        if value is None:
+            return 0, True
+        found = bisect_left(distinct, value, key=lambda code: mark(int(code)))
+        there = found < len(distinct) and mark(int(distinct[found])) == value
+        return found + 1, there
+
+    return _Source(entries[order], dense[order], len(distinct) + 1, text, held, place)
+
+
+def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
+    entries = np.arange(level.entries)
+    columns: list[Integers] = []
+    for source in sources:
+        if len(source.entries) == level.entries:  # one code each
+            columns.append(source.codes[entries])
+            continue
+        sizes = group_sizes(source.entries, level.entries)
+        if int(sizes[entries].sum()) > COMPOSITE_COMBINATIONS_MAX:
+            raise InvalidRequest(Rule.GROUP_TOTAL)
+        lines, places = joined(source.entries, entries, level.entries)
+        columns = [column[lines] for column in columns]
+        columns.append(source.codes[places])
+        entries = entries[lines]
+    return _Combined(entries, columns)
+
+
+def _numbered(columns: Sequence[Integers], kinds: Sequence[int]) -> Integers:
+    """One number for each line that compares as its columns do."""
+    numbers, count = columns[0], kinds[0]
+    for column, kind in zip(columns[1:], kinds[1:], strict=True):
+        if count * kind > _JOINED_MAX:
+            found, numbers = np.unique(numbers, return_inverse=True)
+            count = len(found)
+        numbers, count = numbers * kind + column, count * kind
+    return numbers
+
+
+def _behind(
+    sources: Sequence[_Source], columns: Sequence[Integers], token: str | None
+) -> NDArray[np.bool_]:
+    """Which groups come behind the one that a token holds."""
+    size = len(columns[0])
+    if not token:
+        return np.ones(size, np.bool_)
+    held = _opened(token, len(sources))
+    later, equal = np.zeros(size, np.bool_), np.ones(size, np.bool_)
+    for source, column, value in zip(sources, columns, held, strict=True):
+        try:
+            place, there = source.place(value)
+        except TypeError as error:  # a number among texts
+            raise InvalidRequest(Rule.GROUP_TOKEN) from error
+        later |= equal & (column > place if there else column >= place)
+        equal &= (column == place) if there else False
+    return later
+
+
+def _opened(token: str, count: int) -> list[Any]:
+    if len(token) > SEARCH_TOKEN_BYTES_MAX * 2:
+        raise InvalidRequest(Rule.GROUP_TOKEN)
+    try:
+        held = open_token(base64.b64decode(token, validate=True))
+    except (ValueError, binascii.Error) as error:
+        raise InvalidRequest(Rule.GROUP_TOKEN) from error
+    if not isinstance(held, list) or len(held) != count or not all(map(_is_key, held)):
+        raise InvalidRequest(Rule.GROUP_TOKEN)
+    return held
+
+
+def _is_key(held: object) -> bool:
+    return isinstance(held, int | float | str | None) and not (
+        isinstance(held, float) and math.isnan(held)
+    )
+
+
+def _pages(
+    asked: CompositeGroupBy,
+    sources: Sequence[_Source],
+    found: tuple[list[SearchGroup], list[list[int]]],
+    parents: tuple[Integers, Integers, int],
+) -> list[GroupByAnswer]:
+    """The groups of each parent, with a token where more groups follow."""
+    groups, keys = found
+    left, chosen, size = parents
+    more = group_sizes(left, size) > group_sizes(chosen, size)
+    bounds = np.searchsorted(chosen, np.arange(size + 1)).tolist()
+    pages = []
+    for parent, (start, stop) in enumerate(pairwise(bounds)):
+        token = None
+        if more[parent]:
+            held = [s.held(codes[stop - 1]) for s, codes in zip(sources, keys, strict=True)]
+            token = base64.b64encode(sealed_token(held)).decode()
+        pages.append(GroupByAnswer(asked, tuple(groups[start:stop]), token))
+    return pages

@@ -1,0 +1,106 @@
+"""What one level of groups is asked for, looked up once for all that ask (search §6.1)."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import GROUPS_TOTAL_MAX
+from widerow.model.search.aggregation import Breakdown, BreakdownAnswer
+from widerow.model.search.query import SearchSort
+from widerow.model.values import Value
+from widerow.search.interface import DocumentSet, Integers
+from widerow.search.results.grouping import Grouping, Spread, group_sizes
+
+__all__ = ["Context", "Scope", "missing_entries"]
+
+
+@dataclass(slots=True)
+class Context:
+    """What holds for all levels of one request.
+
+    `rows`: what was found; `sort`: its order, for top rows that name none; `groups_left`: how many
+    more groups may be answered; `descend`: what is asked for below each group of a level.
+    """
+
+    rows: DocumentSet
+    sort: SearchSort
+    descend: "Callable[[Context, Grouping, Breakdown], list[BreakdownAnswer]]"
+    groups_left: int = GROUPS_TOTAL_MAX
+
+    def count_groups(self, count: int) -> None:
+        """Note that so many more are answered. Raises `InvalidRequest` beyond the bound."""
+        self.groups_left -= count
+        if self.groups_left < 0:
+            raise InvalidRequest(Rule.GROUP_TOTAL)
+
+
+@dataclass(slots=True)
+class Scope:
+    """A level, and what is asked for below each of its groups."""
+
+    context: Context
+    level: Grouping
+    asked: Breakdown
+    _levels: dict[str, Grouping] = field(default_factory=dict)
+    _spreads: dict[str, Spread] = field(default_factory=dict)
+
+    def path(self, name: str) -> str:
+        """The nested path that a field lies at, "" for rows."""
+        return self.context.rows.nested_path(name)
+
+    def at(self, path: str) -> Grouping:
+        """The level's groups of documents at a path.
+
+        Those of this level, of rows above it, or of what lies below rows. Raises `InvalidRequest`
+        for another nested path below a group-by of a nested field.
+        """
+        if path == self.level.path:
+            return self.level
+        if path and self.level.path:
+            raise InvalidRequest(Rule.AGG_NESTED)
+        if path not in self._levels:
+            self._levels[path] = self.level.below(path) if path else self.level.above()
+        return self._levels[path]
+
+    def spread(self, name: str) -> tuple[Grouping, Spread]:
+        """The level that a field belongs to, and its values there."""
+        level = self.at(self.path(name))
+        if name not in self._spreads:
+            self._spreads[name] = level.spread(name)
+        return level, self._spreads[name]
+
+    def filled(self, name: str, missing: Value | None) -> tuple[Grouping, Spread]:
+        """The same with one value more for each entry that has none; None: without.
+
+        The entries of the values that are added come last. A text that is not among the terms gets
+        the number behind them.
+        """
+        level, spread = self.spread(name)
+        if missing is None:
+            return level, spread
+        literal = self.context.rows.literal(name, missing)
+        without = missing_entries(level, spread)
+        if isinstance(literal, bytes):
+            literal = _term_number(spread.terms, literal)
+        added = np.array([literal] * len(without) or [literal])[: len(without)]
+        if spread.values.dtype == np.int64 and added.dtype == np.float64:
+            values = np.concatenate((spread.values.astype(np.float64), added))
+        else:
+            values = np.concatenate((spread.values, added.astype(spread.values.dtype)))
+        entries = np.arange(level.entries) if spread.entries is None else spread.entries
+        return level, Spread(values, np.concatenate((entries, without)), spread.terms)
+
+
+def missing_entries(level: Grouping, spread: Spread) -> Integers:
+    """The entries of a level that have no value, ascending."""
+    if spread.entries is None:
+        return np.zeros(0, np.int64)
+    return np.flatnonzero(group_sizes(spread.entries, level.entries) == 0)
+
+
+def _term_number(terms: Sequence[bytes], term: bytes) -> int:
+    place = bisect_left(terms, term)
+    return place if place < len(terms) and terms[place] == term else len(terms)

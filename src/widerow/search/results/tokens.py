@@ -1,0 +1,77 @@
+"""What stands in tokens: a version, content as msgpack, and a checksum (search §5.2).
+
+A token is opaque to clients and outlives the server. The checksum finds what was cut or changed on
+its way; who makes a token on purpose gets the page that it says, so what it holds is checked.
+"""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+from zlib import crc32
+
+import msgpack
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.limits import SEARCH_TOKEN_BYTES_MAX, SEARCH_TOKEN_DEPTH_MAX
+from widerow.model.search.query import SearchSort
+from widerow.search.results.columns import Held
+from widerow.search.results.plain_values import plain, read_plain
+
+__all__ = ["PageToken", "open_token", "read_page_token", "sealed_token", "write_page_token"]
+
+_VERSION: Final = b"\x01"
+_CHECKSUM_BYTES: Final = 4
+
+
+class PageToken(NamedTuple):
+    """Where a page ended: its order, and what its last row has in each column of it."""
+
+    sort: SearchSort
+    held: tuple[Held, ...]
+
+
+def sealed_token(content: object) -> bytes:
+    """Content as the bytes of a token."""
+    data: bytes = _VERSION + msgpack.packb(content)
+    return data + crc32(data).to_bytes(_CHECKSUM_BYTES, "big")
+
+
+def open_token(token: bytes) -> object:
+    """The content of a token. Raises `ValueError` for bytes that `sealed_token` did not make.
+
+    Costs as much as the bytes have, whatever they claim.
+    """
+    data, checksum = token[:-_CHECKSUM_BYTES], token[-_CHECKSUM_BYTES:]
+    if len(token) > SEARCH_TOKEN_BYTES_MAX or data[:1] != _VERSION:
+        raise ValueError("no token")
+    if crc32(data).to_bytes(_CHECKSUM_BYTES, "big") != checksum:
+        raise ValueError("a damaged token")
+    try:
+        return msgpack.unpackb(data[1:], strict_map_key=True)
+    except (ValueError, msgpack.exceptions.UnpackException, RecursionError) as error:
+        raise ValueError("no content") from error
+
+
+def write_page_token(sort: SearchSort, held: Sequence[Held]) -> bytes:
+    """The token of a page; `sort` with all sorters that its rows were compared by."""
+    return sealed_token([plain(sort), list(held)])
+
+
+def _pair(content: object) -> tuple[object, object]:
+    if not isinstance(content, list) or len(content) != 2:
+        raise ValueError("another content")
+    return content[0], content[1]
+
+
+def read_page_token(token: bytes) -> PageToken:
+    """Where a page ended. Raises `InvalidRequest` for bytes that are no token of a page."""
+    try:
+        held_sort, held_values = _pair(open_token(token))
+        sort: SearchSort = read_plain(SearchSort, held_sort)
+        held: tuple[Held, ...] = read_plain(
+            tuple[Held, ...], held_values, SEARCH_TOKEN_DEPTH_MAX - 1
+        )
+    except (ValueError, TypeError) as error:
+        raise InvalidRequest(Rule.SEARCH_TOKEN) from error
+    if not held or len(sort.sorters) != len(held):
+        raise InvalidRequest(Rule.SEARCH_TOKEN)
+    return PageToken(sort, held)

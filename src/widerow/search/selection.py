@@ -1,0 +1,375 @@
+"""Some documents of one moment of an index: what sorting, metrics and groups are made of."""
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Final, NamedTuple, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.errors import InvalidRequest, Rule
+from widerow.model.search.query import Query
+from widerow.model.search.schema import SearchField, SearchFieldType
+from widerow.model.values import Value
+from widerow.search.columns import TermColumn, TextColumn, ValueColumn, taken_values
+from widerow.search.fields import IndexedField, Level, SearchFields
+from widerow.search.interface import (
+    Booleans,
+    FieldValues,
+    Floats,
+    Integers,
+    Literal,
+)
+from widerow.search.places import degrees
+from widerow.search.queries.compile import compiled
+from widerow.search.queries.node import Asked
+from widerow.search.queries.values import literal_of
+from widerow.search.segments import SegmentView
+from widerow.search.unions import TermUnions
+
+__all__ = ["KeyOrder", "Moment", "SelectedDocuments"]
+
+_FEW: Final = 16  # times fewer values than terms, and only the terms of the values are united
+
+
+class KeyOrder(NamedTuple):
+    """How the rows of a moment rank by their keys: ranks segment by segment, and a look-up."""
+
+    ranks: Callable[[int], Integers]
+    bounds: Callable[[bytes], tuple[int, int]]
+
+
+@final
+class Moment:
+    """What all sets of documents of one view share."""
+
+    def __init__(
+        self,
+        fields: SearchFields,
+        segments: Sequence[SegmentView],
+        unions: TermUnions,
+        check: Callable[[], None],
+        order: KeyOrder,
+    ) -> None:
+        """The segments of a view."""
+        self.fields = fields
+        self.segments = segments
+        self.unions = unions
+        self.check = check
+        self.order = order
+
+    def asked(self, limit: int = 0, seed: int = 0) -> Asked:
+        """What a query is evaluated in."""
+        return Asked(self.fields, self.segments, self.check, limit, seed)
+
+    def select(self, query: Query, asked: Asked, *, scored: bool) -> "SelectedDocuments":
+        """The living rows that match."""
+        node = compiled(query, asked, self.fields.root, scored=scored)
+        parts: list[Integers | None] = []
+        scores: list[Floats] = []
+        for at, segment in enumerate(self.segments):
+            self.check()
+            found = node.run(at)
+            live = segment.live
+            if scored:
+                numbers = found.as_numbers()
+                assert found.scores is not None
+                kept = found.scores
+                if live is not None:
+                    alive = live[numbers]
+                    numbers, kept = numbers[alive], kept[alive]
+                parts.append(numbers)
+                scores.append(kept)
+                continue
+            parts.append(_living(found.numbers, found.mask, live))
+        joined = np.concatenate([np.zeros(0), *scores]) if scored else None
+        return SelectedDocuments(self, self.fields.root, parts, joined)
+
+
+def _living(
+    numbers: Integers | None, mask: Booleans | None, live: Booleans | None
+) -> Integers | None:
+    """Those that are alive; None for all documents of a segment of which none is deleted."""
+    if mask is None:
+        assert numbers is not None
+        return numbers if live is None else numbers[live[numbers]]
+    if live is not None:
+        mask = mask & live
+    elif mask.all():
+        return None
+    return np.flatnonzero(mask)
+
+
+@final
+class SelectedDocuments:
+    """Some documents of a level of a moment (`interface.DocumentSet`)."""
+
+    def __init__(
+        self,
+        moment: Moment,
+        level: Level,
+        parts: Sequence[Integers | None],
+        scores: Floats | None = None,
+    ) -> None:
+        """`parts`: for each segment the numbers of the documents, ascending; None: all of them."""
+        self._moment = moment
+        self._level = level
+        self._parts = parts
+        self.scores = scores
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The number of the first document of each segment, and how many there are in all."""
+        starts = [0]
+        for segment, part in zip(self._moment.segments, self._parts, strict=True):
+            count = segment.segment.counts[self._level.number] if part is None else len(part)
+            starts.append(starts[-1] + count)
+        return starts
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return self._starts[-1]
+
+    def field(self, name: str) -> SearchField | None:
+        """The definition of a field by its full name; None where the index has none."""
+        return self._moment.fields.definition(name)
+
+    def nested_path(self, name: str) -> str:
+        """The innermost nested path, beyond the level of this set, that a field lies below."""
+        level = self._moment.fields.level_of(name)
+        if level is None or level is self._level:
+            return ""
+        if name == level.path:  # the field that makes the level lies at the one above
+            level = level.parent
+        return level.path if level is not None and level.is_below(self._level) else ""
+
+    # --- values ----------------------------------------------------------------------------------
+
+    def values(self, name: str) -> FieldValues:
+        """The values of a field of this level, or of a level below.
+
+        Raises `InvalidRequest` for a field that does not exist or has no such values.
+        """
+        path = self.nested_path(name)
+        if path:
+            below, ancestors = self.children(path)
+            found = below.values(name)
+            return FieldValues(found.values, ancestors[found.owners], found.terms)
+        field = self._level.by_name.get(name)
+        if field is None:
+            raise InvalidRequest(Rule.SEARCH_QUERY_FIELD, field=name)
+        if field.type in (SearchFieldType.TEXT, SearchFieldType.VECTOR):
+            raise InvalidRequest(
+                Rule.SEARCH_QUERY_FIELD_TYPE, field=name, type=field.type.name, query="VALUES"
+            )
+        return self._values(field)
+
+    def _values(self, field: IndexedField) -> FieldValues:
+        columns: list[ValueColumn | TermColumn] = []
+        values: list[NDArray[Any]] = []
+        owners: list[Integers | None] = []
+        for at, part in enumerate(self._parts):
+            self._moment.check()
+            if part is not None and not len(part):
+                continue
+            table = self._moment.segments[at].segment.tables[self._level.number]
+            column = table.column(field)
+            assert not isinstance(column, TextColumn)
+            assert isinstance(column, ValueColumn | TermColumn)
+            taken = column.taken(part)
+            columns.append(column)
+            values.append(taken.values)
+            start = self._starts[at]
+            owners.append(
+                None if taken.owners is None else (taken.owners + start if start else taken.owners)
+            )
+            if taken.owners is None and len(taken.values) + start != self._starts[at + 1]:
+                raise AssertionError(field.name)
+        terms: Sequence[bytes] | None = None
+        if field.type.name in ("KEYWORD", "FUZZY_KEYWORD", "IP"):
+            terms, values = self._united(columns, values)
+        joined = _joined(values, field)
+        single = all(each is None for each in owners)
+        return FieldValues(joined, self._owners(owners, values, single=single), terms, single)
+
+    def _owners(
+        self, owners: list[Integers | None], values: list[NDArray[Any]], *, single: bool
+    ) -> Integers:
+        if single:
+            return np.arange(self.count, dtype=np.int64)
+        pieces: list[Integers] = []
+        filled = iter(
+            start for start, end in zip(self._starts, self._starts[1:], strict=False) if end > start
+        )
+        for each, found, start in zip(owners, values, filled, strict=True):
+            pieces.append(np.arange(start, start + len(found)) if each is None else each)
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def _united(
+        self, columns: Sequence[ValueColumn | TermColumn], values: list[NDArray[Any]]
+    ) -> tuple[Sequence[bytes], list[NDArray[Any]]]:
+        """One list of terms for all segments, and the numbers of the values in it."""
+        found = [each for each in columns if isinstance(each, TermColumn)]
+        if len(found) == 1:
+            return found[0].terms, [values[0].astype(np.int64)]
+        if _FEW * sum(map(len, values)) < sum(len(each.terms) for each in found):
+            return _united_few(found, values)
+        if not found:
+            return [], []
+        terms, maps = self._moment.unions.of(found)
+        return terms, [moved[each] for moved, each in zip(maps, values, strict=True)]
+
+    def literal(self, name: str, value: Value) -> Literal:
+        """A value of a request in the form of the field's own (search §2, §2.3)."""
+        level = self._moment.fields.level_of(name)
+        field = None if level is None else level.by_name.get(name)
+        if field is None:
+            raise InvalidRequest(Rule.SEARCH_QUERY_FIELD, field=name)
+        return literal_of(field, value)
+
+    # --- queries ---------------------------------------------------------------------------------
+
+    def matching(self, query: Query) -> Booleans:
+        """Which of them match. Raises what the evaluation of queries raises."""
+        node = compiled(query, self._moment.asked(), self._level, scored=False)
+        pieces: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
+        for at, part in enumerate(self._parts):
+            if part is not None and not len(part):
+                continue
+            count = self._moment.segments[at].segment.counts[self._level.number]
+            mask = node.run(at).as_mask(count)
+            pieces.append(mask if part is None else mask[part])
+        return np.concatenate(pieces)
+
+    def scored(self, query: Query) -> tuple[Booleans, Floats]:
+        """Which of them match, and with what scores; 0 where one does not match."""
+        node = compiled(query, self._moment.asked(), self._level, scored=True)
+        masks: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
+        scores: list[Floats] = [np.zeros(0)]
+        for at, part in enumerate(self._parts):
+            if part is not None and not len(part):
+                continue
+            count = self._moment.segments[at].segment.counts[self._level.number]
+            found = node.run(at)
+            dense = np.zeros(count)
+            assert found.scores is not None
+            dense[found.as_numbers()] = found.scores
+            mask = found.as_mask(count)
+            masks.append(mask if part is None else mask[part])
+            scores.append(dense if part is None else dense[part])
+        return np.concatenate(masks), np.concatenate(scores)
+
+    # --- other documents -------------------------------------------------------------------------
+
+    def children(self, path: str) -> "tuple[SelectedDocuments, Integers]":
+        """The documents at a nested path below these, and for each the number of its ancestor."""
+        level = self._moment.fields.level(path)
+        if level is None or not level.is_below(self._level):
+            raise InvalidRequest(Rule.SEARCH_QUERY_PATH, field=path)
+        parts: list[Integers | None] = []
+        ancestors: list[Integers] = [np.zeros(0, dtype=np.int64)]
+        for at, part in enumerate(self._parts):
+            segment = self._moment.segments[at].segment
+            above = segment.above(level, self._level)
+            count = segment.counts[self._level.number]
+            numbers = np.arange(len(above), dtype=np.int64)
+            taken = taken_values(numbers, above, part, count)
+            assert taken.owners is not None
+            parts.append(None if part is None else taken.values)
+            ancestors.append(taken.owners + self._starts[at])
+        return SelectedDocuments(self._moment, level, parts), np.concatenate(ancestors)
+
+    def offsets(self) -> Integers:
+        """For documents at a nested path: their places in the arrays that they come from."""
+        pieces = [np.zeros(0, dtype=np.int64)]
+        for at, part in enumerate(self._parts):
+            places = self._moment.segments[at].segment.tables[self._level.number].places
+            pieces.append(
+                places.astype(np.int64) if part is None else places[part].astype(np.int64)
+            )
+        return np.concatenate(pieces)
+
+    def take(self, numbers: NDArray[Any]) -> "SelectedDocuments":
+        """Those of ascending `numbers`, or where a mask `numbers` is true, renumbered."""
+        chosen = np.flatnonzero(numbers) if numbers.dtype == np.bool_ else numbers
+        bounds = np.searchsorted(chosen, self._starts)
+        parts: list[Integers | None] = []
+        for at, part in enumerate(self._parts):
+            local = chosen[bounds[at] : bounds[at + 1]] - self._starts[at]
+            parts.append(local.astype(np.int64) if part is None else part[local])
+        scores = None if self.scores is None else self.scores[chosen]
+        return SelectedDocuments(self._moment, self._level, parts, scores)
+
+    # --- keys ------------------------------------------------------------------------------------
+
+    def _rows(self, at: int) -> Integers | None:
+        """The rows of the documents of a segment; None: its own, in order."""
+        part = self._parts[at]
+        if not self._level.number:
+            return part
+        above = self._moment.segments[at].segment.above(self._level, self._moment.fields.root)
+        return above if part is None else above[part]
+
+    def key_ranks(self) -> Integers:
+        """Numbers that compare as the encoded primary keys of the documents' rows do."""
+        pieces: list[Integers] = []
+        for at, part in enumerate(self._parts):
+            if part is not None and not len(part):
+                continue
+            ranks, rows = self._moment.order.ranks(at), self._rows(at)
+            pieces.append(ranks if rows is None else ranks[rows])
+        if len(pieces) == 1:
+            return pieces[0]
+        return np.concatenate([np.zeros(0, dtype=np.int64), *pieces])
+
+    def keys(self, numbers: NDArray[Any]) -> list[bytes]:
+        """The encoded primary keys of the rows of these documents, in the order of `numbers`."""
+        found: list[bytes] = []
+        for number, at in zip(
+            numbers.tolist(),
+            (np.searchsorted(self._starts, numbers, side="right") - 1).tolist(),
+            strict=True,
+        ):
+            rows = self._rows(at)
+            local = number - self._starts[at]
+            row = local if rows is None else int(rows[local])
+            found.append(self._moment.segments[at].segment.keys[row])
+        return found
+
+    def rank_bounds(self, key: bytes) -> tuple[int, int]:
+        """Where an encoded primary key, which need not be there, stands among the ranks."""
+        return self._moment.order.bounds(key)
+
+
+def _joined(values: list[NDArray[Any]], field: IndexedField) -> NDArray[Any]:
+    if field.type is SearchFieldType.GEO_POINT:
+        values = [degrees(each) for each in values]
+    if len(values) == 1:
+        return values[0]
+    if values:
+        return np.concatenate(values)
+    if field.type is SearchFieldType.GEO_POINT:
+        return np.zeros((0, 2))
+    return np.zeros(0, dtype=_EMPTY.get(field.type, np.int64))
+
+
+_EMPTY: Final[dict[SearchFieldType, type[np.generic]]] = {
+    SearchFieldType.DOUBLE: np.float64,
+    SearchFieldType.BOOLEAN: np.bool_,
+}
+
+
+def _united_few(
+    columns: Sequence[TermColumn], values: list[NDArray[Any]]
+) -> tuple[list[bytes], list[NDArray[Any]]]:
+    """The same of the terms of the values alone."""
+    used = [np.unique(each, return_inverse=True) for each in values]
+    texts = [
+        [column.terms[number] for number in numbers.tolist()]
+        for column, (numbers, _) in zip(columns, used, strict=True)
+    ]
+    every = sorted({text for each in texts for text in each})
+    places = dict(zip(every, range(len(every)), strict=True))
+    maps = [np.array([places[text] for text in each], dtype=np.int64) for each in texts]
+    return every, [moved[inverse] for moved, (_, inverse) in zip(maps, used, strict=True)]

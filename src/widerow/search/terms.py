@@ -1,0 +1,219 @@
+"""Sorted byte strings in two arrays: keys of documents, and terms of fields (search §11.5).
+
+Strings stand one behind the other in one array of bytes; another one says where each begins. So
+they are written to files, and mapped, as they are. Searching many strings at once compares the
+first eight bytes behind what all have in common, as numbers, and only strings that agree in those
+one by one.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, chain, pairwise
+from typing import Final, TypeVar, final, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.search.interface import Booleans, Integers
+
+__all__ = ["SortedTerms", "gathered", "packed", "picked", "spread", "united"]
+
+_T = TypeVar("_T", bound=np.generic)
+
+_HEAD_BYTES: Final = 8
+_FEW: Final = 50_000  # terms that are united one by one
+
+
+def spread(starts: Integers, lengths: Integers) -> Integers:
+    """The numbers from each start on, as many as its length says, one run behind the other."""
+    total = int(lengths.sum())
+    if not total:
+        return np.zeros(0, dtype=np.int64)
+    ends = np.cumsum(lengths)
+    shifts = np.repeat(starts - (ends - lengths), lengths)
+    return np.asarray(shifts + np.arange(total, dtype=np.int64))
+
+
+def gathered(values: NDArray[_T], starts: Integers, lengths: Integers) -> NDArray[_T]:
+    """Runs of an array, one behind the other."""
+    return values[spread(starts, lengths)]
+
+
+@final
+class SortedTerms(Sequence[bytes]):
+    """Byte strings in ascending order, each once. Immutable."""
+
+    __slots__ = ("_bytes", "_heads", "blob", "starts")
+
+    def __init__(self, blob: NDArray[np.uint8], starts: Integers) -> None:
+        """`starts` has one number more than there are strings: where the last one ends."""
+        self.blob = blob
+        self.starts = starts
+        self._bytes = memoryview(blob.data) if len(blob) else memoryview(b"")
+        self._heads: tuple[int, NDArray[np.uint64]] | None = None
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.starts) - 1
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> "list[bytes]": ...
+    def __getitem__(self, at: int | slice) -> "bytes | list[bytes]":
+        """One string, or some of them as a list."""
+        if isinstance(at, slice):
+            return [self[number] for number in range(*at.indices(len(self)))]
+        if at < 0 or at >= len(self.starts) - 1:
+            raise IndexError(at)
+        return bytes(self._bytes[self.starts[at] : self.starts[at + 1]])
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All of them, in order."""
+        starts = self.starts.tolist()
+        content = self._bytes
+        return (bytes(content[a:b]) for a, b in pairwise(starts))
+
+    def place(self, term: bytes, low: int = 0, high: int | None = None) -> int:
+        """How many are smaller; between two bounds that are known already."""
+        return bisect_left(self, term, low, len(self) if high is None else high)
+
+    def find(self, term: bytes) -> int | None:
+        """The number of a string; None where it is not there."""
+        at = self.place(term)
+        return at if at < len(self) and self[at] == term else None
+
+    def beginning_with(self, prefix: bytes) -> tuple[int, int]:
+        """The numbers of the strings that begin in this way: from the first, up to the second."""
+        first = self.place(prefix)
+        beyond = prefix.rstrip(b"\xff")
+        if not beyond:
+            return first, len(self)
+        return first, self.place(beyond[:-1] + bytes((beyond[-1] + 1,)), first)
+
+    def containing(self, part: bytes) -> Integers:
+        """The numbers of the strings that contain a part, ascending. Cost: all bytes, in C."""
+        found = [match.start() for match in re.finditer(re.escape(part), self._bytes)]
+        at = np.array(found, dtype=np.int64)
+        numbers = np.searchsorted(self.starts, at, side="right") - 1
+        inside = at + len(part) <= self.starts[numbers + 1]
+        hidden = self._hidden(part, numbers[~inside])
+        return np.unique(np.concatenate((numbers[inside], hidden)))
+
+    def _hidden(self, part: bytes, across: Integers) -> Integers:
+        """A match across two strings may hide one inside the second: those are looked at again."""
+        again = [
+            number
+            for each in np.unique(across).tolist()
+            for number in range(each + 1, min(each + 1 + len(part), len(self)))
+            if part in self[number]
+        ]
+        return np.array(again, dtype=np.int64)
+
+    def search(self, others: "SortedTerms") -> tuple[Integers, Booleans]:
+        """For each of some other strings: how many of these are smaller, and whether it is here."""
+        if not len(self) or not len(others):
+            return np.zeros(len(others), dtype=np.int64), np.zeros(len(others), dtype=np.bool_)
+        if len(others) < _HEAD_BYTES:
+            return self._search_each(others, range(len(others)))
+        ends = (self[0], self[len(self) - 1], others[0], others[len(others) - 1])
+        common = len(_common(ends))
+        mine, theirs = self._heads_at(common), others._heads_at(common)  # noqa: SLF001  # its own kind
+        low = np.searchsorted(mine, theirs, side="left")
+        high = np.searchsorted(mine, theirs, side="right")
+        equal = np.zeros(len(others), dtype=np.bool_)
+        for number in np.flatnonzero(low < high).tolist():
+            term = others[number]
+            at = self.place(term, int(low[number]), int(high[number]))
+            low[number] = at
+            equal[number] = at < len(self) and self[at] == term
+        return low, equal
+
+    def _search_each(
+        self, others: "SortedTerms", numbers: Iterable[int]
+    ) -> tuple[Integers, Booleans]:
+        places = [self.place(others[number]) for number in numbers]
+        equal = [at < len(self) and self[at] == others[number] for number, at in enumerate(places)]
+        return np.array(places, dtype=np.int64), np.array(equal, dtype=np.bool_)
+
+    def _heads_at(self, common: int) -> NDArray[np.uint64]:
+        """Eight bytes of each from a place on, as numbers; where a string ends, zeros."""
+        known = self._heads
+        if known is not None and known[0] == common:
+            return known[1]
+        starts = np.asarray(self.starts[:-1], dtype=np.int64) + common
+        ends = np.asarray(self.starts[1:], dtype=np.int64)
+        heads = np.zeros(len(starts), dtype=np.uint64)
+        for byte in range(_HEAD_BYTES):
+            at = starts + byte
+            inside = at < ends
+            found = self.blob[np.minimum(at, len(self.blob) - 1)].astype(np.uint64) * inside
+            heads = (heads << np.uint64(8)) | found
+        self._heads = common, heads
+        return heads
+
+
+def _common(ends: Sequence[bytes]) -> bytes:
+    """What strings begin with in common."""
+    first, last = min(ends), max(ends)
+    length = 0
+    for one, other in zip(first, last, strict=False):
+        if one != other:
+            break
+        length += 1
+    return first[:length]
+
+
+def packed(terms: Sequence[bytes]) -> SortedTerms:
+    """Strings that are in order already, each once."""
+    starts = np.fromiter(accumulate(map(len, terms), initial=0), np.int64, len(terms) + 1)
+    return SortedTerms(np.frombuffer(b"".join(terms), dtype=np.uint8), starts)
+
+
+def picked(terms: SortedTerms, numbers: Integers) -> SortedTerms:
+    """Those with some numbers, which ascend."""
+    starts = np.asarray(terms.starts, dtype=np.int64)
+    lengths = starts[numbers + 1] - starts[numbers]
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    return SortedTerms(gathered(terms.blob, starts[numbers], lengths), ends)
+
+
+def united(parts: Sequence[SortedTerms]) -> tuple[SortedTerms, list[Integers]]:
+    """All strings of some parts, each once; and for each part the new numbers of its strings."""
+    if len(parts) == 1:
+        return parts[0], [np.arange(len(parts[0]), dtype=np.int64)]
+    if sum(map(len, parts)) <= _FEW:
+        every = sorted(set(chain.from_iterable(parts)))
+        numbers = dict(zip(every, range(len(every)), strict=True))
+        return packed(every), [
+            np.fromiter((numbers[term] for term in part), np.int64, len(part)) for part in parts
+        ]
+    whole = parts[0]
+    maps = [np.arange(len(whole), dtype=np.int64)]
+    for part in parts[1:]:
+        whole, moved, added = _united_pair(whole, part)
+        maps = [moved[each] for each in maps]
+        maps.append(added)
+    return whole, maps
+
+
+def _united_pair(one: SortedTerms, other: SortedTerms) -> tuple[SortedTerms, Integers, Integers]:
+    places, equal = one.search(other)
+    new = ~equal
+    before = places[new]
+    moved = np.arange(len(one), dtype=np.int64)
+    moved += np.searchsorted(before, moved, side="right")
+    added = np.empty(len(other), dtype=np.int64)
+    added[new] = before + np.arange(len(before), dtype=np.int64)
+    added[equal] = moved[places[equal]]
+    total = len(one) + len(before)
+    starts = np.empty(total, dtype=np.int64)
+    lengths = np.empty(total, dtype=np.int64)
+    offset = len(one.blob)
+    starts[moved], lengths[moved] = one.starts[:-1], np.diff(one.starts)
+    starts[added[new]] = other.starts[:-1][new] + offset
+    lengths[added[new]] = np.diff(other.starts)[new]
+    blob = gathered(np.concatenate((one.blob, other.blob)), starts, lengths)
+    ends = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    return SortedTerms(blob, ends), moved, added

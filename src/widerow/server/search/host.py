@@ -1,0 +1,44 @@
+"""The surroundings of search indexes in a server: locks, files, the log."""
+
+import logging
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+from widerow.server.search.files import IndexDirectory, SearchDirectory
+
+__all__ = ["ServerSearchHost"]
+
+_log = logging.getLogger("widerow.search")
+
+_SECOND_US: Final = 1_000_000
+
+
+class ServerSearchHost:
+    """A `SearchHost`. Any thread may call."""
+
+    def __init__(self, directory: SearchDirectory | None, lag_seconds: int) -> None:
+        """Files lie in `directory`; None: none are kept."""
+        self.lag_us = lag_seconds * _SECOND_US
+        self._directory = directory
+
+    def lock(self) -> "threading.RLock":
+        """A lock that one thread holds at a time, for any number of times."""
+        return threading.RLock()
+
+    def files(self, index_id: int) -> IndexDirectory | None:
+        """Where the files of an index are; None where none are kept."""
+        return None if self._directory is None else self._directory.of(index_id)
+
+    def kept(self) -> list[int]:
+        """The numbers of indexes that have files."""
+        return [] if self._directory is None else self._directory.kept()
+
+    def forget(self, index_id: int) -> None:
+        """Remove the files of an index."""
+        if self._directory is not None:
+            self._directory.forget(index_id)
+
+    def tell(self, event: str, facts: Mapping[str, object]) -> None:
+        """A line of the log."""
+        _log.info(event, extra={"facts": dict(facts)})

@@ -1,0 +1,25 @@
+"""What the page of metrics says of search indexes."""
+
+from collections.abc import Iterator
+
+from widerow.engine.engine import Engine
+from widerow.server.metrics import family
+
+__all__ = ["search_lines"]
+
+_GAUGES = (
+    ("rows", "search_rows", "Rows that a search index has documents for."),
+    ("memory_bytes", "search_memory_bytes", "Memory of a search index, without mapped files."),
+    ("waiting", "search_waiting", "Written rows that a search index has still to take."),
+    ("building", "search_building", "1 where a search index is being built over the table's rows."),
+)
+
+
+def search_lines(engine: Engine) -> Iterator[str]:
+    """Numbers of each search index that is in memory."""
+    told = sorted(engine.search.statistics().items())
+    for key, name, text in _GAUGES:
+        yield from family(name, "gauge", text)
+        for (table, index), numbers in told:
+            label = f'table="{table}",index="{index}"'
+            yield f"widerow_{name}{{{label}}} {numbers[key]}"
