@@ -3,6 +3,15 @@
 from dataclasses import replace
 
 import pytest
+from tests.unit.engine.search.tables import (
+    SCHEMA,
+    keys,
+    make_index,
+    make_table,
+    search,
+    tidy,
+    write,
+)
 
 from widerow.engine.engine import Engine
 from widerow.engine.table_record import decode_table, encode_table
@@ -26,16 +35,6 @@ from widerow.model.search.schema import (
 )
 from widerow.testing.changes import put
 from widerow.testing.clock import FakeClock
-
-from tests.unit.engine.search.tables import (
-    SCHEMA,
-    keys,
-    make_index,
-    make_table,
-    search,
-    tidy,
-    write,
-)
 
 TEXTS = SearchSchema((SearchField("s", SearchFieldType.TEXT),))
 
