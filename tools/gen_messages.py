@@ -56,6 +56,7 @@ from google.protobuf.internal.containers import (
 from google.protobuf.message import Message
 """
 
+_LINE_MAX: Final = 100  # as the formatter has it (pyproject.toml)
 _MIXED_CASE: Final = "# ruff: noqa: N802, N803, N815  # fields have the protocol's names\n"
 
 
@@ -120,7 +121,13 @@ def _field_lines(field: FieldDescriptorProto) -> Iterator[str]:
         yield f"    {field.name}: {'str | bytes' if kind == 'str' else kind}"
         return
     yield "    @property"
-    yield f"    def {field.name}(self) -> {kind}: ..."
+    line = f"    def {field.name}(self) -> {kind}: ..."
+    if len(line) <= _LINE_MAX:
+        yield line
+        return
+    yield f"    def {field.name}("
+    yield "        self,"
+    yield f"    ) -> {kind}: ..."
 
 
 def _argument_type(field: FieldDescriptorProto) -> str:

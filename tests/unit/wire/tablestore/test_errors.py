@@ -79,6 +79,7 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSOutOfTransactionDataSizeLimit": {400},
         "OTSMissingHeader": {400},
         "OTSUnsupportOperation": {400},
+        "OTSMetaNotMatch": {400},
         "OTSAuthFailed": {403},
         "OTSNoPermissionAccess": {403},
         "OTSConditionCheckFail": {403},
@@ -127,11 +128,12 @@ def _raise_sites() -> Iterator[tuple[str, Rule, set[str]]]:
                 yield f"{path.name}:{node.lineno}", Rule[rule.attr], facts
 
 
-RAISED_BY_VARIABLE = {  # plainbuffer.py and static.py choose the rule first and give `name` to each
+RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts to each
     Rule.COLUMN_NAME: {"name"},
     Rule.ATTRIBUTE_NAME: {"name"},
     Rule.KEY_VALUE_MISSING: {"name"},
     Rule.KEY_VERSION: {"name"},
+    Rule.SEARCH_MESSAGE: {"kind"},
 }
 
 
