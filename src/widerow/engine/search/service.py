@@ -158,7 +158,6 @@ class SearchIndexes:
             rows=rows,
             storage_bytes=size,
             brother="" if brother is None else brother.name,
-            has_nested=any(each.type is SearchFieldType.NESTED for each in index.schema.fields),
             include_sync_stat=request.include_sync_stat,
             asked_at_us=now_us,
         )
