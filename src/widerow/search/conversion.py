@@ -14,6 +14,7 @@ from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widerow.limits import (
     INT64_MAX,
@@ -36,7 +37,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-
 _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str) -> Any:  # noqa: ANN401  # what JSON can say
     """The value of a JSON text. Raises ValueError where it is none, however it is malformed."""
     try:
         return json.loads(text, parse_constant=_refuse)
@@ -95,7 +96,7 @@ def _array(field: IndexedField, value: Value) -> list[Any]:
         return []
 
 
-def _of_column(field: IndexedField, value: Value) -> Any:
+def _of_column(field: IndexedField, value: Value) -> Any:  # noqa: ANN401  # by type of field
     """A field takes columns of its own type; a virtual one those that become it (search §2.5)."""
     kind = type(value)
     if kind is str:
@@ -213,7 +214,7 @@ def _vector(field: IndexedField, value: object) -> bytes | None:
     return _of_length_one(vector, options.metric)
 
 
-def _of_length_one(vector: Any, metric: VectorMetric) -> bytes | None:
+def _of_length_one(vector: NDArray[np.float32], metric: VectorMetric) -> bytes | None:
     """The bytes of a vector of finite numbers; for COSINE scaled to length 1."""
     if not np.isfinite(vector).all():
         return None

@@ -50,8 +50,9 @@ _DEFAULT_ANALYZER: Final = TextAnalyzer()
 
 
 def settled(declared: SearchField) -> SearchField:
-    """A field with what holds where the client did not say (search §1.1), and with its name
-    stripped of blanks.
+    """A field with what holds where the client did not say (search §1.1).
+
+    Its name has no blanks around it.
     """
     text = declared.type is SearchFieldType.TEXT
     return replace(

@@ -85,14 +85,21 @@ class Table:
 class Segment:
     """The documents of some rows. Immutable; any thread may read."""
 
-    def __init__(self, fields: SearchFields, arrays: Arrays, counts: Sequence[int]) -> None:
-        """`counts`: documents of each level."""
+    def __init__(
+        self,
+        fields: SearchFields,
+        arrays: Arrays,
+        counts: Sequence[int],
+        identity: object | None = None,
+    ) -> None:
+        """`counts`: documents of each level. `identity`: that of the segment that this one maps."""
         self.fields = fields
         self.arrays = arrays
         self.counts = tuple(counts)
         self.tables = [
             Table(level, arrays, count) for level, count in zip(fields.levels, counts, strict=True)
         ]
+        self.identity = object() if identity is None else identity
         self.file: str | None = None  # its name, once it has one
         self._above: dict[tuple[int, int], Integers] = {}
 
@@ -104,7 +111,8 @@ class Segment:
     @property
     def bytes(self) -> int:
         """Bytes of all arrays, in memory or mapped."""
-        return sum(each.nbytes for each in self.arrays.values())
+        mapped: int | None = getattr(self.arrays, "nbytes", None)
+        return sum(each.nbytes for each in self.arrays.values()) if mapped is None else mapped
 
     @cached_property
     def keys(self) -> SortedTerms:
