@@ -86,7 +86,6 @@ def _smallest(values: NDArray[Any], groups: Integers | None, size: int) -> Float
 def _distinct(values: NDArray[Any], groups: Integers | None, size: int) -> Integers:
     if values.ndim > 1:  # points: equal where both numbers are
         values = values[:, 0] + 1j * values[:, 1]
-    if values.dtype == np.int64 and len(values) and values.min() >= 0 and values.max() < _TABLE_MAX:
     if _is_dense(values):
         codes, kinds = values, int(values.max()) + 1
     elif groups is None:

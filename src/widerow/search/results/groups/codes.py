@@ -19,7 +19,6 @@ from widerow.model.values import Value
 from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
 from widerow.search.results.field_rules import NUMBERS, TERMS, aggregated_field
-from widerow.search.results.geo import cells, geohash
 from widerow.search.results.geohash import cells, geohash
 from widerow.search.results.grouping import Grouping, Spread
 from widerow.search.results.groups.calendar import Calendar, calendar_of
@@ -207,7 +206,6 @@ def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def _within(level: Grouping, spread: Spread, low: float | None, high: float | None) -> Spread:
 def _within(spread: Spread, low: float | None, high: float | None) -> Spread:
     """The values between two bounds, which count themselves."""
     if low is None and high is None:

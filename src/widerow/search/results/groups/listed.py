@@ -19,7 +19,6 @@ from widerow.search.interface import Integers
 from widerow.search.places import distances
 from widerow.search.results.breakdown_rules import group_kind
 from widerow.search.results.field_rules import NUMBERS, aggregated_field
-from widerow.search.results.geo import arc_distances
 from widerow.search.results.grouping import Grouping, group_sizes
 from widerow.search.results.groups.assembly import below_groups, grouped_by_parent
 from widerow.search.results.scope import Scope
