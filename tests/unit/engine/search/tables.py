@@ -38,7 +38,7 @@ def engine_of(store: Store, clock: Any, entropy: Any, host: SearchHost | None = 
 def make_table(engine: Engine, **options: Any) -> None:  # noqa: ANN401  # of any type
     engine.run(
         engine.create_table(
-            "i", create("t", {"k": KeyType.INTEGER}, max_version_offset=10**9, **options)
+            "i", create("t", {"k": KeyType.INTEGER}, max_version_offset=10**10, **options)
         )
     )
 
