@@ -353,7 +353,7 @@ def _without(segments: Sequence[SegmentView], keys: list[bytes]) -> tuple[Segmen
 def _found(each: SegmentView, keys: list[bytes]) -> list[int]:
     """Numbers of the living rows of some keys, which ascend."""
     known = each.segment.keys
-    if not keys or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
+    if not keys or not len(known) or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
         return []
     if len(keys) < _FEW:
         numbers = [number for key in keys if (number := known.find(key)) is not None]
