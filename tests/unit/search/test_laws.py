@@ -152,7 +152,7 @@ def _small_segments() -> Any:
     patch.undo()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(_HISTORY, st.data())
 def test_segments_and_merges_do_not_change_an_answer(
     history: list[list[tuple[bytes, dict[str, Value] | None]]], data: st.DataObject
@@ -174,7 +174,7 @@ def test_segments_and_merges_do_not_change_an_answer(
     assert _answers(index.view()) == _answers(_final(history).view())
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @given(_HISTORY, _HISTORY)
 def test_an_index_from_files_is_the_one_that_was_written(
     before: list[list[tuple[bytes, dict[str, Value] | None]]],
@@ -198,7 +198,7 @@ def test_an_index_from_files_is_the_one_that_was_written(
     assert _answers(opened.view()) == _answers(_final([*before, *after]).view())
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=10)
 @given(_HISTORY, _HISTORY)
 def test_a_view_stays_as_it_is(
     before: list[list[tuple[bytes, dict[str, Value] | None]]],
