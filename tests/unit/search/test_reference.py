@@ -89,7 +89,7 @@ def same_groups(one: Sequence[a.SearchGroup], other: Sequence[a.SearchGroup]) ->
 
 
 @settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[
         HealthCheck.too_slow,
