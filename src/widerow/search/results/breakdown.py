@@ -1,5 +1,7 @@
 """Metrics and groups of all levels of a request (search §6)."""
 
+from typing import assert_never
+
 from widerow.model.search.aggregation import (
     Aggregation,
     AggregationAnswer,
@@ -87,4 +89,6 @@ def _group_by_answers(scope: Scope, asked: GroupBy) -> list[GroupByAnswer]:
             answers = group_by_filter(scope, asked)
         case CompositeGroupBy():
             return group_by_composite(scope, asked)
+        case _:
+            assert_never(asked)
     return [GroupByAnswer(asked, groups) for groups in answers]

@@ -28,8 +28,8 @@ from widerow.model.search.query import (
     SortOrder,
 )
 from widerow.search.interface import Booleans, DocumentSet, FieldValues, Floats
+from widerow.search.places import distances, parse_point
 from widerow.search.results.field_rules import TERMS, sorted_field
-from widerow.search.results.geo import arc_distances, parse_point, plane_distances
 
 __all__ = ["Held", "SortColumn", "Span", "completed_sort", "sort_columns"]
 
@@ -66,7 +66,7 @@ class SortColumn:
     missing: Booleans | None = None
     missing_first: bool = False
 
-    def keys(self) -> list[NDArray[Any]]:
+    def sort_keys(self) -> list[NDArray[Any]]:
         """Arrays that compare as the column does, the one that counts most first."""
         if self.missing is None:
             return [self.numbers]
@@ -196,7 +196,7 @@ class _Chosen(NamedTuple):
 def _field_column(documents: DocumentSet, sorter: FieldSort) -> SortColumn:
     chosen = _chosen(documents, sorter.field, sorter)
     if chosen.present is not None and sorter.missing_field is not None:
-        chosen = _with_second(chosen, _second(documents, sorter, sorter.missing_field), sorter)
+        chosen = _with_second(chosen, _second(documents, sorter, sorter.missing_field))
     numbers, present, terms = chosen
     literal: Held = None
     if sorter.missing_value not in (None, _FIRST, _LAST):
@@ -254,7 +254,7 @@ def _second(documents: DocumentSet, sorter: FieldSort, name: str) -> _Chosen:
     return _chosen(documents, name, replace(sorter, field=name, nested_filter=None))
 
 
-def _with_second(chosen: _Chosen, second: _Chosen, sorter: FieldSort) -> _Chosen:
+def _with_second(chosen: _Chosen, second: _Chosen) -> _Chosen:
     """Where the first field has no value, that of the second one."""
     assert chosen.present is not None
     terms: Sequence[bytes] | None = None
@@ -341,10 +341,10 @@ def _distance_column(documents: DocumentSet, sorter: GeoDistanceSort) -> SortCol
     if not known or len(known) < len(origins):
         raise InvalidRequest(Rule.SORT_POINTS, field=sorter.field)
     found = _values(documents, sorter.field, sorter.nested_filter)
-    measure = arc_distances if sorter.distance_type is GeoDistanceType.ARC else plane_distances
-    nearest = measure(found.values, *known[0])
+    plane = sorter.distance_type is GeoDistanceType.PLANE
+    nearest = distances(found.values, known[0], plane=plane)
     for origin in known[1:]:
-        nearest = np.minimum(nearest, measure(found.values, *origin))
+        nearest = np.minimum(nearest, distances(found.values, origin, plane=plane))
     numbers, present = _reduced(documents.count, nearest, found, sorter.mode or SortMode.MIN)
     column = _numeric(numbers)
     if present is not None:

@@ -46,7 +46,8 @@ def exact_sums(values: NDArray[Any], groups: Integers | None, size: int) -> Floa
     if not parts:
         return np.zeros(size)
     if len(parts) <= 2 and not any(part.scale for part in parts):  # one addition rounds once
-        return np.sum([part.sums for part in parts], axis=0, dtype=np.float64)
+        total: Floats = np.sum([part.sums for part in parts], axis=0, dtype=np.float64)
+        return total
     rows = zip(*(part.sums.tolist() for part in parts), strict=True)
     scales = [part.scale for part in parts]
     if any(scales):
@@ -57,7 +58,7 @@ def exact_sums(values: NDArray[Any], groups: Integers | None, size: int) -> Floa
 def _totals(values: NDArray[Any], groups: Integers | None, size: int) -> Floats:
     if groups is None:
         return np.array([values.sum(dtype=np.float64)])
-    return np.bincount(groups, weights=values, minlength=size)
+    return np.bincount(groups, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def _integer_parts(values: Integers, groups: Integers | None, size: int) -> Iterator[_Part]:
@@ -67,7 +68,8 @@ def _integer_parts(values: Integers, groups: Integers | None, size: int) -> Iter
     if largest * len(values) <= _EXACT:
         yield _Part(_totals(values, groups, size))
         return
-    yield from _float_parts((values >> _WORD) * 2.0**_WORD, groups, size)
+    high = (values >> _WORD).astype(np.float64) * 2.0**_WORD
+    yield from _float_parts(high, groups, size)
     yield from _float_parts((values & (2**_WORD - 1)).astype(np.float64), groups, size)
 
 

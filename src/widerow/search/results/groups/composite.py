@@ -2,8 +2,10 @@
 
 import base64
 import binascii
+import math
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -128,7 +130,7 @@ def _source(
     def held(code: int) -> int | str | float | None:
         return mark(int(distinct[code - 1])) if code else None
 
-    def place(value: Any) -> tuple[int, bool]:
+    def place(value: float | str | None) -> tuple[int, bool]:
         if value is None:
             return 0, True
         found = bisect_left(distinct, value, key=lambda code: mark(int(code)))
@@ -186,17 +188,21 @@ def _behind(
 
 
 def _opened(token: str, count: int) -> list[Any]:
+    if len(token) > SEARCH_TOKEN_BYTES_MAX * 2:
+        raise InvalidRequest(Rule.GROUP_TOKEN)
     try:
-        if len(token) > SEARCH_TOKEN_BYTES_MAX * 2:
-            raise ValueError("too long")
         held = open_token(base64.b64decode(token, validate=True))
     except (ValueError, binascii.Error) as error:
         raise InvalidRequest(Rule.GROUP_TOKEN) from error
-    if not isinstance(held, list) or len(held) != count:
-        raise InvalidRequest(Rule.GROUP_TOKEN)
-    if not all(isinstance(each, int | float | str | None) and each == each for each in held):
+    if not isinstance(held, list) or len(held) != count or not all(map(_is_key, held)):
         raise InvalidRequest(Rule.GROUP_TOKEN)
     return held
+
+
+def _is_key(held: object) -> bool:
+    return isinstance(held, int | float | str | None) and not (
+        isinstance(held, float) and math.isnan(held)
+    )
 
 
 def _pages(
@@ -211,7 +217,7 @@ def _pages(
     more = group_sizes(left, size) > group_sizes(chosen, size)
     bounds = np.searchsorted(chosen, np.arange(size + 1)).tolist()
     pages = []
-    for parent, (start, stop) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for parent, (start, stop) in enumerate(pairwise(bounds)):
         token = None
         if more[parent]:
             held = [s.held(codes[stop - 1]) for s, codes in zip(sources, keys, strict=True)]

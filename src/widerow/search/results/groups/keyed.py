@@ -24,7 +24,7 @@ from widerow.model.search.query import SortOrder
 from widerow.model.values import Value
 from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
-from widerow.search.results.geo import cell_corners
+from widerow.search.results.geohash import cell_corners
 from widerow.search.results.grouping import group_sizes
 from widerow.search.results.groups.assembly import below_groups, grouped_by_parent
 from widerow.search.results.groups.codes import Coded, Keyed, coded, key_text
