@@ -304,7 +304,7 @@ def _settled_tail(fields: SearchFields, state: State) -> State:
     made = state.tail.made
     if made is None or made[0] != state.count or made[0] < SEARCH_TAIL_DOCUMENTS:
         return state
-    small = [*state.small, SegmentView(made[1], None)]
+    small = [*state.small, SegmentView(made[1], None)] if made[1].count else [*state.small]
     while len(small) > 1 and small[-2].segment.count < (
         SEARCH_SMALL_MERGE_FACTOR * small[-1].segment.count
     ):

@@ -325,7 +325,7 @@ def test_groups_of_the_suites(thousand: sdk.OTSClient) -> None:
     assert {(item.key, item.row_count) for item in by_flag} == {("false", 50), ("true", 50)}
     few = grouped(thousand, sdk.GroupByField("l", 2, [sdk.GroupKeySort(sdk.SortOrder.DESC)]))
     assert [(item.key, item.row_count) for item in few] == [("99", 1), ("98", 1)]
-    ranges = grouped(thousand, sdk.GroupByRange("la", [[0, 10], [11, 25]]))
+    ranges = grouped(thousand, sdk.GroupByRange("la", [(0, 10), (11, 25)]))
     assert [(item.range_from, item.range_to, item.row_count) for item in ranges] == [
         (0.0, 10.0, 10),
         (11.0, 25.0, 14),
@@ -333,7 +333,7 @@ def test_groups_of_the_suites(thousand: sdk.OTSClient) -> None:
     filters = [sdk.RangeQuery("l", 0, 33), sdk.TermQuery("d", 0.1)]
     assert [item.row_count for item in grouped(thousand, sdk.GroupByFilter(filters))] == [33, 100]
     distances = sdk.GroupByGeoDistance(
-        "g", sdk.GeoPoint(31, 116), [[0, 300_000], [300_000, 1_000_000]]
+        "g", sdk.GeoPoint(31, 116), [(0, 300_000), (300_000, 1_000_000)]
     )
     assert sum(item.row_count for item in grouped(thousand, distances)) == 100
     histogram = sdk.GroupByHistogram("l", 2, sdk.FieldRange(0, 3))
@@ -348,7 +348,7 @@ def test_groups_within_groups_and_sorted_by_a_metric(thousand: sdk.OTSClient) ->
         "b",
         group_by_sort=[sdk.SubAggSort(sdk.SortOrder.DESC, "most")],
         sub_aggs=[sdk.Max("l", name="most"), sdk.TopRows(1, ASCENDING, name="first")],
-        sub_group_bys=[sdk.GroupByRange("l", [[0, 50]], name="low")],
+        sub_group_bys=[sdk.GroupByRange("l", [(0, 50)], name="low")],
     )
     odd, even = grouped(thousand, group_by)
     assert [(item.key, item.sub_aggs[0].value) for item in (odd, even)] == [
