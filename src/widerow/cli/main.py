@@ -28,6 +28,7 @@ from widerow.cli.rows.settings_commands import (
 )
 from widerow.cli.rows.table_commands import table_app
 from widerow.cli.rows.ts_command import TS_EXAMPLES, ts
+from widerow.cli.search import search_app
 from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
@@ -303,6 +304,7 @@ app.command(
 app.add_typer(table_app, name="table")
 app.add_typer(row_app, name="row")
 app.add_typer(profile_app, name="profile")
+app.add_typer(search_app, name="search")
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")
