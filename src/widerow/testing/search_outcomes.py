@@ -309,7 +309,7 @@ def _named(group: a.SearchGroup, name: str) -> Any:  # noqa: ANN401  # a number
 
 
 Grouping = tuple[list[tuple[Any, Any, list[PlainDocument]]], int | None]
-"""Groups as what they are ordered by, their key and their members; how many of them are answered."""
+"""Groups as what they are ordered by, their key, their members; and how many are answered."""
 
 
 def _members(

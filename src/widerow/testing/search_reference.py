@@ -365,36 +365,9 @@ class SearchReference:
         if not values:
             return 1.0
         _, asked = self.fields[function.field]
-        match function.param:
-            case q.DecayGeoParam(origin, scale, offset):
-                center = _corner(origin)
-                distances = [arc_metres(each, center) for each in values]
-            case q.DecayNumericParam(origin, scale, offset):
-                distances = [abs(each - origin) for each in values]
-            case q.DecayDateParam(origin, span, start):
-                begin = parse_date(asked, origin) if isinstance(origin, str) else origin
-                assert begin is not None, "an origin is a date"
-                scale = span_nanoseconds(span)
-                offset = span_nanoseconds(start) if start else 0
-                distances = [abs(each - begin) for each in values]
-        beyond = [max(0.0, each - offset) for each in distances]
-        match function.multi_value_mode:
-            case q.MultiValueMode.MIN:
-                distance = min(beyond)
-            case q.MultiValueMode.MAX:
-                distance = max(beyond)
-            case q.MultiValueMode.SUM:
-                distance = sum(beyond)
-            case q.MultiValueMode.AVG:
-                distance = sum(beyond) / len(beyond)
-        share = distance / scale
-        match function.math:
-            case q.DecayMath.GAUSS:
-                return math.exp(math.log(function.decay) * share**2)
-            case q.DecayMath.EXP:
-                return math.exp(math.log(function.decay) * share)
-            case q.DecayMath.LINEAR:
-                return max(0.0, 1 - (1 - function.decay) * share)
+        distances, scale = _distances(asked, function.param, values)
+        distance = _ONE_OF_SEVERAL[function.multi_value_mode](distances)
+        return _FALLEN[function.math](function.decay, distance / scale)
 
     # --- places and vectors -------------------------------------------------------------------
 
@@ -478,6 +451,17 @@ _COMBINED: Final[dict[q.FunctionCombineMode, Callable[[float, float], float]]] =
     q.FunctionCombineMode.MIN: min,
     q.FunctionCombineMode.SUM: lambda score, factor: score + factor,
     q.FunctionCombineMode.REPLACE: lambda _, factor: factor,
+}
+_ONE_OF_SEVERAL: Final[dict[q.MultiValueMode, Callable[[list[float]], float]]] = {
+    q.MultiValueMode.MIN: min,
+    q.MultiValueMode.MAX: max,
+    q.MultiValueMode.SUM: sum,
+    q.MultiValueMode.AVG: lambda values: sum(values) / len(values),
+}
+_FALLEN: Final[dict[q.DecayMath, Callable[[float, float], float]]] = {
+    q.DecayMath.GAUSS: lambda decay, share: math.exp(math.log(decay) * share**2),
+    q.DecayMath.EXP: lambda decay, share: math.exp(math.log(decay) * share),
+    q.DecayMath.LINEAR: lambda decay, share: max(0.0, 1 - (1 - decay) * share),
 }
 _MODIFIED: Final[dict[q.FunctionModifier, Callable[[float], float]]] = {
     q.FunctionModifier.NONE: lambda value: value,
@@ -596,6 +580,29 @@ def _field_factor(function: q.FieldValueFactor, values: Sequence[Any] | None) ->
     except (ValueError, ZeroDivisionError, OverflowError):
         return 0.0
     return found if math.isfinite(found) and found >= 0 else 0.0
+
+
+def _distances(
+    asked: SearchField,
+    param: q.DecayDateParam | q.DecayNumericParam | q.DecayGeoParam,
+    values: Sequence[Any],
+) -> tuple[list[float], float]:
+    """How far values are from an origin, beyond the offset; and the scale."""
+    scale: float
+    offset: float
+    match param:
+        case q.DecayGeoParam(origin, scale, offset):
+            center = _corner(origin)
+            found = [arc_metres(each, center) for each in values]
+        case q.DecayNumericParam(start, scale, offset):
+            found = [abs(each - start) for each in values]
+        case q.DecayDateParam(moment, span, wait):
+            begin = parse_date(asked, moment) if isinstance(moment, str) else moment
+            assert begin is not None, "an origin is a date"
+            scale = span_nanoseconds(span)
+            offset = span_nanoseconds(wait) if wait else 0
+            found = [float(abs(each - begin)) for each in values]
+    return [max(0.0, each - offset) for each in found], scale
 
 
 def span_nanoseconds(span: q.DateTimeValue) -> int:

@@ -180,6 +180,8 @@ def _add(into: PlainDocument, asked: SearchField, name: str, value: object) -> N
         there = into.tokens.setdefault(name, [])
         first = there[-1][0] + 1 + _ARRAY_GAP if there else 0
         analyzer = asked.analyzer or TextAnalyzer()
+        if analyzer.name is AnalyzerName.FUZZY:
+            return  # the texts themselves are looked into
         there.extend((first + at, token) for at, token in enumerate(plain_tokens(analyzer, value)))
 
 

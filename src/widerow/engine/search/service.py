@@ -47,7 +47,7 @@ from widerow.model.search.requests import (
     SyncPhase,
     UpdateSearchIndex,
 )
-from widerow.model.search.schema import SearchFieldType, SearchIndex
+from widerow.model.search.schema import SearchIndex
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Store
 
