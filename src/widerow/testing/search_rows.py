@@ -117,7 +117,7 @@ def _virtual(asked: SearchField, value: Value) -> Value:
         return repr(value)
     if asked.type in {_T.LONG, _T.DOUBLE} and isinstance(value, str):
         number = _number(asked.type, value)
-        return value if number is None else number  # type: ignore[no-any-return]  # int or float
+        return value if number is None else number
     return value
 
 

@@ -138,7 +138,8 @@ def values(field: SearchField) -> st.SearchStrategy[Any]:
     """Values that a field has, as JSON has them too."""
     if field.type is T.DATE:
         return MILLISECONDS if "epoch_millis" in field.date_formats else DAYS
-    return VALUES.get(field.type) or objects(field)
+    found = VALUES.get(field.type)
+    return objects(field) if found is None else found
 
 
 def objects(field: SearchField) -> st.SearchStrategy[Any]:
@@ -478,24 +479,24 @@ def group_bys(draw: st.DrawFn, schema: SearchSchema, depth: int) -> a.GroupBy:
             name = draw(st.sampled_from(numbers))
             field = dict(leaves(schema))[name]
             interval, low, high = (2, -2, 5) if field.type is T.LONG else (1.5, -2.0, 5.0)
-            bounds = draw(st.sampled_from((None, (low, high))))
-            least = draw(st.sampled_from((None, 1, 0) if bounds else (None, 1)))
+            edges = draw(st.sampled_from((None, (low, high))))
+            least = draw(st.sampled_from((None, 1, 0) if edges else (None, 1)))
             return a.HistogramGroupBy(
-                "", name, interval, min_doc_count=least, field_range=bounds, below=below
+                "", name, interval, min_doc_count=least, field_range=edges, below=below
             )
         case "distance":
-            ranges = ((None, 2e6), (1e6, 5e6), (5e6, None))
-            return a.DistanceGroupBy("", draw(st.sampled_from(points)), (10.0, 20.0), ranges, below)
+            metres = ((None, 2e6), (1e6, 5e6), (5e6, None))
+            return a.DistanceGroupBy("", draw(st.sampled_from(points)), (10.0, 20.0), metres, below)
         case "grid":
             return a.GeoGridGroupBy(
                 "", draw(st.sampled_from(points)), draw(st.integers(1, 6)), below=below
             )
         case "date":
             unit = st.sampled_from(q.DateTimeUnit).filter(lambda each: each < q.DateTimeUnit.HOUR)
-            interval = q.DateTimeValue(1, draw(unit))
+            span = q.DateTimeValue(1, draw(unit))
             zone = draw(st.sampled_from((None, "+05:30", "-03:00")))
             return a.DateHistogramGroupBy(
-                "", draw(st.sampled_from(dates)), interval, time_zone=zone, below=below
+                "", draw(st.sampled_from(dates)), span, time_zone=zone, below=below
             )
         case _:
             filters = draw(st.lists(queries(schema, scored=False, depth=1), min_size=1, max_size=2))
