@@ -164,10 +164,11 @@ def _summed(lines: Sequence[Line], *, controls: bool) -> list[dict[str, Fact]]:
 
 
 _CONTROL: Final = "control: "
+_FEW: Final = 3  # of so few trials a bound would be above 100 %
 # Measured or set, not counted: the largest is told.
 _LARGEST: Final = (
     *("_ms", "_seconds", "_mb", "load"),
-    *("corpus", "families", "clients", "connections"),
+    *("corpus", "families", "clients", "connections", "servers"),
 )
 
 
@@ -183,7 +184,7 @@ def _rows(head: str, lines: Sequence[Line], cells: Callable[[Line], Sequence[str
 def _check_cells(line: Line) -> Sequence[str]:
     volume, violations = line["volume"], line["violations"]
     assert isinstance(volume, int)
-    bound = f"{300 / volume:.2g} %" if volume and not violations else ""
+    bound = f"{300 / volume:.2g} %" if volume > _FEW and not violations else ""
     seen = ", ".join(
         f"{key.replace('_', ' ')} {_number(value)}"
         for key, value in _facts(line).items()

@@ -29,7 +29,7 @@ __all__ = ["main"]
 
 DIRECTORY: Final = Path(__file__).resolve().parents[2] / "build" / "cluster-data"
 PORTS: Final = (8087, 8088)
-READY_SECONDS_MAX: Final = 60
+READY_SECONDS_MAX: Final = 180  # a new table, on a machine that is still busy with the start
 STOP_SECONDS_MAX: Final = 45
 HBASE_SERVERS: Final = 3
 

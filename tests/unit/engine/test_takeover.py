@@ -1,4 +1,4 @@
-"""What is done under the lease another server goes on with when its holder has died (design §4).
+"""Work under the lease goes on at another server when its holder has died (engine/lease.py).
 
 Two servers share a store. The first one holds the lease and has work before it, of which it does
 nothing more. The second one takes over when it has heard nothing for `SILENT_SECONDS`, not before.
