@@ -132,6 +132,26 @@ def test_a_read_that_takes_long_keeps_no_others_back(monkeypatch: pytest.MonkeyP
     assert len(bench.threads.begun) == GATHERED_READS_MAX + 1
 
 
+def test_one_timer_is_enough_for_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, now = Bench(), [0.0]
+    monkeypatch.setattr("widerow.server.gathering.monotonic", lambda: now[0])
+    for number in range(GATHERED_READS_MAX + 1):
+        bench.turn([number])
+    for number in range(100, 103):  # reads end, others begin, and something waits all the time
+        bench.turn([number])
+        bench.threads.finish()
+        bench.turn([number + 50])
+    assert len(bench.threads.later) == 1
+    flush = bench.threads.later.pop()
+    flush()  # nothing takes long: it is asked for once more
+    assert len(bench.threads.begun) == GATHERED_READS_MAX
+    now[0] = 1.0
+    flush = bench.threads.later.pop()
+    flush()
+    assert len(bench.threads.begun) == GATHERED_READS_MAX + 1
+    assert not bench.threads.later
+
+
 def test_one_read_is_of_so_many_requests() -> None:
     bench = Bench()
     bench.turn(range(GATHERED_KEYS_MAX + 1))

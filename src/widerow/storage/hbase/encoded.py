@@ -11,7 +11,7 @@ from widerow.errors import StoreDamaged
 from widerow.rows.fields import field, read_varint, varint
 from widerow.storage.hbase.rows import FAMILY, key_of, row_of
 
-__all__ = ["CellPlace", "FoundCell", "cells_of", "listed_rows", "row_changes"]
+__all__ = ["CellPlace", "FoundCell", "listed_rows", "result_cells", "row_changes"]
 
 CellPlace = tuple[bytes, bytes]  # a row and a qualifier
 FoundCell = tuple[bytes, bytes, int]  # the key that stands there, its value, the timestamp
@@ -123,7 +123,7 @@ def _condition(key: bytes, expected: bytes | None) -> bytes:
     )
 
 
-def cells_of(results: Sequence[bytes]) -> list[FoundCell]:
+def result_cells(results: Sequence[bytes]) -> list[FoundCell]:
     """The cells of some `Result`s. Raises `StoreDamaged` where one cannot be read."""
     found: list[FoundCell] = []
     for result in results:

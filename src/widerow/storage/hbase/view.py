@@ -21,7 +21,7 @@ from typing import Final, NamedTuple, TypeVar, final
 
 from widerow.errors import StoreBusy, StoreDamaged, ViewLost
 from widerow.keys.layout import SPACE_REVISIONS
-from widerow.storage.hbase.encoded import CellPlace, FoundCell, cells_of
+from widerow.storage.hbase.encoded import CellPlace, FoundCell, result_cells
 from widerow.storage.hbase.messages import ScanCells, ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import MovePauses, Region, Regions, Servers, storage_failure
 from widerow.storage.hbase.requests import (
@@ -509,7 +509,7 @@ def _paged(found: _CellPage) -> Page:
 def _cells(connection: RpcConnection, answer: ScanCells) -> list[FoundCell]:
     """The cells of an answer. Raises `ServerLost` where they cannot be read."""
     try:
-        return cells_of(answer.results)
+        return result_cells(answer.results)
     except StoreDamaged as error:
         raise connection.unreadable(error) from error
 

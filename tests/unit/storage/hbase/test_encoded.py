@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from widerow.errors import StoreDamaged
 from widerow.rows.fields import field
-from widerow.storage.hbase.encoded import cells_of, listed_rows, row_changes
+from widerow.storage.hbase.encoded import listed_rows, result_cells, row_changes
 from widerow.storage.hbase.messages import (
     BinaryComparator,
     ByteArrayComparable,
@@ -102,7 +102,7 @@ def result(cells: list[tuple[bytes, bytes, int]]) -> bytes:
 
 @given(st.lists(CELLS, max_size=3))
 def test_cells_are_read_as_they_were_written(rows: list[list[tuple[bytes, bytes, int]]]) -> None:
-    assert cells_of([result(cells) for cells in rows]) == [cell for row in rows for cell in row]
+    assert result_cells([result(cells) for cells in rows]) == [cell for row in rows for cell in row]
 
 
 def test_fields_that_nobody_here_reads_are_passed_over() -> None:
@@ -111,7 +111,7 @@ def test_fields_that_nobody_here_reads_are_passed_over() -> None:
     cell = Cell(row=row, qualifier=qualifier, timestamp=7, value=b"v").SerializeToString()
     family, kind, tags = field(b"\x12", FAMILY), b"\x28\x04", field(b"\x3a", b"tags")
     whole = field(b"\x0a", family, cell, kind, tags) + b"\x10\x01" + b"\x20\x00"
-    assert cells_of([whole]) == [(key_of(row, qualifier), b"v", 7)]
+    assert result_cells([whole]) == [(key_of(row, qualifier), b"v", 7)]
 
 
 @given(CELLS.filter(bool), st.data())
@@ -122,12 +122,12 @@ def test_what_is_cut_off_is_refused(
     ends = {len(result(cells[:number])) for number in range(len(cells) + 1)}
     stop = data.draw(st.integers(0, len(whole) - 1).filter(lambda at: at not in ends))
     with pytest.raises(StoreDamaged):
-        cells_of([whole[:stop]])
+        result_cells([whole[:stop]])
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_cells_or_refused(data: bytes) -> None:
     with suppress(StoreDamaged):
-        for _, value, timestamp in cells_of([data]):
+        for _, value, timestamp in result_cells([data]):
             assert value in data
             assert 0 <= timestamp < 2**63
