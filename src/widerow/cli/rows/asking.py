@@ -8,6 +8,7 @@ from typing import Any, Final
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import listed
 from widerow.cli.rows.conditions import encode_filter, parse_condition
+from widerow.cli.rows.keys import column_kinds
 from widerow.cli.rows.times import parse_time_range
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT32_MAX
@@ -59,13 +60,8 @@ def read_options(given: Given, table: TableFacts) -> ReadOptions:
     columns = listed(given.get("columns"))
     encoded = b""
     if where := given.get("where"):
-        tree = parse_condition(where, table.defined)
+        tree = parse_condition(where, column_kinds(table))
         encoded = encode_filter(tree)
-        if keys := columns_of(tree) & {column.name for column in table.key}:
-            raise WordInvalid(
-                f"--where: {', '.join(sorted(keys))} is a key column, which a filter cannot test; "
-                "say it with --prefix, --from and --to"
-            )
         columns += sorted(columns_of(tree) - set(columns)) if columns else []
     if columns:
         columns.append(table.key[0].name)
@@ -103,5 +99,7 @@ def write_condition(given: Given, table: TableFacts) -> WriteIf:
         expected = RowExpected.EXIST
     elif given["if_not_exists"]:
         expected = RowExpected.NOT_EXIST
-    encoded = encode_filter(parse_condition(given["if_"], table.defined)) if given["if_"] else b""
+    encoded = (
+        encode_filter(parse_condition(given["if_"], column_kinds(table))) if given["if_"] else b""
+    )
     return WriteIf(expected, encoded)
