@@ -113,8 +113,10 @@ def test_a_filter_may_test_what_is_not_shown(widerow: Widerow) -> None:
     assert rows(found) == [{"card": "a", "n": 1, "y": 1}, {"card": "a", "n": 2, "y": 2}]
     key_only = widerow("row", "scan", "cards", "--columns", "nosuch")
     assert [each["n"] for each in rows(key_only)] == [1, 2, 3]
-    with pytest.raises(WiderowError, match="card is a key column"):
-        widerow("row", "scan", "cards", "--where", "card = 'a'")
+    keys = widerow("row", "scan", "cards", "--columns", "y", "--where", "n >= 2 and card = 'a'")
+    assert rows(keys) == [{"card": "a", "n": 2, "y": 2}, {"card": "a", "n": 3, "y": 3}]
+    with pytest.raises(WiderowError, match="card is string, and is compared with integer"):
+        widerow("row", "scan", "cards", "--where", "card = 1")
     hidden = widerow("row", "get", "cards", "a", 1, "--where", "x > 5", expect=1)
     assert hidden.stderr == "cards has no such row, or --where hides it\n"
 

@@ -111,7 +111,7 @@ def resolve_connection(
 ) -> ServerConnection:
     """The connection that these ask for; an empty text counts as none.
 
-    Id, secret and token belong together. The secret is taken from where the id is from, if there is
+    Id, secret and token belong together. The secret is taken from where the id was set, if there is
     one, and the token only from where the secret is from, so that what is left over in one place
     does not spoil the key of another.
     """
@@ -146,8 +146,8 @@ def _candidates(
 
 
 def _beside(candidates: Sequence[_Found], other: _Found) -> _Found:
-    """The value of a flag, else that from where `other` is from, else the nearest."""
-    if candidates[0].source == _FLAG:
+    """The value of a flag, else that from where `other` was set, else the nearest."""
+    if candidates[0].source == _FLAG or other.family == _DEFAULT:
         return candidates[0]
     return next((each for each in candidates if each.family == other.family), candidates[0])
 

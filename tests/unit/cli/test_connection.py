@@ -76,6 +76,11 @@ def test_a_secret_may_come_from_elsewhere_where_the_id_has_none_beside_it() -> N
     assert found.values["access_key_secret"] == "secret"
     assert found.values["security_token"] == "token"
     assert resolve_connection({"security_token": "t"}, {}, {}).values["security_token"] == "t"
+    alone = resolve_connection({}, {"WIDEROW_ACCESS_KEY_SECRET": "secret"}, {})
+    assert (alone.values["access_key_id"], alone.values["access_key_secret"]) == (
+        "widerow",
+        "secret",
+    )
 
 
 # --- profiles ------------------------------------------------------------------------------------

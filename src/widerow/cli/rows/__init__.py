@@ -6,7 +6,8 @@ Over the protocol, so of any endpoint that speaks Tablestore. The modules by sub
   (`age >= 18 and city = 'x'`), `times`;
 - what is printed, pure: `grid` (tables of text), `documents` (rows and tables as JSON and text);
   `output` writes it, in the format that is asked for;
-- the commands: `table_commands` and `row_commands` (flags), `tables` and `rows` (what they do),
-  `counting`, `batches`; `settings_commands` (`widerow profile`, `env`, `completion`);
+- the commands: `table_commands` and `row_commands` (flags), `asking` (what they ask for), `tables`
+  and `rows` (what they do), `counting`, `batches`; `settings_commands` (`widerow profile`, `env`,
+  `completion`);
 - `vendor`: the vendor's command line.
 """

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from widerow.cli.progress import row_bar
+from widerow.cli.rows.asking import open_client, write_condition
 from widerow.cli.rows.keys import KeyColumns, named_json_key
 from widerow.cli.rows.output import note
-from widerow.cli.rows.rows import open_client, write_condition
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.transfer.client import Client, Refused, TransferFailed

@@ -276,5 +276,5 @@ def _as_kind(name: str, value: Value, kind: str | None) -> tuple[Value, ...]:
     if whole and kind == "double":
         return (float(value),)
     if kind_of(value) != kind:
-        raise WordInvalid(f"{name} is {kind}, and it is compared with a {kind_of(value)}")
+        raise WordInvalid(f"{name} is {kind}, and is compared with {kind_of(value)}")
     return (value,)

@@ -27,6 +27,7 @@ from widerow.transfer.table import TableFacts, TransferKeyColumn
 __all__ = [
     "KeyBounds",
     "KeyColumns",
+    "column_kinds",
     "json_key",
     "key_range",
     "named_json_key",
@@ -62,6 +63,11 @@ class KeyBounds(NamedTuple):
     first: str = ""
     end: str = ""
     backward: bool = False
+
+
+def column_kinds(table: TableFacts) -> dict[str, str]:
+    """The names of the types of all columns that have one: those of the key, and defined ones."""
+    return table.defined | {column.name: _KINDS[column.type] for column in table.key}
 
 
 def split_row_words(

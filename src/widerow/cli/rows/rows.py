@@ -6,15 +6,23 @@ were refused. 2 is the error of everything else, which is raised.
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, Final
 
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import listed
 from widerow.cli.progress import RowBar, row_bar
-from widerow.cli.rows.conditions import encode_filter, parse_condition
+from widerow.cli.rows.asking import (
+    Given,
+    only_columns,
+    open_client,
+    read_file,
+    read_options,
+    versions_asked,
+    write_condition,
+)
+from widerow.cli.rows.batches import json_row, put_lines
 from widerow.cli.rows.counting import count_rows, split_ranges
 from widerow.cli.rows.documents import cell_grid
 from widerow.cli.rows.keys import (
@@ -31,7 +39,6 @@ from widerow.cli.rows.output import (
     row_format,
     row_sink,
 )
-from widerow.cli.rows.times import parse_time_range
 from widerow.cli.rows.words import (
     Assignment,
     WordInvalid,
@@ -41,18 +48,15 @@ from widerow.cli.rows.words import (
     shown_value,
 )
 from widerow.limits import INT32_MAX
-from widerow.model.filter import columns_of
 from widerow.model.row import CellOperation
 from widerow.rows.reading import Row
-from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Refused
+from widerow.transfer.client import Refused
 from widerow.transfer.export import known_table
 from widerow.transfer.layout import json_value
-from widerow.transfer.reading import ReadOptions, RowPage, fetch_row, scan_pages
+from widerow.transfer.reading import RowPage, fetch_row, scan_pages
 from widerow.transfer.rows import CellEdit, decode_rows
 from widerow.transfer.table import TableFacts
 from widerow.transfer.writing import (
-    RowExpected,
-    WriteIf,
     delete_one_row,
     put_one_row,
     update_one_row,
@@ -61,89 +65,22 @@ from widerow.transfer.writing import (
 __all__ = [
     "CONDITION_FAILED",
     "edit_of",
-    "only_columns",
-    "open_client",
-    "read_file",
-    "read_options",
     "run_count",
     "run_delete",
     "run_get",
     "run_put",
     "run_scan",
     "run_update",
-    "write_condition",
 ]
-
-Given = Mapping[str, Any]
 
 CONDITION_FAILED: Final = "OTSConditionCheckFail"
 """The code of the error that says that a condition does not hold."""
 
 _SHOWN_ROWS: Final = 100  # of a table on a terminal, where no limit is given
-_ALL_VERSIONS: Final = INT32_MAX
 _NO: Final = 1
 
 
-def open_client(given: Given) -> Client:
-    """A client of the server that the flags name; it does not wait long for an answer."""
-    return Client(endpoint_of(given), patience=FIRST_PATIENCE_SECONDS)
-
-
-def read_file(name: str) -> bytes:
-    """The bytes of a file, for `@FILE`; `-` is standard input. Raises: `WordInvalid`."""
-    if name == "-":
-        return sys.stdin.buffer.read()
-    try:
-        return Path(name).read_bytes()
-    except OSError as error:
-        raise WordInvalid(f"@{name} cannot be read: {error.strerror or error}") from error
-
-
 # --- reads ---------------------------------------------------------------------------------------
-
-
-def read_options(given: Given, table: TableFacts) -> ReadOptions:
-    """What `--columns --where --max-versions --time-range` ask for. Raises: `WordInvalid`.
-
-    The server evaluates a filter on the columns that are read, so those that it names are read too
-    (semantics §5.3), and so is a key column: without it rows that have none of the columns would be
-    left out.
-    """
-    columns = listed(given.get("columns"))
-    encoded = b""
-    if where := given.get("where"):
-        tree = parse_condition(where, table.defined)
-        encoded = encode_filter(tree)
-        if keys := columns_of(tree) & {column.name for column in table.key}:
-            raise WordInvalid(
-                f"--where: {', '.join(sorted(keys))} is a key column, which a filter cannot test; "
-                "say it with --prefix, --from and --to"
-            )
-        columns += sorted(columns_of(tree) - set(columns)) if columns else []
-    if columns:
-        columns.append(table.key[0].name)
-    times = parse_time_range(given["time_range"]) if given.get("time_range") else None
-    return ReadOptions(
-        tuple(dict.fromkeys(columns)), _versions(given.get("max_versions")), times, encoded
-    )
-
-
-def _versions(text: str | None) -> int:
-    if text is None:
-        return 1
-    if text.lower() == "all":
-        return _ALL_VERSIONS
-    if text.isascii() and text.isdigit() and 0 < int(text[:11]) <= _ALL_VERSIONS:
-        return int(text)
-    raise WordInvalid(f"--max-versions {text}: write a number from 1 on, or all")
-
-
-def only_columns(rows: Sequence[Row], wanted: Sequence[str]) -> list[Row]:
-    """The rows with the columns that were asked for alone; all if none were."""
-    if not wanted:
-        return list(rows)
-    kept = frozenset(wanted)
-    return [Row(row.key, tuple(each for each in row.cells if each.column in kept)) for row in rows]
 
 
 def run_get(table_name: str, words: Sequence[str], given: Given) -> int:
@@ -187,7 +124,7 @@ def _print_rows(rows: Sequence[Row], shown: RowFormat, table: TableFacts, given:
 
 
 def _has_versions(given: Given) -> bool:
-    return _versions(given["max_versions"]) > 1
+    return versions_asked(given["max_versions"]) > 1
 
 
 def run_scan(table_name: str, given: Given) -> int:
@@ -286,24 +223,9 @@ def run_count(table_name: str, given: Given) -> int:
 # --- writes --------------------------------------------------------------------------------------
 
 
-def write_condition(given: Given, table: TableFacts) -> WriteIf:
-    """What `--if --if-exists --if-not-exists` ask for. Raises: `WordInvalid`."""
-    if given["if_exists"] and given["if_not_exists"]:
-        raise WordInvalid("give --if-exists or --if-not-exists, not both")
-    expected = RowExpected.IGNORE
-    if given["if_exists"]:
-        expected = RowExpected.EXIST
-    elif given["if_not_exists"]:
-        expected = RowExpected.NOT_EXIST
-    encoded = encode_filter(parse_condition(given["if_"], table.defined)) if given["if_"] else b""
-    return WriteIf(expected, encoded)
-
-
 def run_put(table_name: str, words: Sequence[str], given: Given) -> int:
     """`widerow row put`."""
     if given["input"] is not None:
-        from widerow.cli.rows.batches import put_lines  # noqa: PLC0415  # only with --input
-
         if words or given["json"] is not None:
             raise WordInvalid("--input brings the rows; leave out the other words and --json")
         return put_lines(table_name, given)
@@ -337,8 +259,6 @@ def _row_given(
         return key, [edit_of(each, table) for each in others]
     if words:
         raise WordInvalid("--json brings the row; leave out the other words")
-    from widerow.cli.rows.batches import json_row  # noqa: PLC0415  # only with --json
-
     return json_row(document, table)
 
 

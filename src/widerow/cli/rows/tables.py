@@ -3,13 +3,13 @@
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from widerow.cli.flags import listed
+from widerow.cli.rows.asking import Given, open_client
 from widerow.cli.rows.documents import described_table, table_lines
 from widerow.cli.rows.output import confirmed, note, print_json
-from widerow.cli.rows.rows import open_client
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT32_MAX
 from widerow.transfer.client import Client, Refused, TransferFailed
@@ -30,8 +30,6 @@ __all__ = [
     "send_drop",
     "table_request",
 ]
-
-Given = Mapping[str, Any]
 
 _KEY_TYPES: Final = {"integer": 1, "string": 2, "binary": 3}
 _DEFINED_TYPES: Final = {"integer": 1, "double": 2, "boolean": 3, "string": 4, "binary": 7}

@@ -135,7 +135,7 @@ def test_a_column_with_a_type_in_the_table_is_compared_as_that_type() -> None:
     assert parse_condition("score > 1", {"score": "double"}) == compared(
         "score", Comparator.GREATER_THAN, 1.0
     )
-    with pytest.raises(WordInvalid, match="age is integer, and it is compared with a string"):
+    with pytest.raises(WordInvalid, match="age is integer, and is compared with string"):
         parse_condition("age = 'x'", {"age": "integer"})
 
 

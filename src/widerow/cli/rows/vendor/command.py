@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from widerow.errors import WiderowError
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.limits import INT32_MAX
 
 if TYPE_CHECKING:
@@ -16,17 +16,12 @@ __all__ = [
     "TsArguments",
     "TsCommand",
     "TsFlag",
-    "TsUsage",
     "line_words",
     "parse_arguments",
 ]
 
 _HELP: Final = frozenset(("help", "-h", "--help"))
 _COMMENT: Final = "#"
-
-
-class TsUsage(WiderowError):
-    """A command does not exist, or its words are not its flags; the message says what is wrong."""
 
 
 @dataclass(frozen=True, slots=True)

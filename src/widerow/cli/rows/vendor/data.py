@@ -8,11 +8,12 @@ from typing import IO, Final
 
 from widerow.cli.flags import listed
 from widerow.cli.progress import row_bar
+from widerow.cli.rows.asking import only_columns, read_file, read_options
 from widerow.cli.rows.batches import put_batches
 from widerow.cli.rows.documents import row_grid
 from widerow.cli.rows.keys import KeyBounds, KeyColumns, json_key, key_range
-from widerow.cli.rows.rows import only_columns, read_file, read_options
-from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag, TsUsage
+from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.json_rows import (
     attribute_edits,
     exported_edits,

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Final
 
 from widerow.cli.flags import listed
+from widerow.cli.rows.asking import read_file
 from widerow.cli.rows.grid import Grid
-from widerow.cli.rows.rows import read_file
 from widerow.cli.rows.tables import (
     change_table,
     describe_table,
@@ -14,7 +14,8 @@ from widerow.cli.rows.tables import (
     send_drop,
     table_request,
 )
-from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag, TsUsage
+from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.json_rows import definition_json, definition_words, key_words
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.cli.rows.words import WordInvalid, shown_value

@@ -13,11 +13,11 @@ from widerow.cli.rows.vendor.command import (
     LineReader,
     TsArguments,
     TsCommand,
-    TsUsage,
     line_words,
     parse_arguments,
 )
 from widerow.cli.rows.vendor.commands import find_ts_command
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.errors import WiderowError
 from widerow.transfer.client import Refused

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from widerow.cli.rows.grid import Grid, render_grid
 from widerow.cli.rows.output import terminal_width, text_width
-from widerow.cli.rows.vendor.command import TsUsage
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client, Endpoint
 from widerow.transfer.export import known_table
 from widerow.transfer.table import TableFacts

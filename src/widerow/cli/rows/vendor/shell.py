@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from widerow.cli.connection import endpoint_of
-from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag, TsUsage
+from widerow.cli.rows.vendor.command import TsArguments, TsCommand, TsFlag
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.transfer.client import TransferFailed
 

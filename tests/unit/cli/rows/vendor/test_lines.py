@@ -10,11 +10,11 @@ from widerow.cli.rows.batches import json_row
 from widerow.cli.rows.vendor.command import (
     LineReader,
     TsArguments,
-    TsUsage,
     line_words,
     parse_arguments,
 )
 from widerow.cli.rows.vendor.commands import TS_COMMANDS, find_ts_command
+from widerow.cli.rows.vendor.faults import TsUsage
 from widerow.cli.rows.vendor.json_rows import (
     attribute_edits,
     definition_json,
