@@ -124,7 +124,7 @@ _COUNTS: list[tuple[int, Query]] = [
     (1, TermQuery("la", "900")),
     (1, TermQuery("l", 900.0)),
     (0, TermQuery("l", 900.5)),
-    (450, TermQuery("b", True)),
+    (450, TermQuery("b", term=True)),
     (500, TermQuery("b", "false")),
     (950, ExistsQuery("b")),
     (50, BoolQuery(must_not=(ExistsQuery("b"),))),

@@ -1,5 +1,6 @@
 """Laws of an index: how it came about does not change what it answers (search §11.5, §11.7)."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -141,7 +142,7 @@ def _final(history: list[list[tuple[bytes, dict[str, Value] | None]]]) -> Docume
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _small_segments() -> Any:
+def _small_segments() -> Iterator[None]:
     """Segments become large with a few documents, so that short histories have several."""
     patch = pytest.MonkeyPatch()
     patch.setattr(index_module, "SEARCH_PENDING_DOCUMENTS_MAX", 6)
