@@ -11,7 +11,6 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
 from tests.unit.engine.search.tables import (
     engine_of,
     make_index,
@@ -20,6 +19,7 @@ from tests.unit.engine.search.tables import (
     search,
     stored,
 )
+
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
