@@ -131,7 +131,7 @@ _COUNTS: list[tuple[int, Query]] = [
     (950, RangeQuery("b", start=False, include_start=True)),
     (1000, RangeQuery("d", 0.05, "0.1", include_stop=True)),
     (0, RangeQuery("d", 0.1)),
-    (2, RangeQuery("ip", "192.168.1.0", "192.168.1.5", include_start=True, include_stop=True)),
+    (6, RangeQuery("ip", "192.168.1.0", "192.168.1.5", include_start=True, include_stop=True)),
     (50, BoolQuery(must_not=(ExistsQuery("b"),))),
     (1000, ExistsQuery("n")),
     (96, RangeQuery("time", "2022-05-06", "2022-05-12", include_start=True, include_stop=True)),
