@@ -312,6 +312,10 @@ def wildcard_node(
         prefix, part = (
             each.encode(errors="replace") for each in (wildcard.prefix, wildcard.longest)
         )
+        if wildcard.is_prefix:
+            return Span(*terms.beginning_with(prefix))
+        if wildcard.is_part:
+            return Span(0, 0, terms.containing(part))
         if prefix:
             first, beyond = terms.beginning_with(prefix)
             candidates = range(first, beyond)
