@@ -494,7 +494,7 @@ class Rule(AnyRule):
         "Scan with RETURN_NONE, RETURN_SPECIFIED or RETURN_ALL_FROM_INDEX, or use Search."
     )
 
-    # search: results (search §5, §6)
+    # The results of searches (search §5, §6, §8)
     SEARCH_LIMIT = "Ask for 0 to 1000 rows, or -1 for as many as one page holds."
     SEARCH_WINDOW = "Go on with next_token instead of large offsets."
     SEARCH_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint

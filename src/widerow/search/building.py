@@ -132,7 +132,7 @@ def _term_arrays(
         once = np.concatenate(([True], ~again))
         sorted_ordinals, documents = sorted_ordinals[once], documents[once]
     counts = np.bincount(sorted_ordinals, minlength=len(terms))
-    built = {
+    built: _Built = {
         "terms": terms.blob,
         "term_starts": terms.starts,
         "ordinals": ordinals,

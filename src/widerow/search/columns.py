@@ -109,7 +109,7 @@ class ValueColumn(Column):
     @cached_property
     def squares(self) -> NDArray[np.float32]:
         """The square of the length of each vector."""
-        return np.einsum("ij,ij->i", self.values, self.values)
+        return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
 
     def taken(self, numbers: Integers | None) -> Taken:
         """The values of some documents, or of all."""

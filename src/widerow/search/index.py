@@ -22,9 +22,10 @@ from widerow.limits import (
     SEARCH_TAIL_DOCUMENTS,
 )
 from widerow.safepoint import safepoint
+from widerow.search.checkpoints import Checkpoint, opened
 from widerow.search.documents import Document, TokenList
 from widerow.search.fields import SearchFields
-from widerow.search.interface import Integers
+from widerow.search.interface import IndexFiles, Integers
 from widerow.search.ranks import added, ranked_afresh
 from widerow.search.segments import Entry, Segment, SegmentView, merged, segment_of
 from widerow.search.terms import packed
@@ -118,8 +119,7 @@ class Merge:
     def run(self, pause: Callable[[], None] = safepoint) -> "Merged":
         """Merge them as they were. Any thread."""
         segment, numbers = merged(self.fields, self.parts, pause)
-        ranks = np.empty(segment.count, dtype=np.int64)
-        return Merged(self.parts, segment, tuple(numbers), ranks)
+        return Merged(self.parts, segment, tuple(numbers))
 
 
 class Merged(NamedTuple):
@@ -128,7 +128,6 @@ class Merged(NamedTuple):
     parts: tuple[SegmentView, ...]
     segment: Segment
     numbers: tuple[Integers, ...]
-    ranks: Integers
 
 
 @final
@@ -171,7 +170,7 @@ class DocumentIndex:
             or state.tail.tokens >= SEARCH_PENDING_TOKENS_MAX
         ):
             state = _frozen(self.fields, state)
-        self._state = state
+        self._replace(state)
         if len(state.large) > SEARCH_SEGMENTS_MAX:
             self.merge()
 
@@ -196,15 +195,63 @@ class DocumentIndex:
     def written_before(self, oldest_ms: int, limit: int) -> list[bytes]:
         """Keys of rows that were written before a moment, `limit` at most."""
         state = _frozen(self.fields, self._state)
-        self._state = state
+        self._replace(state)
         found: list[bytes] = []
         for each in state.large:
             old = each.segment.written_ms < oldest_ms
             if each.live is not None:
                 old &= each.live
-            for number in np.flatnonzero(old)[: limit - len(found)].tolist():
-                found.append(each.segment.keys[number])
+            numbers = np.flatnonzero(old)[: limit - len(found)].tolist()
+            found.extend(each.segment.keys[number] for number in numbers)
         return found
+
+    # --- files -----------------------------------------------------------------------------------
+
+    def freeze(self, state: bytes) -> Checkpoint:
+        """This moment, to be written to files by any thread; `state` is kept with it.
+
+        Cost: that of a segment of the documents that were written last.
+        """
+        frozen = _frozen(self.fields, self._state)
+        self._replace(frozen)
+        return Checkpoint(self.fields, frozen.large, state)
+
+    def adopt(self, written: Checkpoint) -> None:
+        """Read the segments that a checkpoint wrote from its files, and forget their memory."""
+        large = [
+            each
+            if (mapped := written.mapped.get(each.segment.identity)) is None
+            else SegmentView(mapped, each.live, each.ranks)
+            for each in self._state.large
+        ]
+        self._replace(replace(self._state, large=tuple(large)))
+
+    def checkpoint(self, files: IndexFiles, state: bytes) -> None:
+        """`freeze`, write, and `adopt`: what was applied by now is found again by `open`."""
+        written = self.freeze(state)
+        written.write(files)
+        self.adopt(written)
+
+    @classmethod
+    def open(cls, fields: SearchFields, files: IndexFiles) -> "tuple[DocumentIndex, bytes] | None":
+        """The index of the last checkpoint and the state that was given with it.
+
+        None: nothing usable, whatever the damage. Damage that only reading everything would find
+        raises `IndexDamaged` from whatever comes upon it. Cost: milliseconds.
+        """
+        found = opened(fields, files)
+        if found is None:
+            return None
+        segments, state = found
+        index = cls(fields)
+        index._state = replace(index._state, large=tuple(segments))  # its own
+        return index, state
+
+    def verify(self) -> None:
+        """Read everything. Raises `IndexDamaged` where a byte is not the one that was written."""
+        for each in self._state.large:
+            for name in each.segment.arrays:
+                _ = each.segment.arrays[name]
 
     # --- segments --------------------------------------------------------------------------------
 
@@ -222,8 +269,8 @@ class DocumentIndex:
         False, and nothing changes, where the index has other segments by now.
         """
         state = self._state
-        current = {id(each.segment): each for each in state.large}
-        now = [current.get(id(part.segment)) for part in merge.parts]
+        current = {each.segment.identity: each for each in state.large}
+        now = [current.get(part.segment.identity) for part in merge.parts]
         ranks = np.empty(merge.segment.count, dtype=np.int64)
         live = np.ones(merge.segment.count, dtype=np.bool_)
         for part, new in zip(now, merge.numbers, strict=True):
@@ -234,16 +281,23 @@ class DocumentIndex:
             if part.live is not None:
                 live[new[kept]] = part.live[kept]
         made = SegmentView(merge.segment, None if live.all() else live, ranks)
-        gone = {id(part.segment) for part in merge.parts}
-        rest = [each for each in state.large if id(each.segment) not in gone]
+        gone = {part.segment.identity for part in merge.parts}
+        rest = [each for each in state.large if each.segment.identity not in gone]
         every = [*rest, made] if made.segment.count else rest
-        self._state = replace(state, large=tuple(sorted(every, key=_size, reverse=True)))
+        self._replace(replace(state, large=tuple(sorted(every, key=_size, reverse=True))))
         return True
 
     def merge(self) -> None:
         """Merge what is worth it, here and now."""
         while (due := self.due_merge()) is not None:
             self.install(due.run())
+
+    def _replace(self, state: State) -> None:
+        """Go on with another state; views of the former one keep what they need of it."""
+        before = [id(each.segment) for each in self._state.large]
+        self._state = state
+        if before != [id(each.segment) for each in state.large]:
+            self._unions.forget()
 
 
 def _size(each: SegmentView) -> int:
@@ -258,7 +312,7 @@ def _settled_tail(fields: SearchFields, state: State) -> State:
     made = state.tail.made
     if made is None or made[0] != state.count or made[0] < SEARCH_TAIL_DOCUMENTS:
         return state
-    small = [*state.small, SegmentView(made[1], None)]
+    small = [*state.small, SegmentView(made[1], None)] if made[1].count else [*state.small]
     while len(small) > 1 and small[-2].segment.count < (
         SEARCH_SMALL_MERGE_FACTOR * small[-1].segment.count
     ):
@@ -307,7 +361,7 @@ def _without(segments: Sequence[SegmentView], keys: list[bytes]) -> tuple[Segmen
 def _found(each: SegmentView, keys: list[bytes]) -> list[int]:
     """Numbers of the living rows of some keys, which ascend."""
     known = each.segment.keys
-    if not keys or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
+    if not keys or not len(known) or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
         return []
     if len(keys) < _FEW:
         numbers = [number for key in keys if (number := known.find(key)) is not None]

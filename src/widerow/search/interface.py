@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.errors import StoreDamaged
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField
 from widerow.model.values import Value
@@ -21,6 +22,7 @@ __all__ = [
     "DocumentSet",
     "FieldValues",
     "Floats",
+    "IndexDamaged",
     "IndexFiles",
     "IndexView",
     "Integers",
@@ -34,6 +36,13 @@ Integers = NDArray[np.int64]
 
 Literal = int | float | bool | bytes | tuple[float, float]
 """One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
+
+
+class IndexDamaged(StoreDamaged):
+    """Bytes of an index's files are not those that were written: build the index from its table.
+
+    Everything that is asked of an index that was opened from files may raise it.
+    """
 
 
 class FieldValues(NamedTuple):

@@ -1,4 +1,4 @@
-"""Points on the earth: as texts, as the 32-bit numbers that are stored, and distances (search §4.6).
+"""Points on the earth: as texts, as the numbers that are stored, and distances (search §4.6).
 
 A stored point is a pair of whole numbers, latitude in units of 180/2³² degrees and longitude in
 units of 360/2³². What is compared is what is stored.
@@ -53,7 +53,7 @@ def quantised(point: tuple[float, float]) -> tuple[int, int]:
 
 def degrees(stored: NDArray[np.int32]) -> Floats:
     """Stored points, of shape (n, 2), as latitudes and longitudes."""
-    return stored * np.array([_LATITUDE_UNIT, _LONGITUDE_UNIT])
+    return np.asarray(stored * np.array([_LATITUDE_UNIT, _LONGITUDE_UNIT]))
 
 
 def in_box(stored: NDArray[np.int32], box: Box) -> Booleans:
@@ -78,12 +78,12 @@ def distances(points: Floats, origin: tuple[float, float], *, plane: bool = Fals
     if plane:
         east = np.abs(longitudes - longitude)
         east = np.minimum(east, 2 * math.pi - east) * np.cos((latitudes + latitude) / 2)
-        return EARTH_RADIUS_M * np.hypot(east, latitudes - latitude)
+        return np.asarray(EARTH_RADIUS_M * np.hypot(east, latitudes - latitude))
     half = (
         np.sin((latitudes - latitude) / 2) ** 2
         + np.cos(latitudes) * math.cos(latitude) * np.sin((longitudes - longitude) / 2) ** 2
     )
-    return 2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0)))
+    return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
 
 
 def in_polygon(points: Floats, corners: list[tuple[float, float]]) -> Booleans:

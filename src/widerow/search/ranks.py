@@ -37,7 +37,7 @@ def added(large: Sequence[SegmentView], segment: SegmentView) -> list[SegmentVie
     before = smaller(large, segment.segment.keys)
     own = before + np.arange(count, dtype=np.int64)
     moved: list[SegmentView] = []
-    highest = max((int(each.ranks.max()) for each in large if _has_ranks(each)), default=-1)
+    highest = max((_highest(each) for each in large), default=-1)
     shifts = np.cumsum(np.bincount(before, minlength=highest + 2))
     for each in large:
         assert each.ranks is not None
@@ -45,8 +45,8 @@ def added(large: Sequence[SegmentView], segment: SegmentView) -> list[SegmentVie
     return [*moved, segment.ranked(own)]
 
 
-def _has_ranks(each: SegmentView) -> bool:
-    return each.ranks is not None and len(each.ranks) > 0
+def _highest(each: SegmentView) -> int:
+    return -1 if each.ranks is None or not len(each.ranks) else int(each.ranks[-1])
 
 
 def ranked_afresh(large: Sequence[SegmentView]) -> list[SegmentView]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.safepoint import safepoint
 from widerow.search.building import COLUMN_KINDS, MergedPart
 from widerow.search.columns import Arrays, Column
 from widerow.search.documents import Document
@@ -85,14 +86,21 @@ class Table:
 class Segment:
     """The documents of some rows. Immutable; any thread may read."""
 
-    def __init__(self, fields: SearchFields, arrays: Arrays, counts: Sequence[int]) -> None:
-        """`counts`: documents of each level."""
+    def __init__(
+        self,
+        fields: SearchFields,
+        arrays: Arrays,
+        counts: Sequence[int],
+        identity: object | None = None,
+    ) -> None:
+        """`counts`: documents of each level. `identity`: that of the segment that this one maps."""
         self.fields = fields
         self.arrays = arrays
         self.counts = tuple(counts)
         self.tables = [
             Table(level, arrays, count) for level, count in zip(fields.levels, counts, strict=True)
         ]
+        self.identity = object() if identity is None else identity
         self.file: str | None = None  # its name, once it has one
         self._above: dict[tuple[int, int], Integers] = {}
 
@@ -104,7 +112,8 @@ class Segment:
     @property
     def bytes(self) -> int:
         """Bytes of all arrays, in memory or mapped."""
-        return sum(each.nbytes for each in self.arrays.values())
+        mapped: int | None = getattr(self.arrays, "nbytes", None)
+        return sum(each.nbytes for each in self.arrays.values()) if mapped is None else mapped
 
     @cached_property
     def keys(self) -> SortedTerms:
@@ -146,6 +155,7 @@ def _build_level(
 ) -> None:
     counts[level.number] = len(documents)
     for field in level.fields:
+        safepoint()
         kind = COLUMN_KINDS.get(field.type)
         if kind is not None:
             built = kind.build([each.values[field.slot] for each in documents])

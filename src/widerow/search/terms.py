@@ -31,7 +31,8 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
     if not total:
         return np.zeros(0, dtype=np.int64)
     ends = np.cumsum(lengths)
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - lengths), lengths)
+    shifts = np.repeat(starts - (ends - lengths), lengths)
+    return np.asarray(shifts + np.arange(total, dtype=np.int64))
 
 
 def gathered(values: NDArray[_T], starts: Integers, lengths: Integers) -> NDArray[_T]:
@@ -49,7 +50,7 @@ class SortedTerms(Sequence[bytes]):
         """`starts` has one number more than there are strings: where the last one ends."""
         self.blob = blob
         self.starts = starts
-        self._bytes = memoryview(blob) if len(blob) else memoryview(b"")
+        self._bytes = memoryview(blob.data) if len(blob) else memoryview(b"")
         self._heads: tuple[int, NDArray[np.uint64]] | None = None
 
     def __len__(self) -> int:
@@ -118,7 +119,7 @@ class SortedTerms(Sequence[bytes]):
             return self._search_each(others, range(len(others)))
         ends = (self[0], self[len(self) - 1], others[0], others[len(others) - 1])
         common = len(_common(ends))
-        mine, theirs = self._heads_at(common), others._heads_at(common)
+        mine, theirs = self._heads_at(common), others._heads_at(common)  # noqa: SLF001  # its own kind
         low = np.searchsorted(mine, theirs, side="left")
         high = np.searchsorted(mine, theirs, side="right")
         equal = np.zeros(len(others), dtype=np.bool_)

@@ -36,6 +36,7 @@ from widerow.model.search.schema import (
     SearchSchema,
 )
 from widerow.model.values import ColumnType, KeyType
+from widerow.search.dates import DateFormats
 
 __all__ = [
     "check_added_fields",
@@ -238,6 +239,8 @@ def _check_vector(field: SearchField) -> None:
 
 def _check_date(field: SearchField) -> None:
     if bool(field.date_formats) != (field.type is _Type.DATE):
+        raise InvalidRequest(Rule.SEARCH_DATE_FORMAT, field=field.name)
+    if not all(map(DateFormats.readable, field.date_formats)):
         raise InvalidRequest(Rule.SEARCH_DATE_FORMAT, field=field.name)
 
 

@@ -5,9 +5,10 @@ Without jieba: pairs of characters, and characters alone (search §3).
 
 import warnings
 from functools import lru_cache
-from typing import Any
+from types import ModuleType
+from typing import Any, cast
 
-__all__ = ["all_words", "one_segmentation"]
+__all__ = ["all_words", "dictionary_name", "one_segmentation"]
 
 
 def all_words(run: str) -> list[tuple[int, int]]:
@@ -45,17 +46,19 @@ def one_segmentation(run: str) -> list[tuple[int, int]]:
     return found
 
 
+def dictionary_name() -> str:
+    """What words are found by, with its version: tokens of another one are other tokens."""
+    package = _package()
+    return "pairs" if package is None else f"jieba {package.__version__}"
+
+
 def _pairs(run: str) -> list[tuple[int, int]]:
     ends = ((at, at + length) for at in range(len(run)) for length in (1, 2))
     return [(start, stop) for start, stop in ends if stop <= len(run)]
 
 
 @lru_cache(maxsize=1)
-def _dictionary() -> Any | None:
-    """The dictionary, read from the package and not from its cache: that is a file of anybody's.
-
-    None where jieba is not installed. Takes a second and 80 MB.
-    """
+def _package() -> ModuleType | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what jieba asks Python for
         try:
@@ -63,7 +66,19 @@ def _dictionary() -> Any | None:
         except ImportError:
             return None
     jieba.setLogLevel(60)
-    words = jieba.Tokenizer()
+    return cast("ModuleType", jieba)
+
+
+@lru_cache(maxsize=1)
+def _dictionary() -> Any | None:  # noqa: ANN401  # jieba has no types
+    """The dictionary, read from the package and not from its cache: that is a file of anybody's.
+
+    None where jieba is not installed. Takes a second and 80 MB.
+    """
+    package = _package()
+    if package is None:
+        return None
+    words = package.Tokenizer()
     words.FREQ, words.total = words.gen_pfdict(words.get_dict_file())
     words.initialized = True
     return words

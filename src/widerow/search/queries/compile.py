@@ -120,13 +120,13 @@ class _Compiler:
 
 
 _On = tuple[IndexedField, list[TableView]]
-_Maker = Callable[["_Compiler", Any, _At], Node]
+_Maker = Callable[["_Compiler", Any, _At], Node]  # of the type of query that it stands for
 
 
 def _leaf(make: Callable[["_Compiler", Any, _On, _At], Node]) -> _Maker:
     """A query of one field: nothing, where the field is one of another level (search §4.4)."""
 
-    def made(compiler: _Compiler, query: Any, at: _At) -> Node:
+    def made(compiler: _Compiler, query: Any, at: _At) -> Node:  # noqa: ANN401  # by type
         found = compiler.found(query.field, at)
         node = make(compiler, query, found or (compiler.asked.fields.indexed(query.field), []), at)
         return NoneNode() if found is None else node
@@ -137,7 +137,7 @@ def _leaf(make: Callable[["_Compiler", Any, _On, _At], Node]) -> _Maker:
 def _constant(make: Callable[["_Compiler", Any, _On], Node]) -> _Maker:
     """A query of one field whose documents all have its weight for a score."""
 
-    def made(compiler: _Compiler, query: Any, on: _On, at: _At) -> Node:
+    def made(compiler: _Compiler, query: Any, on: _On, at: _At) -> Node:  # noqa: ANN401  # by type
         node = make(compiler, query, on)
         return ConstNode(node, getattr(query, "weight", 1.0)) if at.scored else node
 

@@ -57,7 +57,7 @@ def _common(few: Integers, many: Integers) -> Integers:
     if not len(few) or not len(many):
         return few[:0]
     at = np.minimum(np.searchsorted(many, few), len(many) - 1)
-    return few[many[at] == few]
+    return np.asarray(few[many[at] == few])
 
 
 def _sloppy(
@@ -88,9 +88,9 @@ def _sloppy(
 
 
 def _sloppy_frequency(within: list[list[int]], offsets: Sequence[int], slop: int) -> float:
-    """What the places of one document count: for each way to take one position of each token, as
-    near to each other as the leftmost allows, 1 / (1 + how much they are moved in all).
+    """What the places of one document count: 1 / (1 + how much the tokens are moved in all).
 
+    That for each way to take one position of each, as near to each other as the leftmost allows.
     The arithmetic is Lucene's: positions less offsets are equal in the phrase itself, and how much
     is moved is the distance between the smallest and the largest. Equal tokens take different
     positions.

@@ -72,12 +72,16 @@ def _named(names: set[str], tokens: Sequence[PlacedToken]) -> list[PlacedToken]:
     return [token for token in tokens if token.text in names]
 
 
-def _terms(field: IndexedField, query: TermsQuery, tokens: Sequence[PlacedToken]) -> Any:
+def _terms(
+    field: IndexedField, query: TermsQuery, tokens: Sequence[PlacedToken]
+) -> list[PlacedToken]:
     names = {asked_term(field, value).decode() for value in query.terms}
     return _named(names, tokens)
 
 
-def _match(field: IndexedField, query: MatchQuery, tokens: Sequence[PlacedToken]) -> Any:
+def _match(
+    field: IndexedField, query: MatchQuery, tokens: Sequence[PlacedToken]
+) -> list[PlacedToken]:
     return _named(set(field.analysis.tokens(query.text)), tokens)
 
 
@@ -98,7 +102,9 @@ def _phrase(
     return found
 
 
-def _range(field: IndexedField, query: RangeQuery, tokens: Sequence[PlacedToken]) -> Any:
+def _range(
+    field: IndexedField, query: RangeQuery, tokens: Sequence[PlacedToken]
+) -> list[PlacedToken]:
     start = None if query.start is None else asked_term(field, query.start)
     stop = None if query.stop is None else asked_term(field, query.stop)
 
@@ -110,11 +116,15 @@ def _range(field: IndexedField, query: RangeQuery, tokens: Sequence[PlacedToken]
     return [token for token in tokens if inside(token.text.encode())]
 
 
-def _prefix(_field: IndexedField, query: PrefixQuery, tokens: Sequence[PlacedToken]) -> Any:
+def _prefix(
+    _field: IndexedField, query: PrefixQuery, tokens: Sequence[PlacedToken]
+) -> list[PlacedToken]:
     return [token for token in tokens if token.text.startswith(query.prefix)]
 
 
-def _wildcard(_field: IndexedField, query: WildcardQuery, tokens: Sequence[PlacedToken]) -> Any:
+def _wildcard(
+    _field: IndexedField, query: WildcardQuery, tokens: Sequence[PlacedToken]
+) -> list[PlacedToken]:
     wildcard = Wildcard(query.value)
     return [token for token in tokens if wildcard.matches(token.text)]
 

@@ -1,5 +1,7 @@
 """Metrics and groups of all levels of a request (search §6)."""
 
+from typing import assert_never
+
 from widerow.model.search.aggregation import (
     Aggregation,
     AggregationAnswer,
@@ -30,7 +32,7 @@ from widerow.search.results.groups.listed import (
     group_by_range,
 )
 from widerow.search.results.metrics import metric_numbers, percentile_values
-from widerow.search.results.scope import Context, Scope
+from widerow.search.results.scope import BreakdownContext, Scope
 from widerow.search.results.top_rows import top_row_keys
 
 __all__ = ["break_down"]
@@ -44,11 +46,13 @@ def break_down(rows: DocumentSet, sort: SearchSort, asked: Breakdown) -> Breakdo
     """
     if not asked:
         return BreakdownAnswer()
-    context = Context(rows, sort, _level_answers)
+    context = BreakdownContext(rows, sort, _level_answers)
     return _level_answers(context, Grouping(rows, rows), asked)[0]
 
 
-def _level_answers(context: Context, level: Grouping, asked: Breakdown) -> list[BreakdownAnswer]:
+def _level_answers(
+    context: BreakdownContext, level: Grouping, asked: Breakdown
+) -> list[BreakdownAnswer]:
     """What is asked for, of each group of a level."""
     if not asked:
         return [BreakdownAnswer()] * level.size
@@ -87,4 +91,6 @@ def _group_by_answers(scope: Scope, asked: GroupBy) -> list[GroupByAnswer]:
             answers = group_by_filter(scope, asked)
         case CompositeGroupBy():
             return group_by_composite(scope, asked)
+        case _:
+            assert_never(asked)
     return [GroupByAnswer(asked, groups) for groups in answers]

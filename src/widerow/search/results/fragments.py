@@ -91,7 +91,7 @@ def _stop(text: str, start: int, size: int, span: TokenSpan) -> int:
 
 
 def _word_start(text: str, place: int, least: int) -> int:
-    """The beginning of the word around a place; the place itself where that is not behind `least`."""
+    """The beginning of the word around a place; the place itself where it began by `least`."""
     found = place
     while found > least and _in_word(text, found):
         found -= 1

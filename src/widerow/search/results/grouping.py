@@ -83,7 +83,7 @@ class Grouping:
         if entries is None:
             return replace(self, size=size, groups=groups)
         numbers = entries if self.numbers is None else self.numbers[entries]
-        return replace(self, size=size, groups=groups, numbers=numbers)._narrowed()
+        return replace(self, size=size, groups=groups, numbers=numbers).narrowed()
 
     def below(self, path: str) -> "Grouping":
         """The same groups, of the documents at a nested path below these rows."""
@@ -102,9 +102,9 @@ class Grouping:
         rows = self.ancestors if self.numbers is None else self.ancestors[self.numbers]
         pairs = np.unique(self.group_numbers() * max(self.rows.count, 1) + rows)
         groups, numbers = np.divmod(pairs, max(self.rows.count, 1))
-        return Grouping(self.rows, self.rows, "", None, self.size, numbers, groups)._narrowed()
+        return Grouping(self.rows, self.rows, "", None, self.size, numbers, groups).narrowed()
 
-    def _narrowed(self) -> "Grouping":
+    def narrowed(self) -> "Grouping":
         """The same without documents that have no entry, where most have none."""
         if self.numbers is None or len(self.numbers) * _NARROW > self.documents.count:
             return self

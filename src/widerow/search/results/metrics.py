@@ -65,26 +65,28 @@ def _count(values: NDArray[Any], groups: Integers | None, size: int) -> Integers
 def _average(values: NDArray[Any], groups: Integers | None, size: int) -> Floats:
     counts = _count(values, groups, size)
     sums = exact_sums(values, groups, size)
-    return np.divide(sums, counts, out=np.full(size, np.inf), where=counts > 0)
+    averages: Floats = np.divide(sums, counts, out=np.full(size, np.inf), where=counts > 0)
+    return averages
 
 
 def _largest(values: NDArray[Any], groups: Integers | None, size: int) -> Floats:
     largest = np.full(size, -np.inf)
     if groups is None:
-        largest[0] = values.max(initial=-np.inf) if len(values) else -np.inf
+        largest[0] = values.max() if len(values) else -np.inf
     else:
         np.maximum.at(largest, groups, values.astype(np.float64, copy=False))
     return largest
 
 
 def _smallest(values: NDArray[Any], groups: Integers | None, size: int) -> Floats:
-    return -_largest(-values.astype(np.float64, copy=False), groups, size)
+    smallest: Floats = -_largest(-values.astype(np.float64, copy=False), groups, size)
+    return smallest
 
 
 def _distinct(values: NDArray[Any], groups: Integers | None, size: int) -> Integers:
     if values.ndim > 1:  # points: equal where both numbers are
         values = values[:, 0] + 1j * values[:, 1]
-    if values.dtype == np.int64 and len(values) and values.min() >= 0 and values.max() < _TABLE_MAX:
+    if _is_dense(values):
         codes, kinds = values, int(values.max()) + 1
     elif groups is None:
         return np.array([len(np.unique(values))], np.int64)
@@ -96,7 +98,14 @@ def _distinct(values: NDArray[Any], groups: Integers | None, size: int) -> Integ
         return group_sizes(np.unique(places) // kinds, size)
     seen = np.zeros(size * kinds, np.bool_)
     seen[places] = True
-    return np.count_nonzero(seen.reshape(size, kinds), axis=1).astype(np.int64)
+    return group_sizes(np.flatnonzero(seen) // kinds, size)
+
+
+def _is_dense(values: NDArray[Any]) -> bool:
+    """Whether values are small numbers, which need not be sorted to tell them apart."""
+    if values.dtype != np.int64 or len(values) == 0:
+        return False
+    return int(values.min()) >= 0 and int(values.max()) < _TABLE_MAX
 
 
 _WHOLE: Final = (MetricKind.COUNT, MetricKind.DISTINCT_COUNT)

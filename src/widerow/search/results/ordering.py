@@ -14,7 +14,7 @@ __all__ = ["behind", "first_places", "order_keys"]
 
 def order_keys(columns: Sequence[SortColumn]) -> list[NDArray[Any]]:
     """Arrays to sort by, the one that counts most first."""
-    return [key for column in columns for key in column.keys()]
+    return [key for column in columns for key in column.sort_keys()]
 
 
 def behind(columns: Sequence[SortColumn], held: Sequence[Held]) -> Booleans:

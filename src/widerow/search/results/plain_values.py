@@ -15,7 +15,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from widerow.limits import SEARCH_TOKEN_DEPTH_MAX
 from widerow.model.search import highlight, query
 
-__all__ = ["plain", "read_plain"]
+__all__ = ["plain_value", "read_plain"]
 
 _CLASSES: Final[Mapping[str, type]] = MappingProxyType(
     {
@@ -25,35 +25,40 @@ _CLASSES: Final[Mapping[str, type]] = MappingProxyType(
         if isinstance(each, type) and is_dataclass(each)
     }
 )
+_Kind = Any  # a type, or types as annotations name them
+_TUPLE: Final[object] = tuple
 _SCALARS: Final = (NoneType, bool, int, float, str, bytes)
 
 
-def plain(value: object) -> object:
+def plain_value(value: object) -> object:
     """A frozen value as lists, texts, bytes, numbers and None."""
     if isinstance(value, IntEnum):
         return int(value)
     if isinstance(value, tuple):
-        return [plain(each) for each in value]
+        return [plain_value(each) for each in value]
     if isinstance(value, _SCALARS):
         return value
-    held = [plain(getattr(value, each.name)) for each in fields(value)]  # type: ignore[arg-type]  # a frozen value
+    held = [plain_value(getattr(value, each.name)) for each in fields(value)]  # type: ignore[arg-type]  # a frozen value
     return [type(value).__name__, *held]
 
 
-def read_plain(kind: Any, data: object, depth: int = 0) -> Any:
-    """The value of a type that `plain` made `data` of.
+def read_plain(kind: _Kind, data: object, depth: int = 0) -> Any:  # noqa: ANN401  # of that kind
+    """The value of a type that `plain_value` made `data` of.
 
     Raises `ValueError` for anything else, and for values too deep within each other.
     """
     if depth > SEARCH_TOKEN_DEPTH_MAX:
         raise ValueError("too deep")
-    if get_origin(kind) in (Union, UnionType):
+    origin: object = get_origin(kind)
+    if origin in (Union, UnionType):
         kind = _alternative(get_args(kind), data)
-    if get_origin(kind) is tuple:
+    if get_origin(kind) is _TUPLE:
         if not isinstance(data, list):
             raise ValueError("no list")
         return tuple(read_plain(get_args(kind)[0], each, depth + 1) for each in data)
     if isinstance(kind, type) and issubclass(kind, IntEnum):
+        if type(data) is not int:
+            raise ValueError("no number")
         return kind(data)
     if kind in _SCALARS:
         if type(data) is not kind:
@@ -62,7 +67,7 @@ def read_plain(kind: Any, data: object, depth: int = 0) -> Any:
     return _read_value(kind, data, depth)
 
 
-def _read_value(kind: Any, data: object, depth: int) -> Any:
+def _read_value(kind: _Kind, data: object, depth: int) -> object:
     hints = _hints(kind)
     if not isinstance(data, list) or data[:1] != [kind.__name__] or len(data) != len(hints) + 1:
         raise ValueError("another class")
@@ -71,12 +76,12 @@ def _read_value(kind: Any, data: object, depth: int) -> Any:
 
 
 @cache
-def _hints(kind: type) -> tuple[Any, ...]:
+def _hints(kind: type) -> tuple[_Kind, ...]:
     hints = get_type_hints(kind)
     return tuple(hints[each.name] for each in fields(kind))
 
 
-def _alternative(kinds: tuple[Any, ...], data: object) -> Any:
+def _alternative(kinds: tuple[_Kind, ...], data: object) -> _Kind:
     """Which of the alternatives the data is one of."""
     if isinstance(data, list) and data and isinstance(data[0], str):
         found = _CLASSES.get(data[0])

@@ -14,11 +14,11 @@ from widerow.model.values import Value
 from widerow.search.interface import DocumentSet, Integers
 from widerow.search.results.grouping import Grouping, Spread, group_sizes
 
-__all__ = ["Context", "Scope", "missing_entries"]
+__all__ = ["BreakdownContext", "Scope", "missing_entries"]
 
 
 @dataclass(slots=True)
-class Context:
+class BreakdownContext:
     """What holds for all levels of one request.
 
     `rows`: what was found; `sort`: its order, for top rows that name none; `groups_left`: how many
@@ -27,7 +27,7 @@ class Context:
 
     rows: DocumentSet
     sort: SearchSort
-    descend: "Callable[[Context, Grouping, Breakdown], list[BreakdownAnswer]]"
+    descend: "Callable[[BreakdownContext, Grouping, Breakdown], list[BreakdownAnswer]]"
     groups_left: int = GROUPS_TOTAL_MAX
 
     def count_groups(self, count: int) -> None:
@@ -41,7 +41,7 @@ class Context:
 class Scope:
     """A level, and what is asked for below each of its groups."""
 
-    context: Context
+    context: BreakdownContext
     level: Grouping
     asked: Breakdown
     _levels: dict[str, Grouping] = field(default_factory=dict)

@@ -21,6 +21,7 @@ _EXACT: Final = 2**53  # whole numbers up to here are doubles
 _LARGE: Final = 2.0**900  # numbers from here on are scaled down, so that no part is infinite
 _SCALE: Final = 128  # by so many bits
 _WORD: Final = 32
+_FEW: Final = 4  # numbers for each one with a rest, from which on only those are looked at
 
 
 class _Part(NamedTuple):
@@ -46,7 +47,8 @@ def exact_sums(values: NDArray[Any], groups: Integers | None, size: int) -> Floa
     if not parts:
         return np.zeros(size)
     if len(parts) <= 2 and not any(part.scale for part in parts):  # one addition rounds once
-        return np.sum([part.sums for part in parts], axis=0, dtype=np.float64)
+        total: Floats = np.sum([part.sums for part in parts], axis=0, dtype=np.float64)
+        return total
     rows = zip(*(part.sums.tolist() for part in parts), strict=True)
     scales = [part.scale for part in parts]
     if any(scales):
@@ -57,7 +59,7 @@ def exact_sums(values: NDArray[Any], groups: Integers | None, size: int) -> Floa
 def _totals(values: NDArray[Any], groups: Integers | None, size: int) -> Floats:
     if groups is None:
         return np.array([values.sum(dtype=np.float64)])
-    return np.bincount(groups, weights=values, minlength=size)
+    return np.bincount(groups, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def _integer_parts(values: Integers, groups: Integers | None, size: int) -> Iterator[_Part]:
@@ -67,7 +69,8 @@ def _integer_parts(values: Integers, groups: Integers | None, size: int) -> Iter
     if largest * len(values) <= _EXACT:
         yield _Part(_totals(values, groups, size))
         return
-    yield from _float_parts((values >> _WORD) * 2.0**_WORD, groups, size)
+    high = (values >> _WORD).astype(np.float64) * 2.0**_WORD
+    yield from _float_parts(high, groups, size)
     yield from _float_parts((values & (2**_WORD - 1)).astype(np.float64), groups, size)
 
 
@@ -86,7 +89,10 @@ def _float_parts(values: Floats, groups: Integers | None, size: int) -> Iterator
         upper = (values + cut) - cut
         yield _Part(_totals(upper, groups, size))
         values = values - upper
-        largest = float(np.abs(values).max())
+        left = np.flatnonzero(values)
+        if len(left) * _FEW < len(values):
+            values, groups = values[left], None if groups is None else groups[left]
+        largest = float(np.abs(values).max(initial=0.0))
 
 
 def _scaled_sum(sums: tuple[float, ...], scales: list[int]) -> float:

@@ -14,7 +14,7 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.limits import SEARCH_TOKEN_BYTES_MAX, SEARCH_TOKEN_DEPTH_MAX
 from widerow.model.search.query import SearchSort
 from widerow.search.results.columns import Held
-from widerow.search.results.plain_values import plain, read_plain
+from widerow.search.results.plain_values import plain_value, read_plain
 
 __all__ = ["PageToken", "open_token", "read_page_token", "sealed_token", "write_page_token"]
 
@@ -31,7 +31,7 @@ class PageToken(NamedTuple):
 
 def sealed_token(content: object) -> bytes:
     """Content as the bytes of a token."""
-    data = _VERSION + msgpack.packb(content)
+    data: bytes = _VERSION + msgpack.packb(content)
     return data + crc32(data).to_bytes(_CHECKSUM_BYTES, "big")
 
 
@@ -53,18 +53,22 @@ def open_token(token: bytes) -> object:
 
 def write_page_token(sort: SearchSort, held: Sequence[Held]) -> bytes:
     """The token of a page; `sort` with all sorters that its rows were compared by."""
-    return sealed_token([plain(sort), list(held)])
+    return sealed_token([plain_value(sort), list(held)])
+
+
+def _pair(content: object) -> tuple[object, object]:
+    if not isinstance(content, list) or len(content) != 2:
+        raise ValueError("another content")
+    return content[0], content[1]
 
 
 def read_page_token(token: bytes) -> PageToken:
     """Where a page ended. Raises `InvalidRequest` for bytes that are no token of a page."""
     try:
-        content = open_token(token)
-        if not isinstance(content, list) or len(content) != 2:
-            raise ValueError("another content")
-        sort: SearchSort = read_plain(SearchSort, content[0])
+        held_sort, held_values = _pair(open_token(token))
+        sort: SearchSort = read_plain(SearchSort, held_sort)
         held: tuple[Held, ...] = read_plain(
-            tuple[Held, ...], content[1], SEARCH_TOKEN_DEPTH_MAX - 1
+            tuple[Held, ...], held_values, SEARCH_TOKEN_DEPTH_MAX - 1
         )
     except (ValueError, TypeError) as error:
         raise InvalidRequest(Rule.SEARCH_TOKEN) from error

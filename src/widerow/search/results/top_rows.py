@@ -1,5 +1,7 @@
 """The first rows of each group (search §6.2)."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from widerow.model.search.aggregation import TopRows
@@ -39,4 +41,4 @@ def _keys_of_groups(level: Grouping, places: Integers, groups: Integers) -> list
     rows = level.document_numbers()[places]
     keys = level.documents.keys(rows)
     bounds = np.searchsorted(groups, np.arange(level.size + 1)).tolist()
-    return [tuple(keys[start:stop]) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    return [tuple(keys[start:stop]) for start, stop in pairwise(bounds)]

@@ -42,6 +42,7 @@ from widerow.wire.tablestore.delivery_errors import DELIVERY_ERRORS
 from widerow.wire.tablestore.index_errors import INDEX_ERRORS
 from widerow.wire.tablestore.search_errors import SEARCH_ERRORS
 from widerow.wire.tablestore.search_life_errors import SEARCH_LIFE_ERRORS
+from widerow.wire.tablestore.search_query_errors import SEARCH_QUERY_ERRORS
 from widerow.wire.tablestore.search_result_errors import SEARCH_RESULT_ERRORS
 from widerow.wire.tablestore.stream_errors import STREAM_ERRORS
 from widerow.wire.tablestore.transaction_errors import TRANSACTION_ERRORS
@@ -735,6 +736,7 @@ _ROWS: Final[dict[Rule, Foreign]] = {
 for _errors in (
     *(INDEX_ERRORS, STREAM_ERRORS, TRANSACTION_ERRORS, TUNNEL_ERRORS),
     *(DELIVERY_ERRORS, SEARCH_ERRORS, SEARCH_LIFE_ERRORS, SEARCH_RESULT_ERRORS),
+    SEARCH_QUERY_ERRORS,
 ):
     _ROWS.update((rule, Foreign(*row)) for rule, row in _errors.items())
 

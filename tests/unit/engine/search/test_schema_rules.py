@@ -1,4 +1,4 @@
-"""What a table refuses a search index for, rule by rule and in their order (search §1.1, §2, §8)."""
+"""What a table refuses a search index for, rule by rule and in order (search §1.1, §2, §8)."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,6 +1,7 @@
 """From groups to answers: what is below each, and which parent each belongs to."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -38,4 +39,4 @@ def grouped_by_parent(
 ) -> list[tuple[SearchGroup, ...]]:
     """Groups that come parent by parent, as the groups of each parent."""
     bounds = np.searchsorted(parents, np.arange(size + 1)).tolist()
-    return [tuple(groups[start:stop]) for start, stop in zip(bounds, bounds[1:], strict=False)]
+    return [tuple(groups[start:stop]) for start, stop in pairwise(bounds)]

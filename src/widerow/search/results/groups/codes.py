@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from ipaddress import IPv6Address
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, assert_never
 
 import numpy as np
-from numpy.typing import NDArray
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import GEO_GRID_PRECISION_DEFAULT, GROUPS_MAX
@@ -20,17 +19,18 @@ from widerow.model.values import Value
 from widerow.search.interface import Integers
 from widerow.search.results.breakdown_rules import group_kind
 from widerow.search.results.field_rules import NUMBERS, TERMS, aggregated_field
-from widerow.search.results.geo import cells, geohash
+from widerow.search.results.geohash import cells, geohash
 from widerow.search.results.grouping import Grouping, Spread
 from widerow.search.results.groups.calendar import Calendar, calendar_of
 from widerow.search.results.metrics import NS_PER_MS
 from widerow.search.results.scope import Scope
 
-__all__ = ["Coded", "Keyed", "coded", "key_text"]
+__all__ = ["Coded", "Keyed", "coded", "group_key_text"]
 
 _T = SearchFieldType
 _GROUPED: Final = (*NUMBERS, _T.BOOLEAN, _T.DATE, *TERMS)
 _CODES_MAX: Final = 2**62
+_Number = Any  # one, or an array of them
 
 Keyed = FieldGroupBy | HistogramGroupBy | DateHistogramGroupBy | GeoGridGroupBy
 
@@ -62,10 +62,12 @@ def coded(scope: Scope, asked: Keyed) -> Coded:
             found = _by_time(scope, asked)
         case GeoGridGroupBy():
             found = _by_cell(scope, asked)
+        case _:
+            assert_never(asked)
     return _once(found)
 
 
-def key_text(key: Value) -> str:
+def group_key_text(key: Value) -> str:
     """A key as a text: numbers as short as they can be, `true` and `false`."""
     if isinstance(key, bool):
         return "true" if key else "false"
@@ -128,18 +130,18 @@ def _by_width(scope: Scope, asked: HistogramGroupBy) -> Coded:
         raise InvalidRequest(Rule.GROUP_INTERVAL, kind=kind)
     level, spread = scope.filled(asked.field, asked.missing)
     low, high = _field_range(scope, asked)
-    spread = _within(level, spread, low, high)
+    spread = _within(spread, low, high)
     if field.type is SearchFieldType.LONG and spread.values.dtype == np.int64:
         whole, shift = int(interval), int(offset) % int(interval)
 
-        def code_of(value: Any) -> Any:
+        def code_of(value: _Number) -> _Number:
             return value // whole - (value % whole < shift)
 
         def key(code: int) -> Value:
             return max(code * whole + shift, -(2**63))
     else:
 
-        def code_of(value: Any) -> Any:
+        def code_of(value: _Number) -> _Number:
             return np.floor((value - offset) / interval)
 
         def key(code: int) -> Value:
@@ -160,7 +162,7 @@ def _by_time(scope: Scope, asked: DateHistogramGroupBy) -> Coded:
     calendar: Calendar = calendar_of(asked)
     level, spread = scope.filled(asked.field, asked.missing)
     low, high = _field_range(scope, asked)
-    spread = _within(level, spread, low, high)
+    spread = _within(spread, low, high)
     span = None
     if low is not None and high is not None:
         ends = np.array([low, high], np.int64) // NS_PER_MS
@@ -204,11 +206,11 @@ def _bounded(kind: str, first: float, last: float) -> tuple[int, int]:
     return int(first), int(last)
 
 
-def _within(level: Grouping, spread: Spread, low: float | None, high: float | None) -> Spread:
+def _within(spread: Spread, low: float | None, high: float | None) -> Spread:
     """The values between two bounds, which count themselves."""
     if low is None and high is None:
         return spread
-    kept: NDArray[np.bool_] = np.ones(len(spread.values), np.bool_)
+    kept = np.ones(len(spread.values), np.bool_)
     if low is not None:
         kept &= spread.values >= low
     if high is not None:

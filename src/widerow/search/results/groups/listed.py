@@ -16,9 +16,9 @@ from widerow.model.search.aggregation import (
 )
 from widerow.model.search.schema import SearchFieldType
 from widerow.search.interface import Integers
+from widerow.search.places import distances
 from widerow.search.results.breakdown_rules import group_kind
 from widerow.search.results.field_rules import NUMBERS, aggregated_field
-from widerow.search.results.geo import arc_distances
 from widerow.search.results.grouping import Grouping, group_sizes
 from widerow.search.results.groups.assembly import below_groups, grouped_by_parent
 from widerow.search.results.scope import Scope
@@ -44,7 +44,7 @@ def group_by_distance(scope: Scope, asked: DistanceGroupBy) -> list[tuple[Search
     aggregated_field(scope.context.rows, kind, asked.field, (SearchFieldType.GEO_POINT,))
     level, spread = scope.spread(asked.field)
     keys = list(_bounds(asked.ranges, 0.0))
-    picked = _in_ranges(arc_distances(spread.values, *asked.origin), spread.entries, keys)
+    picked = _in_ranges(distances(spread.values, asked.origin), spread.entries, keys)
     return _answers(scope, level, keys, picked, asked.below)
 
 

@@ -1,4 +1,4 @@
-"""Requests that are made to hurt: refused at the bounds, before there is work (wire §1.7, search §4).
+"""Requests that are made to hurt: refused at the bounds, before there is work (search §4).
 
 A query is bytes in bytes, so that a body of 5 MB could hold millions of them, or thousands of
 levels.
@@ -137,13 +137,12 @@ def test_group_bys_within_each_other_are_a_tree_too() -> None:
 
 
 def test_the_parser_s_own_bound_holds_for_fields_below_fields() -> None:
-    below = m.FieldSchema(field_name="f", field_type=6)
+    below = b""
     for _ in range(200):
-        below = m.FieldSchema(field_name="f", field_type=6, field_schemas=[below])
-    schema = m.IndexSchema(field_schemas=[below])
-    sent = m.CreateSearchIndexRequest(table_name="t", index_name="i", schema=schema)
+        below = field(b"\x42", b"\x10\x06", below)
+    sent = field(b"\x0a", b"t") + field(b"\x12", b"i") + field(b"\x1a", field(b"\x0a", below))
     with pytest.raises(InvalidRequest) as caught:
-        create_search_index.decode(sent.SerializeToString())
+        create_search_index.decode(sent)
     assert caught.value.rule is Rule.BODY_UNREADABLE
 
 

@@ -1,49 +1,15 @@
-"""Points on the earth: distances, and cells of geohashes (search §4.6, §6.3).
+"""Cells of geohashes (search §6.3). Angles in degrees."""
 
-Angles in degrees, distances in metres.
-"""
-
-import math
 from typing import Final
 
 import numpy as np
 
 from widerow.search.interface import Floats, Integers
 
-__all__ = ["arc_distances", "cell_corners", "cells", "geohash", "parse_point", "plane_distances"]
+__all__ = ["cell_corners", "cells", "geohash"]
 
-_RADIUS: Final = 6_371_008.7714  # metres, the earth's mean radius as Lucene has it
 _ALPHABET: Final = "0123456789bcdefghjkmnpqrstuvwxyz"
 _BITS: Final = 5  # of one character
-
-
-def parse_point(text: str) -> tuple[float, float] | None:
-    """Latitude and longitude of `lat,lon`, blanks allowed; None where it is none."""
-    parts = text.split(",")
-    try:
-        latitude, longitude = (float(part) for part in parts)
-    except ValueError:
-        return None
-    if abs(latitude) <= 90 and abs(longitude) <= 180:
-        return latitude, longitude
-    return None
-
-
-def arc_distances(points: Floats, latitude: float, longitude: float) -> Floats:
-    """Along the sphere, from each point (rows of latitude and longitude) to one point."""
-    angles = np.radians(points[:, 0])
-    up = np.sin((angles - math.radians(latitude)) / 2) ** 2
-    across = np.sin((np.radians(points[:, 1]) - math.radians(longitude)) / 2) ** 2
-    part = up + np.cos(angles) * (math.cos(math.radians(latitude)) * across)
-    return 2 * _RADIUS * np.arcsin(np.sqrt(np.minimum(part, 1.0)))
-
-
-def plane_distances(points: Floats, latitude: float, longitude: float) -> Floats:
-    """On a plane that touches the sphere halfway between (equirectangular)."""
-    up = np.radians(points[:, 0] - latitude)
-    turned = (points[:, 1] - longitude + 180) % 360 - 180
-    across = np.radians(turned) * np.cos(np.radians((points[:, 0] + latitude) / 2))
-    return _RADIUS * np.hypot(up, across)
 
 
 def _widths(precision: int) -> tuple[int, int]:
@@ -63,7 +29,8 @@ def cells(points: Floats, precision: int) -> Integers:
 
 def _steps(angles: Floats, bound: float, bits: int) -> Integers:
     steps = np.floor((angles + bound) * (2**bits / (2 * bound))).astype(np.int64)
-    return np.clip(steps, 0, 2**bits - 1)
+    clipped: Integers = np.clip(steps, 0, 2**bits - 1)
+    return clipped
 
 
 def _spread_bits(numbers: Integers) -> Integers:

@@ -1,0 +1,120 @@
+"""Checkpoints: an index in files, and back (search §11.5)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from widerow.search.fields import SearchFields
+from widerow.search.files import (
+    MANIFEST,
+    Manifest,
+    fingerprint,
+    open_arrays,
+    read_manifest,
+    write_arrays,
+    write_manifest,
+)
+from widerow.search.interface import IndexDamaged, IndexFiles
+from widerow.search.segments import Segment, SegmentView
+
+__all__ = ["Checkpoint", "opened"]
+
+_SEGMENT: Final = "segment-"
+_ORDER: Final = "order-"
+
+
+@dataclass
+class Checkpoint:
+    """A moment of an index that is to be written, and the `state` that its owner keeps with it.
+
+    `mapped`: once written, the segments that are files now, by what they are the same as.
+    """
+
+    fields: SearchFields
+    segments: Sequence[SegmentView]
+    state: bytes
+    mapped: dict[object, Segment] = field(default_factory=dict)
+
+    def write(self, files: IndexFiles) -> None:
+        """Write what is new, then the manifest; then remove what is of no more use.
+
+        Any thread, one checkpoint of an index at a time. Whatever is written by the time of a
+        failure, the former checkpoint remains the one that is opened.
+        """
+        known = set(files.names())
+        number = 1 + max((_number(name) for name in known), default=0)
+        names: list[str] = []
+        for each in self.segments:
+            segment = each.segment
+            if segment.file is None or segment.file not in known:
+                name = f"{_SEGMENT}{number}"
+                number += 1
+                write_arrays(files, name, segment.arrays, {"counts": list(segment.counts)})
+                self.mapped[segment.identity] = _mapped(self.fields, files, name, segment.identity)
+            else:
+                name = segment.file
+            names.append(name)
+        order = f"{_ORDER}{number}"
+        write_arrays(files, order, _order_arrays(self.segments), {})
+        manifest = Manifest(fingerprint(self.fields), names, order, self.state)
+        write_manifest(files, manifest)
+        for name in set(files.names()) - {MANIFEST, order, *names}:
+            files.remove(name)
+
+
+def _number(name: str) -> int:
+    _, _, number = name.rpartition("-")
+    return int(number) if number.isascii() and number.isdigit() else 0
+
+
+def _mapped(
+    fields: SearchFields, files: IndexFiles, name: str, identity: object | None = None
+) -> Segment:
+    arrays, facts = open_arrays(files, name)
+    segment = Segment(fields, arrays, facts["counts"], identity)
+    segment.file = name
+    return segment
+
+
+def _order_arrays(segments: Sequence[SegmentView]) -> dict[str, NDArray[Any]]:
+    """Which rows of each segment are alive, and their ranks."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for at, each in enumerate(segments):
+        assert each.ranks is not None
+        arrays[f"{at}/ranks"] = each.ranks
+        if each.live is not None:
+            arrays[f"{at}/live"] = each.live
+    return arrays
+
+
+def opened(fields: SearchFields, files: IndexFiles) -> tuple[list[SegmentView], bytes] | None:
+    """The segments of the last checkpoint, mapped, and its state; None where none is of use.
+
+    That is: nothing was written, or for another schema, or files are missing or damaged as far as
+    that can be told without reading all of them. The rest raises `IndexDamaged` when it is used.
+    """
+    try:
+        manifest = read_manifest(files)
+        if manifest is None or manifest.fingerprint != fingerprint(fields):
+            return None
+        present = set(files.names())
+        if not present.issuperset((manifest.order, *manifest.segments)):
+            return None
+        order, _ = open_arrays(files, manifest.order)
+        return [
+            _view(_mapped(fields, files, name), order, at)
+            for at, name in enumerate(manifest.segments)
+        ], manifest.state
+    except IndexDamaged:
+        return None
+
+
+def _view(segment: Segment, order: Mapping[str, NDArray[Any]], at: int) -> SegmentView:
+    ranks = order[f"{at}/ranks"]
+    live = order.get(f"{at}/live")
+    if len(ranks) != segment.count or (live is not None and len(live) != segment.count):
+        raise IndexDamaged(f"{segment.file}: not the segment that the manifest means")
+    return SegmentView(segment, live, np.asarray(ranks))

@@ -1,0 +1,88 @@
+"""Engines with a searched table t, and what is asked of it."""
+
+from typing import Any
+
+from widerow.engine.engine import Engine
+from widerow.engine.search.host import SearchHost
+from widerow.model.requests import GetRange
+from widerow.model.row import PrimaryKey
+from widerow.model.search.query import MATCH_ALL, Query
+from widerow.model.search.requests import (
+    ColumnReturn,
+    ColumnReturnType,
+    CreateSearchIndex,
+    Search,
+    SearchAnswer,
+)
+from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.model.values import KeyMarker, KeyType
+from widerow.rows.reading import PLAIN_HEADER, decode_plain_rows
+from widerow.storage.interface import Store
+from widerow.testing.changes import create
+
+SCHEMA = SearchSchema(
+    (SearchField("s", SearchFieldType.KEYWORD), SearchField("n", SearchFieldType.LONG))
+)
+ALL_COLUMNS = ColumnReturn(ColumnReturnType.ALL)
+
+
+def engine_of(store: Store, clock: Any, entropy: Any, host: SearchHost | None = None) -> Engine:  # noqa: ANN401  # fakes
+    """An engine whose indexes have this host."""
+    engine = Engine(store, clock, entropy)
+    if host is not None:
+        engine.search_host = lambda: host
+    return engine
+
+
+def make_table(engine: Engine, **options: Any) -> None:  # noqa: ANN401  # of any type
+    engine.run(
+        engine.create_table(
+            "i", create("t", {"k": KeyType.INTEGER}, max_version_offset=10**10, **options)
+        )
+    )
+
+
+def make_index(
+    engine: Engine,
+    name: str = "x",
+    schema: SearchSchema = SCHEMA,
+    **more: Any,  # noqa: ANN401  # of any type
+) -> None:
+    engine.run(engine.search.create("i", CreateSearchIndex("t", name, schema, **more)))
+
+
+def write(engine: Engine, *changes: Any) -> None:  # noqa: ANN401  # row changes
+    for change in changes:
+        engine.run(engine.rows.write_row("i", change))
+
+
+def search(engine: Engine, query: Query = MATCH_ALL, index: str = "x", **more: Any) -> SearchAnswer:  # noqa: ANN401
+    asked = {"limit": 1000, "get_total_count": True, "columns": ALL_COLUMNS, **more}
+    return engine.search.search("i", Search("t", index, query=query, **asked))
+
+
+def keys(answer: SearchAnswer) -> list[int]:
+    """The first key column of each hit, in order."""
+    return [decode_plain_rows(hit.row)[0].key[0][1] for hit in answer.hits]  # type: ignore[misc]
+
+
+def rows(answer: SearchAnswer) -> list[bytes]:
+    """The rows of the hits."""
+    return [hit.row for hit in answer.hits]
+
+
+def stored(engine: Engine) -> list[bytes]:
+    """Every row of the table, as GetRange shows it."""
+    start = PrimaryKey((("k", KeyMarker.INF_MIN),))
+    end = PrimaryKey((("k", KeyMarker.INF_MAX),))
+    asked = RowRange(start, end, RangeDirection.FORWARD, None)
+    page = engine.rows.get_range("i", GetRange("t", asked, Selection(max_versions=1)))
+    return [PLAIN_HEADER + row for row in page.pieces]
+
+
+def tidy(engine: Engine, seconds: float = 61) -> None:
+    """Let housekeeping run dry, a minute later."""
+    engine._clock.advance(seconds)  # type: ignore[attr-defined]  # the fake one
+    while (plan := engine.housekeeping()) is not None:
+        engine.run(plan)
