@@ -1,4 +1,4 @@
-"""Searches are what the table says, whatever happens to writers, files and processes (search §11.7).
+"""Searches are what the table says, whatever happens to writers, files, processes (search §11.7).
 
 What a search answers is compared in full with what a scan of the table answers, behind every write,
 split, sweep, checkpoint, damage and restart, and in a second process over the same store.
