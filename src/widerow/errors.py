@@ -519,7 +519,7 @@ class Rule(AnyRule):
     AGG_PERCENTILES = "Ask for percentages from 0 to 100."
     TOP_ROWS_LIMIT = "Ask for 1 to 100 rows of each group."
     GROUP_SIZE = "Ask for fewer groups; a composite group-by goes on with its next_token."
-    GROUP_TOTAL = "Ask for fewer groups on each level, or for fewer levels."
+    GROUP_TOTAL = "Ask for fewer groups on each level, for fewer levels, or for less below groups."
     GROUP_PARTS = "Use fewer ranges, filters or sources, and one at least."
     GROUP_INTERVAL = "Use an interval above 0, and an offset of its kind."
     GROUP_BUCKETS = "Use a larger interval or a smaller field_range."

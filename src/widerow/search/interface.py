@@ -19,12 +19,12 @@ from widerow.model.values import Value
 __all__ = [
     "Booleans",
     "DocumentSet",
+    "FieldLiteral",
     "FieldValues",
     "Floats",
     "IndexFiles",
     "IndexView",
     "Integers",
-    "Literal",
     "TokenSpan",
 ]
 
@@ -32,7 +32,7 @@ Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-Literal = int | float | bool | bytes | tuple[float, float]
+FieldLiteral = int | float | bool | bytes | tuple[float, float]
 """One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
 
 
@@ -104,7 +104,7 @@ class DocumentSet(Protocol):
         """Which of them match, and with what scores; 0 where one does not match."""
         ...
 
-    def literal(self, name: str, value: Value) -> Literal:
+    def literal(self, name: str, value: Value) -> FieldLiteral:
         """A value of a request in the form of the field's own (search §2, §2.3).
 
         Raises `InvalidRequest` where the field can have no such value.

@@ -56,6 +56,7 @@ def _level_answers(
     """What is asked for, of each group of a level."""
     if not asked:
         return [BreakdownAnswer()] * level.size
+    context.count_values(level.size * sum(map(_values, asked.aggregations)))
     scope = Scope(context, level, asked)
     aggregations = [_aggregation_answers(scope, each) for each in asked.aggregations]
     group_bys = [_group_by_answers(scope, each) for each in asked.group_bys]
@@ -66,6 +67,10 @@ def _level_answers(
         )
         for group in range(level.size)
     ]
+
+
+def _values(asked: Aggregation) -> int:
+    return len(asked.percentiles) if isinstance(asked, PercentilesMetric) else 1
 
 
 def _aggregation_answers(scope: Scope, asked: Aggregation) -> list[AggregationAnswer]:

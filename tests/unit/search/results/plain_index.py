@@ -33,10 +33,10 @@ from widerow.model.search.schema import JsonKind, SearchField, SearchFieldType, 
 from widerow.model.values import Value
 from widerow.search.interface import (
     Booleans,
+    FieldLiteral,
     FieldValues,
     Floats,
     Integers,
-    Literal,
     TokenSpan,
 )
 
@@ -324,9 +324,9 @@ class PlainDocuments:
             return any(token in wanted for text in values for token, _ in _tokens(text))
         return any(value in wanted for value in values)
 
-    def literal(self, name: str, value: Value) -> Literal:
+    def literal(self, name: str, value: Value) -> FieldLiteral:
         try:
-            converted: Literal = _converted(self.view.fields[name][0].type, value)
+            converted: FieldLiteral = _converted(self.view.fields[name][0].type, value)
         except ValueError as error:
             raise InvalidRequest(Rule.GROUP_INTERVAL, kind="literal") from error
         return converted

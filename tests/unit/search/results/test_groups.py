@@ -28,6 +28,7 @@ from widerow.model.search.aggregation import (
     HistogramGroupBy,
     Metric,
     MetricKind,
+    PercentilesMetric,
     RangeGroupBy,
     TopRows,
 )
@@ -610,6 +611,24 @@ def test_the_groups_of_all_levels_are_bounded(make: Make) -> None:
     below = Breakdown((), (RangeGroupBy("r", "l", ranges),))
     asked = FieldGroupBy("g", "l", 2000, below=below)
     assert refused(index, asked) is Rule.GROUP_TOTAL
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        Breakdown(tuple(Metric(str(number), K.AVG, "l") for number in range(100))),
+        Breakdown(
+            tuple(PercentilesMetric(str(n), "l", tuple(map(float, range(100)))) for n in range(3))
+        ),
+        Breakdown((TopRows("one"), TopRows("two"))),
+    ],
+)
+def test_what_is_below_all_groups_is_bounded(make: Make, below: Breakdown) -> None:
+    index = make(fields(l=T.LONG), [{"l": number} for number in range(100)])
+    ranges = RangeGroupBy("r", "l", ((None, None),) * 100, below=below)
+    inside = FieldGroupBy("g", "l", 100, below=Breakdown((), (ranges,)))
+    assert refused(index, inside) is Rule.GROUP_TOTAL
+    assert index.groups(replace(ranges, ranges=((None, None),)))
 
 
 ROWS = st.lists(

@@ -150,7 +150,9 @@ def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
             continue
         sizes = group_sizes(source.entries, level.entries)
         if int(sizes[entries].sum()) > COMPOSITE_COMBINATIONS_MAX:
-            raise InvalidRequest(Rule.GROUP_TOTAL)
+            raise InvalidRequest(
+                Rule.GROUP_TOTAL, what="combinations", maximum=COMPOSITE_COMBINATIONS_MAX
+            )
         lines, places = joined(source.entries, entries, level.entries)
         columns = [column[lines] for column in columns]
         columns.append(source.codes[places])
