@@ -14,6 +14,7 @@
         ├── StoreBusy          the store asks to be left alone for a moment
         ├── StoreLocked        another process holds the directory
         └── StoreDamaged       bytes on disk contradict their checksum or their format
+            └── IndexDamaged   those of a search index, which can be built again from its table
 
 Every error of the first six kinds names the rule that was broken and carries the facts a message is
 made from. Nothing here knows a foreign error code: a wire dialect maps each rule (`Rule`) to its
@@ -29,6 +30,7 @@ __all__ = [
     "Conflict",
     "Detail",
     "Exhausted",
+    "IndexDamaged",
     "InvalidRequest",
     "NotFound",
     "NotPermitted",
@@ -622,3 +624,10 @@ class StoreLocked(StorageFailure):
 
 class StoreDamaged(StorageFailure):
     """Bytes on disk contradict their checksum or their format."""
+
+
+class IndexDamaged(StoreDamaged):
+    """Bytes of a search index's files are not those that were written: build it from its table.
+
+    Everything that is asked of an index that was opened from files may raise it.
+    """

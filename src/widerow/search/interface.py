@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import StoreDamaged
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField
 from widerow.model.values import Value
@@ -23,7 +22,6 @@ __all__ = [
     "FieldLiteral",
     "FieldValues",
     "Floats",
-    "IndexDamaged",
     "IndexFiles",
     "IndexView",
     "Integers",
@@ -36,13 +34,6 @@ Integers = NDArray[np.int64]
 
 FieldLiteral = int | float | bool | bytes | tuple[float, float]
 """One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
-
-
-class IndexDamaged(StoreDamaged):
-    """Bytes of an index's files are not those that were written: build the index from its table.
-
-    Everything that is asked of an index that was opened from files may raise it.
-    """
 
 
 class FieldValues(NamedTuple):

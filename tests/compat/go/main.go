@@ -44,6 +44,7 @@ var ofActions = map[string]scenario{
 	"transactions":    transactions,
 	"indexes":         indexes,
 	"delivery":        delivery,
+	"searches":        searches,
 }
 
 // hasty is a client that does not repeat what was refused: others repeat conflicts for seconds.

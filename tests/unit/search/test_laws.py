@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from widerow.errors import IndexDamaged
 from widerow.model.search.query import (
     MATCH_ALL,
     BoolQuery,
@@ -36,7 +37,6 @@ from widerow.search import terms as terms_module
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import Change, DocumentIndex
-from widerow.search.interface import IndexDamaged
 from widerow.search.terms import SortedTerms, packed, united
 from widerow.search.view import SegmentedView
 from widerow.testing.search_index import MemoryFiles

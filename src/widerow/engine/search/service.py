@@ -5,9 +5,10 @@ before is found. Where an index has to be built, a request builds `SEARCH_BUILD_
 at most and is refused if there are more, so that no answer ever lacks rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
@@ -30,7 +31,7 @@ from widerow.engine.search.live import IndexParts, LiveIndex
 from widerow.engine.search.scans import Scans
 from widerow.engine.search.schema_rules import check_index_names
 from widerow.engine.streams.log import LOG_START, LogPosition
-from widerow.errors import Conflict, NotFound, Rule, Unsupported
+from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, Unsupported
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_TIMEOUT_MS
 from widerow.model.schema import Table
 from widerow.model.search.requests import (
@@ -47,7 +48,7 @@ from widerow.model.search.requests import (
     SyncPhase,
     UpdateSearchIndex,
 )
-from widerow.model.search.schema import SearchFieldType, SearchIndex
+from widerow.model.search.schema import SearchIndex
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Store
 
@@ -55,7 +56,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from widerow.search.index import Merge
     from widerow.search.interface import IndexView
+
+_ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
 
 __all__ = ["IndexStatistics", "SearchIndexes"]
 
@@ -173,25 +177,28 @@ class SearchIndexes:
         table = self._table(instance, request.table)
         named = search_index_named(table, request.index)
         index = self._chosen(table, named)
-        view = self._view(table, index, deadline, deadline.check)
         seed = int.from_bytes(self._entropy.token_bytes(4), "big")
-        return answered((view, deadline, seed), self._rows, table, index, request)
+        with self._whole(table, index):
+            view = self._view(table, index, deadline, deadline.check)
+            return answered((view, deadline, seed), self._rows, table, index, request)
 
     def compute_splits(self, instance: str, request: ComputeSplits) -> IndexSplits:
         """ComputeSplits: a session of parallel scans (search §7)."""
         deadline = Deadline(self._parts.clock, SEARCH_TIMEOUT_MS)
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
-        return self._scans.begin(index.id, self._view(table, index, deadline, safepoint))
+        with self._whole(table, index):
+            return self._scans.begin(index.id, self._view(table, index, deadline, safepoint))
 
     def parallel_scan(self, instance: str, request: ParallelScan) -> ScanPage:
         """ParallelScan (search §7)."""
         deadline = Deadline.of(self._parts.clock, request.timeout_ms)
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
-        keys, token = self._scans.page(
-            index.id, request, lambda: self._view(table, index, deadline, safepoint)
-        )
+        with self._whole(table, index):
+            keys, token = self._scans.page(
+                index.id, request, lambda: self._view(table, index, deadline, safepoint)
+            )
         found = self._rows.read(table, index, keys, request.columns, deadline)
         rows = tuple([each.row for each in found if each is not None])
         return ScanPage(rows, token, self._rows.units_of(rows))
@@ -220,6 +227,20 @@ class SearchIndexes:
                 raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows)
             return live.view(self._written_from_ms(index), check)
 
+    @contextmanager
+    def _whole(self, table: Table, index: SearchIndex) -> Iterator[None]:
+        """What is done with an index whose files are damaged, once that is seen: it is built again.
+
+        The request that saw it is told that the index is being built.
+        """
+        try:
+            yield
+        except IndexDamaged as error:
+            live = self._live_of(table, index)
+            with live.lock:
+                live.build_again(error)
+            raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=0) from error
+
     def _written_from_ms(self, index: SearchIndex) -> int | None:
         """Rows that were written before are hidden (search §1.5)."""
         if index.time_to_live == FOR_EVER:
@@ -232,27 +253,36 @@ class SearchIndexes:
         The caller holds the lock. Raises `Exhausted` (SEARCH_TIMEOUT).
         """
         live.open()
+        for _ in range(_ATTEMPTS):
+            if not self._build(live, deadline):
+                return False
+            noted = self._parts.backlog.noted(live.index.id)
+            waiting = live.waiting()  # before the log: what is not here any more is there
+            ends = live.look()
+            if not live.is_following:
+                continue  # the journal does not reach back: it is built again
+            while live.step(ends):
+                deadline.check()
+            live.take(waiting)
+            self._taken(live, noted)
+            return True
+        return False
+
+    def _build(self, live: LiveIndex, deadline: Deadline) -> bool:
+        """Build as many rows as a request may; whether the index is built then."""
         begun = live.rows
         while not live.is_following and live.rows - begun < SEARCH_BUILD_ROWS_AT_ONCE:
-            if not live.build_step() and not live.is_following:
+            if not live.build_step():
                 break
             deadline.check()
-        if not live.is_following:
-            return False
-        backlog = self._parts.backlog
-        noted = backlog.noted(live.index.id)
-        waiting = live.waiting()  # before the log: what is not here any more is there
-        ends = live.look()
-        while live.step(ends):
-            deadline.check()
-        if not live.is_following:
-            return False
-        live.take(waiting)
+        return live.is_following
+
+    def _taken(self, live: LiveIndex, noted: int) -> None:
+        """An index has taken all that was written when `noted` was its count."""
         if noted:
-            backlog.take(live.index.id, noted)
+            self._parts.backlog.take(live.index.id, noted)
         else:
-            backlog.follow(live.index.id)
-        return True
+            self._parts.backlog.follow(live.index.id)
 
     # --- indexes in memory -------------------------------------------------------------------
 
@@ -291,17 +321,16 @@ class SearchIndexes:
                 return self._follow_a_little(live)
             except NotFound:
                 return False  # dropped meanwhile
+            except IndexDamaged as error:
+                live.build_again(error)
+                return True
 
     def _follow_a_little(self, live: LiveIndex) -> bool:
-        backlog = self._parts.backlog
-        noted = backlog.noted(live.index.id)
+        noted = self._parts.backlog.noted(live.index.id)
         ends = live.look()
         more = live.step(ends)
         if live.is_following and live.is_at(ends):
-            if noted:
-                backlog.take(live.index.id, noted)
-            else:
-                backlog.follow(live.index.id)
+            self._taken(live, noted)
         return more
 
     def merge(self) -> None:
@@ -313,9 +342,17 @@ class SearchIndexes:
             with live.lock:
                 due = live.due_merge()
             if due is not None:
-                merged = due.run()
-                with live.lock:
-                    live.install(merged)
+                self._merge(live, due)
+
+    def _merge(self, live: LiveIndex, due: "Merge") -> None:
+        try:
+            merged = due.run()
+        except IndexDamaged as error:
+            with live.lock:
+                live.build_again(error)
+            return
+        with live.lock:
+            live.install(merged)
 
     def write_down(self, *, all_of_them: bool = False) -> None:
         """Write the files of indexes for which it is time, or of all that took anything.

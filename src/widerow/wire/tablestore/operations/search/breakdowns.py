@@ -200,12 +200,13 @@ def _by_date_histogram(unfolding: Unfolding, name: str, data: bytes) -> a.GroupB
 
 
 def _by_geo_grid(unfolding: Unfolding, name: str, data: bytes) -> a.GroupBy:
+    """The Go SDK sends a size of 0 where none was set."""
     sent = unfolding.parse(m.GroupByGeoGrid, data)
     return a.GeoGridGroupBy(
         name,
         named(sent),
         sent.precision if sent.HasField("precision") else None,
-        sent.size if sent.HasField("size") else None,
+        sent.size or None,
         decode_breakdown(unfolding, sent.sub_aggs, sent.sub_group_bys),
     )
 

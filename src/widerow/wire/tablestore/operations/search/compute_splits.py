@@ -11,8 +11,11 @@ __all__ = ["call", "decode", "encode"]
 
 @decoder(ComputeSplitsRequest)
 def decode(sent: ComputeSplitsRequest) -> ComputeSplits:
-    """The index asked for. Raises `InvalidRequest(SEARCH_SPLITS_OPTIONS)` where none is named."""
-    if not sent.HasField("search_index_splits_options"):
+    """The index asked for. Raises `InvalidRequest(SEARCH_SPLITS_OPTIONS)` where none is named.
+
+    The Go SDK sends options without a name where none were set.
+    """
+    if not sent.search_index_splits_options.HasField("index_name"):
         raise InvalidRequest(Rule.SEARCH_SPLITS_OPTIONS)
     return ComputeSplits(text(sent.table_name), text(sent.search_index_splits_options.index_name))
 

@@ -185,6 +185,11 @@ def test_what_other_sdks_say_of_groups() -> None:
     assert read.breakdown.group_bys == (a.RangeGroupBy("g", "l", ((None, 1.0),)),)
 
 
+def test_a_grid_of_the_go_sdk_that_says_no_size() -> None:
+    read = search.decode(grouped(7, m.GroupByGeoGrid(field_name="g", size=0)))
+    assert read.breakdown.group_bys == (a.GeoGridGroupBy("g", "g"),)
+
+
 @pytest.mark.parametrize(
     "body",
     [
