@@ -2,7 +2,7 @@
 
 tantivy is no dependency: `pip install tantivy` puts it beside. Here it has the text only, in
 memory, and commits when the next search comes; what is not text is in numpy columns beside it. It
-has no more threads than one, so that CPU time is comparable.
+has no more threads than one, so that CPU time is comparable. FTS5 comes with Python.
 """
 
 import importlib
@@ -15,7 +15,28 @@ import numpy as np
 from bench.search_corpus import FIELDS, Article
 from numpy.typing import NDArray
 
-__all__ = ["ENGINES", "Fts5", "SearchEngine", "Tantivy"]
+from widerow.model.search.aggregation import Breakdown, FieldGroupBy
+from widerow.model.search.query import (
+    BoolQuery,
+    FieldSort,
+    MatchPhraseQuery,
+    MatchQuery,
+    Query,
+    QueryOperator,
+    RangeQuery,
+    ScoreSort,
+    SearchSort,
+    SortOrder,
+    TermQuery,
+)
+from widerow.model.search.requests import Search
+from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.search.documents import document_of
+from widerow.search.fields import SearchFields
+from widerow.search.index import Change, DocumentIndex
+from widerow.search.results.page import find_page
+
+__all__ = ["ENGINES", "Fts5", "Own", "SearchEngine", "Tantivy"]
 
 Scored = list[tuple[int, float]]
 """Numbers of documents and their scores, best first."""
@@ -238,4 +259,70 @@ class Fts5:
         return list(found)
 
 
-ENGINES: Final[dict[str, Callable[[], SearchEngine]]] = {"tantivy": Tantivy, "fts5": Fts5}
+class Own:
+    """The index of this package, in memory, asked as the server asks it."""
+
+    def __init__(self) -> None:
+        """An empty index."""
+        kinds = {
+            **dict.fromkeys(("category", "author", "state"), SearchFieldType.KEYWORD),
+            **dict.fromkeys(("price", "weight"), SearchFieldType.DOUBLE),
+            **dict.fromkeys(("stock", "created", "rating"), SearchFieldType.LONG),
+            "body": SearchFieldType.TEXT,
+            "visible": SearchFieldType.BOOLEAN,
+        }
+        self._schema = SearchSchema(tuple(SearchField(each, kinds[each]) for each in FIELDS))
+        self._fields = SearchFields(self._schema)
+        self._index = DocumentIndex(self._fields)
+
+    def add(self, found: Sequence[Article]) -> None:
+        """Add or replace documents."""
+        self._index.apply(
+            Change(
+                each.number.to_bytes(8),
+                document_of(self._fields, (), each._asdict()),
+                each.created,
+            )
+            for each in found
+        )
+
+    def any_of(self, words: Sequence[str], limit: int) -> Scored:
+        """The best of the documents with any of these words."""
+        return self._best(MatchQuery("body", " ".join(words)), limit)
+
+    def all_of(self, words: Sequence[str], limit: int) -> Scored:
+        """The best of the documents with all of these words."""
+        return self._best(MatchQuery("body", " ".join(words), QueryOperator.AND), limit)
+
+    def phrase(self, words: Sequence[str], limit: int) -> Scored:
+        """The best of the documents with these words behind each other."""
+        return self._best(MatchPhraseQuery("body", " ".join(words)), limit)
+
+    def range_sorted(self, word: str, low: float, high: float, limit: int) -> list[int]:
+        """Documents with a word and a price in [low, high), by state, then the newest first."""
+        price = RangeQuery("price", low, high, include_start=True)
+        query = BoolQuery(filter=(TermQuery("body", word), price))
+        sort = SearchSort((FieldSort("state"), FieldSort("created", SortOrder.DESC)))
+        return [number for number, _ in self._page(Search("", "", query, limit=limit, sort=sort))]
+
+    def groups(self) -> dict[str, int]:
+        """How many documents there are of each category."""
+        asked = Breakdown(group_bys=(FieldGroupBy("of", "category", size=2000),))
+        page = find_page(
+            self._index.view(), self._schema, Search("", "", limit=0, breakdown=asked), 0
+        )
+        return {str(each.key): each.row_count for each in page.breakdown.group_bys[0].groups}
+
+    def _best(self, query: Query, limit: int) -> Scored:
+        return self._page(Search("", "", query, limit=limit, sort=SearchSort((ScoreSort(),))))
+
+    def _page(self, wish: Search) -> Scored:
+        page = find_page(self._index.view(), self._schema, wish, 0)
+        return [(int.from_bytes(each.key), each.score) for each in page.hits]
+
+
+ENGINES: Final[dict[str, Callable[[], SearchEngine]]] = {
+    "widerow": Own,
+    "tantivy": Tantivy,
+    "fts5": Fts5,
+}

@@ -284,37 +284,6 @@ SEARCH_REQUEST_FIELDS_MAX: Final = 65_536  # of protobuf; the largest part is 10
 # Each level of a tree is copied out of the one above it; a body has 5 MB.
 SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024
 
-# --- search: results (search §5, §6, §8) -----------------------------------------------------
-SEARCH_LIMIT_DEFAULT: Final = 10  # rows of a page (search §5.2)
-SEARCH_LIMIT_MAX: Final = 1000  # rows of a page (search §5.2)
-SEARCH_WINDOW_MAX: Final = 100_000  # offset + limit (search §5.2)
-SEARCH_SORTERS_MAX: Final = 32  # each is a pass over all that matches; clients send three
-SEARCH_POINTS_MAX: Final = 100  # of one sorter by distance; each is such a pass too
-SEARCH_TOKEN_BYTES_MAX: Final = 64 * 1024  # two keys of 4 KB, and a sort with its nested filters
-SEARCH_TOKEN_DEPTH_MAX: Final = 64  # of values within each other in a token; queries have few
-COLLAPSE_ROUNDS_MAX: Final = 8  # looks for more groups before all that matches is sorted once
-INNER_HITS_LIMIT_MAX: Final = 256  # as many documents as one row may have below it (search §8)
-AGGREGATIONS_MAX: Final = 100  # of one level (search §6.1)
-GROUP_BYS_MAX: Final = 20  # of one level (search §6.1)
-BREAKDOWN_NODES_MAX: Final = 1000  # of one request on all levels: each is a pass over what matches
-GROUP_BY_LEVELS_MAX: Final = 3  # (search §6.1)
-GROUPS_DEFAULT: Final = 10  # of a field and of a composite (search §6.3)
-GROUPS_MAX: Final = 2000  # the same at most, and buckets of a histogram (search §6.3)
-GEO_GRID_GROUPS_DEFAULT: Final = 1000  # (search §6.3)
-GEO_GRID_GROUPS_MAX: Final = 10_000  # (search §6.3)
-GEO_GRID_PRECISION_DEFAULT: Final = 5  # characters of a geohash, 5 km (search §6.3)
-GEO_GRID_PRECISION_MAX: Final = 12  # 60 bits; what is stored of a point has 64
-GROUPS_TOTAL_MAX: Final = 100_000  # of one request on all levels: an answer of about 10 MB
-RANGES_MAX: Final = 100  # of one group-by (search §6.3)
-DISTANCE_RANGES_MAX: Final = 10  # (search §6.3)
-FILTERS_MAX: Final = 10  # (search §6.3)
-COMPOSITE_SOURCES_MAX: Final = 10  # more than columns that anybody groups by
-COMPOSITE_COMBINATIONS_MAX: Final = 10_000_000  # of rows with several values: 400 MB of numbers
-PERCENTILES_MAX: Final = 100  # of one aggregation: one for each per cent
-TOP_ROWS_MAX: Final = 100  # of each group (search §6.2)
-HIGHLIGHT_FRAGMENTS_MAX: Final = 1000  # of one text; clients ask for a few
-HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value of a row
-
 # --- search indexes: documents and queries (search §8) ----------------------------------------
 SEARCH_KEYWORD_BYTES_MAX: Final = 4096  # of one value; a longer one is not indexed (search §2)
 SEARCH_FUZZY_KEYWORD_BYTES_MAX: Final = 2048  # the same of FUZZY_KEYWORD (search §2)

@@ -17,6 +17,7 @@ from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.nodes import NODES_EXAMPLES, nodes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
+from widerow.cli.search import search_app
 from widerow.cli.tail import TAIL_EXAMPLES, tail
 from widerow.cli.transfer import (
     ARCHIVE_EXAMPLES,
@@ -282,6 +283,7 @@ app.command(epilog=NODES_EXAMPLES)(nodes)
 app.command(epilog=TAIL_EXAMPLES)(tail)
 app.command(epilog=TUNNELS_EXAMPLES)(tunnels)
 app.command("simulate", epilog=SIMULATE_EXAMPLES)(simulate_command)
+app.add_typer(search_app, name="search")
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")

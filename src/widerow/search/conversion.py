@@ -29,9 +29,10 @@ from widerow.model.values import Value
 from widerow.search.fields import IndexedField
 from widerow.search.places import parse_point, quantised
 
-__all__ = ["address_bytes", "column_values", "json_values", "number_text", "parsed"]
+__all__ = ["address_bytes", "column_reader", "json_values", "number_text", "parsed"]
 
 _Type = SearchFieldType
+_Convert = Callable[[IndexedField, object], Any]
 _WHOLE: Final = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
@@ -64,13 +65,20 @@ def address_bytes(text: str) -> bytes | None:
         return None
 
 
-def column_values(field: IndexedField, value: Value) -> list[Any]:
-    """The values of a field of the row, read from the newest value of its column."""
+def column_reader(field: IndexedField) -> Callable[[Value], list[Any]]:
+    """How the values of a field of the row are read from the newest value of its column."""
     if field.type is _Type.VECTOR:
-        return _kept([_vector(field, value)])
+        return lambda value: _kept([_vector(field, value)])
     if field.definition.is_array:
-        return _array(field, value)
-    return _kept([_of_column(field, value)])
+        return lambda value: _array(field, value)
+    by_kind = {kind: convert for kind, convert in _by_kind(field).items() if convert is not None}
+
+    def read(value: Value) -> list[Any]:
+        convert = by_kind.get(type(value))
+        found = None if convert is None else convert(field, value)
+        return [] if found is None else [found]
+
+    return read
 
 
 def json_values(field: IndexedField, value: object) -> list[Any]:
@@ -96,21 +104,25 @@ def _array(field: IndexedField, value: Value) -> list[Any]:
         return []
 
 
-def _of_column(field: IndexedField, value: Value) -> Any:  # noqa: ANN401  # by type of field
-    """A field takes columns of its own type; a virtual one those that become it (search §2.5)."""
-    kind = type(value)
-    if kind is str:
-        if field.definition.source is None and field.type in (_Type.LONG, _Type.DOUBLE):
-            return None
-        return None if field.type is _Type.BOOLEAN else _FROM_JSON[field.type](field, value)
-    if kind is bytes:
-        return None
-    if field.type in _FROM_TEXT:
-        virtual = field.definition.source is not None and kind is not bool
-        return _FROM_JSON[field.type](field, number_text(value)) if virtual else None  # type: ignore[arg-type]  # a number
-    if field.type is _Type.LONG and kind is not int:
-        return None
-    return _FROM_JSON[field.type](field, value)
+def _by_kind(field: IndexedField) -> dict[type, _Convert | None]:
+    """Which columns a field takes: those of its own type; virtual ones also those that become it.
+
+    (search §2, §2.5)
+    """
+    convert, virtual = _FROM_JSON[field.type], field.definition.source is not None
+    texts = field.type in _FROM_TEXT or field.type is _Type.DATE
+    numbers = _of_number(convert) if virtual and field.type in _FROM_TEXT else None
+    parsed_too = virtual and field.type in (_Type.LONG, _Type.DOUBLE)
+    return {
+        str: convert if texts or parsed_too else None,
+        int: convert if field.type in (_Type.LONG, _Type.DOUBLE, _Type.DATE) else numbers,
+        float: convert if field.type is _Type.DOUBLE else numbers,
+        bool: convert if field.type is _Type.BOOLEAN else None,
+    }
+
+
+def _of_number(convert: _Convert) -> _Convert:
+    return lambda field, value: convert(field, number_text(value))  # type: ignore[arg-type]  # a number
 
 
 # --- one value ---------------------------------------------------------------------------------
@@ -230,7 +242,7 @@ def _of_length_one(vector: NDArray[np.float32], metric: VectorMetric) -> bytes |
 _FROM_TEXT: Final = frozenset(
     (_Type.KEYWORD, _Type.FUZZY_KEYWORD, _Type.TEXT, _Type.IP, _Type.GEO_POINT)
 )
-_FROM_JSON: Final[dict[SearchFieldType, Callable[[IndexedField, object], Any]]] = {
+_FROM_JSON: Final[dict[SearchFieldType, _Convert]] = {
     _Type.LONG: _long,
     _Type.DOUBLE: _double,
     _Type.BOOLEAN: _boolean,

@@ -10,8 +10,8 @@ from widerow.limits import (
 )
 from widerow.model.search.schema import SearchFieldType
 from widerow.model.values import KeyValue, Value
-from widerow.search.conversion import column_values, json_values, parsed
-from widerow.search.fields import IndexedField, Level, ObjectField, SearchFields
+from widerow.search.conversion import column_reader, json_values, parsed
+from widerow.search.fields import IndexedField, Level, ObjectField, Reader, SearchFields
 
 __all__ = ["Document", "TokenList", "document_of"]
 
@@ -50,13 +50,22 @@ def document_of(
     Never raises for a value: a field that cannot have it has none (search §2).
     """
     made = _empty(fields.root)
-    named = (*keys, *columns.items())
-    for name, value in named:
-        for field in fields.by_column.get(name, ()):
-            _put(made, field, column_values(field, value))
-        for holder in fields.objects_by_column.get(name, ()):
+    readers, holders = fields.readers, fields.objects_by_column
+    if not readers:
+        readers.update(_readers(fields))
+    for name, value in (*keys, *columns.items()):
+        for field, read in readers.get(name, ()):
+            _put(made, field, read(value))
+        for holder in holders.get(name, ()):
             _put_objects(made, holder, value)
     return made
+
+
+def _readers(fields: SearchFields) -> dict[str, list[Reader]]:
+    return {
+        column: [(field, column_reader(field)) for field in members]
+        for column, members in fields.by_column.items()
+    }
 
 
 def _empty(level: Level, place: int = 0) -> Document:

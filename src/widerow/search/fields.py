@@ -7,7 +7,7 @@ objects add no level; the fields below them are fields of the level that they st
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.schema import (
@@ -28,6 +28,7 @@ __all__ = [
     "IndexedField",
     "Level",
     "ObjectField",
+    "Reader",
     "SearchFields",
     "settled",
 ]
@@ -82,7 +83,7 @@ class IndexedField:
     member: str
     definition: SearchField
 
-    @property
+    @cached_property
     def type(self) -> SearchFieldType:
         """What it is indexed as."""
         return self.definition.type
@@ -96,6 +97,10 @@ class IndexedField:
     def analysis(self) -> Analysis:
         """How texts become tokens; of a TEXT field."""
         return analysis_of(self.definition.analyzer or _DEFAULT_ANALYZER)
+
+
+Reader = tuple[IndexedField, Callable[[Any], list[Any]]]
+"""A field of rows, and how its values are read from its column."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,7 @@ class SearchFields:
         self.schema = schema
         self.root = Level("", 0)
         self.levels: list[Level] = [self.root]
+        self.readers: dict[str, list[Reader]] = {}  # by column, made with the first row
         self._definitions: dict[str, SearchField] = {}
         members, objects = self._compile(schema.fields, self.root, "")
         self.root.members.extend(members)

@@ -304,7 +304,7 @@ def _settled_tail(fields: SearchFields, state: State) -> State:
     made = state.tail.made
     if made is None or made[0] != state.count or made[0] < SEARCH_TAIL_DOCUMENTS:
         return state
-    small = [*state.small, SegmentView(made[1], None)]
+    small = [*state.small, SegmentView(made[1], None)] if made[1].count else [*state.small]
     while len(small) > 1 and small[-2].segment.count < (
         SEARCH_SMALL_MERGE_FACTOR * small[-1].segment.count
     ):
@@ -353,7 +353,7 @@ def _without(segments: Sequence[SegmentView], keys: list[bytes]) -> tuple[Segmen
 def _found(each: SegmentView, keys: list[bytes]) -> list[int]:
     """Numbers of the living rows of some keys, which ascend."""
     known = each.segment.keys
-    if not keys or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
+    if not keys or not len(known) or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
         return []
     if len(keys) < _FEW:
         numbers = [number for key in keys if (number := known.find(key)) is not None]

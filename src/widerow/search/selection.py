@@ -1,6 +1,6 @@
 """Some documents of one moment of an index: what sorting, metrics and groups are made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, final
 
@@ -11,8 +11,8 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField, SearchFieldType
 from widerow.model.values import Value
-from widerow.search.columns import TermColumn, TextColumn, ValueColumn, taken_values
-from widerow.search.fields import IndexedField, Level, SearchFields
+from widerow.search.columns import TermColumn, ValueColumn, taken_values
+from widerow.search.fields import TERM_TYPES, IndexedField, Level, SearchFields
 from widerow.search.interface import (
     Booleans,
     FieldValues,
@@ -29,6 +29,7 @@ from widerow.search.unions import TermUnions
 
 __all__ = ["KeyOrder", "Moment", "SelectedDocuments"]
 
+_NO_NUMBERS: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 16  # times fewer values than terms, and only the terms of the values are united
 
 
@@ -168,55 +169,45 @@ class SelectedDocuments:
     def _values(self, field: IndexedField) -> FieldValues:
         columns: list[ValueColumn | TermColumn] = []
         values: list[NDArray[Any]] = []
-        owners: list[Integers | None] = []
-        for at, part in enumerate(self._parts):
-            self._moment.check()
-            if part is not None and not len(part):
-                continue
+        owners: list[Integers] = []
+        single = True
+        for at, part in self._filled():
             table = self._moment.segments[at].segment.tables[self._level.number]
             column = table.column(field)
-            assert not isinstance(column, TextColumn)
             assert isinstance(column, ValueColumn | TermColumn)
             taken = column.taken(part)
             columns.append(column)
             values.append(taken.values)
             start = self._starts[at]
-            owners.append(
-                None if taken.owners is None else (taken.owners + start if start else taken.owners)
-            )
-            if taken.owners is None and len(taken.values) + start != self._starts[at + 1]:
-                raise AssertionError(field.name)
+            if taken.owners is None:
+                owners.append(np.arange(start, start + len(taken.values), dtype=np.int64))
+            else:
+                single = False
+                owners.append(taken.owners + start if start else taken.owners)
         terms: Sequence[bytes] | None = None
-        if field.type.name in ("KEYWORD", "FUZZY_KEYWORD", "IP"):
+        if field.type in TERM_TYPES:
             terms, values = self._united(columns, values)
-        joined = _joined(values, field)
-        single = all(each is None for each in owners)
-        return FieldValues(joined, self._owners(owners, values, single=single), terms, single)
+        every = owners[0] if len(owners) == 1 else np.concatenate([_NO_NUMBERS, *owners])
+        return FieldValues(_joined(values, field), every, terms, single)
 
-    def _owners(
-        self, owners: list[Integers | None], values: list[NDArray[Any]], *, single: bool
-    ) -> Integers:
-        if single:
-            return np.arange(self.count, dtype=np.int64)
-        pieces: list[Integers] = []
-        filled = iter(
-            start for start, end in zip(self._starts, self._starts[1:], strict=False) if end > start
-        )
-        for each, found, start in zip(owners, values, filled, strict=True):
-            pieces.append(np.arange(start, start + len(found)) if each is None else each)
-        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    def _filled(self) -> Iterator[tuple[int, Integers | None]]:
+        """The numbers of the segments with documents of this set, and which these are."""
+        for at, part in enumerate(self._parts):
+            if self._starts[at] < self._starts[at + 1]:
+                self._moment.check()
+                yield at, part
 
     def _united(
         self, columns: Sequence[ValueColumn | TermColumn], values: list[NDArray[Any]]
     ) -> tuple[Sequence[bytes], list[NDArray[Any]]]:
         """One list of terms for all segments, and the numbers of the values in it."""
         found = [each for each in columns if isinstance(each, TermColumn)]
+        if not found:
+            return [], []
         if len(found) == 1:
             return found[0].terms, [values[0].astype(np.int64)]
         if _FEW * sum(map(len, values)) < sum(len(each.terms) for each in found):
             return _united_few(found, values)
-        if not found:
-            return [], []
         terms, maps = self._moment.unions.of(found)
         return terms, [moved[each] for moved, each in zip(maps, values, strict=True)]
 
@@ -234,9 +225,7 @@ class SelectedDocuments:
         """Which of them match. Raises what the evaluation of queries raises."""
         node = compiled(query, self._moment.asked(), self._level, scored=False)
         pieces: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
-        for at, part in enumerate(self._parts):
-            if part is not None and not len(part):
-                continue
+        for at, part in self._filled():
             count = self._moment.segments[at].segment.counts[self._level.number]
             mask = node.run(at).as_mask(count)
             pieces.append(mask if part is None else mask[part])
@@ -247,9 +236,7 @@ class SelectedDocuments:
         node = compiled(query, self._moment.asked(), self._level, scored=True)
         masks: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
         scores: list[Floats] = [np.zeros(0)]
-        for at, part in enumerate(self._parts):
-            if part is not None and not len(part):
-                continue
+        for at, part in self._filled():
             count = self._moment.segments[at].segment.counts[self._level.number]
             found = node.run(at)
             dense = np.zeros(count)
@@ -314,9 +301,7 @@ class SelectedDocuments:
     def key_ranks(self) -> Integers:
         """Numbers that compare as the encoded primary keys of the documents' rows do."""
         pieces: list[Integers] = []
-        for at, part in enumerate(self._parts):
-            if part is not None and not len(part):
-                continue
+        for at, _ in self._filled():
             ranks, rows = self._moment.order.ranks(at), self._rows(at)
             pieces.append(ranks if rows is None else ranks[rows])
         if len(pieces) == 1:

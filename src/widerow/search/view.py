@@ -103,7 +103,7 @@ class SegmentedView:
         before = int(smaller(large, packed([key]))[0])
         keys = [each.segment.keys for each in self._small]
         low = (before << SMALL_BITS) - sum(map(len, keys)) + sum(each.place(key) for each in keys)
-        high = low + 1 if any(each.find(key) is not None for each in keys) else low
+        high = low + sum(each.find(key) is not None for each in keys)  # deleted ones have ranks
         for each in large:
             number = each.segment.keys.find(key)
             if number is not None and each.ranks is not None:

@@ -26,7 +26,7 @@ from widerow.engine.search.journal import (
     journal_ends,
     rows_waiting,
 )
-from widerow.engine.search.rows import IndexedRow, indexed_row, rows_of
+from widerow.engine.search.rows import SearchedRow, indexed_row, rows_of
 from widerow.engine.search_record import encode_search_index
 from widerow.errors import NotFound, Rule, StorageFailure, StoreDamaged
 from widerow.keys.encode import after_prefix
@@ -86,7 +86,7 @@ class LiveIndex:
         self._table_id = table.id
         self._apart = not parts.store.capabilities.atomic_across_shards
         self._rows: DocumentIndex | None = None
-        self._convert: Callable[[bytes, IndexedRow | None], Change] | None = None
+        self._convert: Callable[[bytes, SearchedRow | None], Change] | None = None
         self._files = parts.host.files(index.id)
         self._positions: JournalPositions | None = None
         self._building = False
@@ -200,7 +200,7 @@ class LiveIndex:
         from widerow.search.documents import document_of  # noqa: PLC0415  # as above
         from widerow.search.index import Change  # noqa: PLC0415  # same
 
-        def convert(key: bytes, row: IndexedRow | None) -> Change:
+        def convert(key: bytes, row: SearchedRow | None) -> Change:
             if row is None:
                 return Change(key, None, 0)
             return Change(key, document_of(fields, row.key, row.columns), row.written_ms)

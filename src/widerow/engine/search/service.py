@@ -7,7 +7,7 @@ at most and is refused if there are more, so that no answer ever lacks rows.
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from widerow.clock import Clock, Entropy
 from widerow.engine.catalog.catalog import Tables
@@ -47,7 +47,7 @@ from widerow.model.search.requests import (
     SyncPhase,
     UpdateSearchIndex,
 )
-from widerow.model.search.schema import SearchFieldType, SearchIndex
+from widerow.model.search.schema import SearchIndex
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Store
 
@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from widerow.search.interface import IndexView
+
+_ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
 
 __all__ = ["IndexStatistics", "SearchIndexes"]
 
@@ -232,27 +234,36 @@ class SearchIndexes:
         The caller holds the lock. Raises `Exhausted` (SEARCH_TIMEOUT).
         """
         live.open()
+        for _ in range(_ATTEMPTS):
+            if not self._build(live, deadline):
+                return False
+            noted = self._parts.backlog.noted(live.index.id)
+            waiting = live.waiting()  # before the log: what is not here any more is there
+            ends = live.look()
+            if not live.is_following:
+                continue  # the journal does not reach back: it is built again
+            while live.step(ends):
+                deadline.check()
+            live.take(waiting)
+            self._taken(live, noted)
+            return True
+        return False
+
+    def _build(self, live: LiveIndex, deadline: Deadline) -> bool:
+        """Build as many rows as a request may; whether the index is built then."""
         begun = live.rows
         while not live.is_following and live.rows - begun < SEARCH_BUILD_ROWS_AT_ONCE:
-            if not live.build_step() and not live.is_following:
+            if not live.build_step():
                 break
             deadline.check()
-        if not live.is_following:
-            return False
-        backlog = self._parts.backlog
-        noted = backlog.noted(live.index.id)
-        waiting = live.waiting()  # before the log: what is not here any more is there
-        ends = live.look()
-        while live.step(ends):
-            deadline.check()
-        if not live.is_following:
-            return False
-        live.take(waiting)
+        return live.is_following
+
+    def _taken(self, live: LiveIndex, noted: int) -> None:
+        """An index has taken all that was written when `noted` was its count."""
         if noted:
-            backlog.take(live.index.id, noted)
+            self._parts.backlog.take(live.index.id, noted)
         else:
-            backlog.follow(live.index.id)
-        return True
+            self._parts.backlog.follow(live.index.id)
 
     # --- indexes in memory -------------------------------------------------------------------
 
@@ -293,15 +304,11 @@ class SearchIndexes:
                 return False  # dropped meanwhile
 
     def _follow_a_little(self, live: LiveIndex) -> bool:
-        backlog = self._parts.backlog
-        noted = backlog.noted(live.index.id)
+        noted = self._parts.backlog.noted(live.index.id)
         ends = live.look()
         more = live.step(ends)
         if live.is_following and live.is_at(ends):
-            if noted:
-                backlog.take(live.index.id, noted)
-            else:
-                backlog.follow(live.index.id)
+            self._taken(live, noted)
         return more
 
     def merge(self) -> None:

@@ -1,6 +1,18 @@
 """What was answered is found, and what is gone is not (search §1.3, §11.7)."""
 
 import pytest
+from tests.unit.engine.search.tables import (
+    ALL_COLUMNS,
+    engine_of,
+    keys,
+    make_index,
+    make_table,
+    rows,
+    search,
+    stored,
+    tidy,
+    write,
+)
 
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, Exhausted, Rule
@@ -9,6 +21,7 @@ from widerow.limits import (
     JOURNAL_STEP_ROWS,
     SEARCH_BUILD_ROWS_AT_ONCE,
 )
+from widerow.model.condition import Condition, RowExpectation
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.search.query import RangeQuery, TermQuery
 from widerow.model.search.requests import (
@@ -24,19 +37,6 @@ from widerow.rows.reading import decode_plain_rows
 from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.search_host import RememberingHost
-
-from tests.unit.engine.search.tables import (
-    ALL_COLUMNS,
-    engine_of,
-    keys,
-    make_index,
-    make_table,
-    rows,
-    search,
-    stored,
-    tidy,
-    write,
-)
 
 
 def test_each_write_leaves_one_document_or_none(engine: Engine) -> None:
@@ -69,7 +69,7 @@ def test_a_write_that_is_refused_leaves_nothing(engine: Engine) -> None:
     make_index(engine)
     write(engine, put("t", {"k": 1}, {"n": 1}))
     with pytest.raises(Conflict):
-        write(engine, put("t", {"k": 1}, {"n": 2}, exists=False))
+        write(engine, put("t", {"k": 1}, {"n": 2}, Condition(RowExpectation.EXPECT_NOT_EXIST)))
     assert keys(search(engine, TermQuery("n", 1))) == [1]
 
 

@@ -3,11 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
 from tests.unit.search.results.plain_index import PlainView
+
 from widerow.model.search.aggregation import Aggregation, Breakdown, GroupBy, SearchGroup
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.values import Value
+from widerow.search.documents import document_of
+from widerow.search.fields import SearchFields
+from widerow.search.index import Change, DocumentIndex
+from widerow.search.interface import IndexView
 from widerow.search.results.page import FoundPage, find_page
 
 T = SearchFieldType
@@ -66,5 +72,22 @@ def numbers(page: FoundPage) -> list[int]:
     return [int(hit.key) for hit in page.hits]
 
 
-BUILDERS = {"plain": PlainView}
+def core_view(schema: SearchSchema, rows: Sequence[tuple[bytes, Mapping[str, Value]]]) -> IndexView:
+    """The real index: rows of several segments, of which some were replaced or deleted."""
+    compiled = SearchFields(schema)
+    index = DocumentIndex(compiled)
+    written = [Change(key, document_of(compiled, (), dict(row)), 0) for key, row in rows]
+    gone = Change(b"gone", written[0].document if written else None, 0)
+    index.apply([gone, *written[::2]])
+    index.view()
+    index.freeze(b"")
+    index.apply([*written[1::3], Change(b"gone", None, 0)])
+    index.apply([*written[3:4], *written[1::2]])
+    return index.view()
+
+
+BUILDERS = {"plain": PlainView, "core": core_view}
 """The implementations of the index that every test runs over."""
+
+both = pytest.mark.parametrize("build", BUILDERS.values(), ids=BUILDERS)
+"""For laws, which take no fixture."""

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from tests.unit.search.results.asking import BUILDERS, Index, Rows
+
 from widerow.model.search.schema import SearchSchema
 
 Make = Callable[[SearchSchema, Rows], Index]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.unit.search.results.asking import T, Index, key_of
+from tests.unit.search.results.asking import Index, T, key_of
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
+
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.highlight import (
     FragmentOrder,
@@ -81,7 +81,7 @@ def test_html_is_escaped_around_the_tags() -> None:
 def test_fragments_end_between_words_and_are_those_with_matches() -> None:
     text = "one two three four five six seven eight nine ten"
     places = [text.index(word) for word in ("two", "eight", "nine")]
-    spans = [(place, place + len(text[place:].split()[0])) for place in places]
+    spans = [(place, place + len(text[place:].split(maxsplit=1)[0])) for place in places]
     found = marked(text, *spans, fragment_size=15, fragments=5)
     assert found[0].startswith("one <b>two</b> three")
     assert sum(each.count("<b>") for each in found) == 3

@@ -2,14 +2,15 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.unit.search.results.asking import T, fields, key_of
+from tests.unit.search.results.asking import Index, T, both, fields, key_of
 from tests.unit.search.results.conftest import Make
+
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.aggregation import (
     Breakdown,
@@ -144,12 +145,10 @@ def test_percentiles_of_the_python_suite(make: Make) -> None:
     assert (value, type(value)) == (89_500, int)
 
 
+@both
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1), st.floats(0, 100))
-def test_percentiles_lie_between_values(values: list[int], share: float) -> None:
-    from tests.unit.search.results.asking import Index
-    from tests.unit.search.results.plain_index import PlainView
-
-    index = Index(PlainView, fields(l=T.LONG), [{"l": value} for value in values])
+def test_percentiles_lie_between_values(build: Any, values: list[int], share: float) -> None:
+    index = Index(build, fields(l=T.LONG), [{"l": value} for value in values])
     ((_, found),) = index.value(PercentilesMetric("p", "l", (share,)))
     place = min(max(Fraction(share / 100 * len(values) - 0.5), Fraction(0)), len(values) - 1)
     ordered = sorted(values)

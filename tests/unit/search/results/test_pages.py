@@ -9,10 +9,10 @@ import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from tests.unit.search.results.asking import T, Index, fields, key_of, numbers
+from tests.unit.search.results.asking import Index, T, both, fields, key_of, numbers
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
+
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import SEARCH_TOKEN_BYTES_MAX
 from widerow.model.search.query import (
@@ -28,6 +28,7 @@ from widerow.model.search.query import (
     NestedQuery,
     PrimaryKeySort,
     RangeQuery,
+    ScoreFunction,
     ScoreSort,
     SearchSort,
     Sorter,
@@ -258,7 +259,7 @@ def test_scores_are_computed_where_something_asks_for_them(make: Make) -> None:
     ascending = by(ScoreSort(ASC))
     pages = index.pages(query=SCORED, sort=ascending, limit=1)
     assert pages == [[1], [2], [0], []]
-    functions = FunctionsScoreQuery(MatchAllQuery(), ())
+    functions = FunctionsScoreQuery(MatchAllQuery(), (ScoreFunction(),))
     assert [hit.score for hit in index.page(query=functions).hits] == [1, 1, 1]
     by_value = index.page(query=functions, sort=by(FieldSort("l"))).hits
     assert all(math.isnan(hit.score) for hit in by_value)
@@ -476,10 +477,11 @@ SORTERS = st.builds(
 ) | st.builds(FieldSort, st.just("k"), st.sampled_from(SortOrder), missing_value=MISSING)
 
 
+@both
 @given(ROWS, st.lists(SORTERS, min_size=1, max_size=3), st.integers(1, 6))
-def test_pages_join_to_one(rows: list[Any], sorters: list[Sorter], limit: int) -> None:
+def test_pages_join_to_one(build: Any, rows: list[Any], sorters: list[Sorter], limit: int) -> None:
     """Pages that follow each other by tokens are one large page (search §11.7)."""
-    index = Index(PlainView, SCHEMA, rows)
+    index = Index(build, SCHEMA, rows)
     whole = index.numbers(sort=by(*sorters), limit=1000)
     assert sorted(whole) == list(range(len(rows)))
     pages = index.pages(sort=by(*sorters), limit=limit)
@@ -491,11 +493,12 @@ def test_pages_join_to_one(rows: list[Any], sorters: list[Sorter], limit: int) -
     assert [row for part in parts for row in part] == whole
 
 
+@both
 @given(ROWS, st.sampled_from(SortOrder), MISSING)
 def test_orders_are_those_of_the_values(
-    rows: list[Any], order: SortOrder, missing: str | None
+    build: Any, rows: list[Any], order: SortOrder, missing: str | None
 ) -> None:
-    index = Index(PlainView, SCHEMA, rows)
+    index = Index(build, SCHEMA, rows)
     sort = by(FieldSort("d", order, missing_value=missing))
     found = index.numbers(sort=sort, limit=1000)
     with_value = [number for number, row in enumerate(rows) if "d" in row]
@@ -530,11 +533,12 @@ def test_collapse_of_few_values_in_many_rows(make: Make) -> None:
     assert index.numbers(collapse="d", limit=2) == [0, 901]
 
 
+@both
 @given(ROWS, st.sampled_from(["l", "d", "k"]), SORTERS, st.integers(1, 5), st.integers(0, 4))
 def test_collapsed_pages_are_the_first_rows_of_their_values(
-    rows: list[Any], name: str, sorter: Sorter, limit: int, offset: int
+    build: Any, rows: list[Any], name: str, sorter: Sorter, limit: int, offset: int
 ) -> None:
-    index = Index(PlainView, SCHEMA, rows)
+    index = Index(build, SCHEMA, rows)
     seen: dict[Any, int] = {}
     for number in index.numbers(sort=by(sorter), limit=1000):
         seen.setdefault(rows[number].get(name), number)

@@ -1,0 +1,253 @@
+"""`widerow search`: ask a search index from the shell, and why it finds a row or does not.
+
+Over the protocol, so of any endpoint that speaks Tablestore. A first word that is no command is a
+table: `widerow search shop items 'title:tea'` is `widerow search query shop items 'title:tea'`.
+"""
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+from typer.core import TyperGroup
+
+from widerow.cli.flags import JSON_OUTPUT, Flag, listed, server_flags, with_flags
+from widerow.server.system import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import click
+
+    from widerow.cli.search_why import Finding
+    from widerow.model.search.schema import SearchSchema
+    from widerow.transfer.client import Client
+    from widerow.wire.tablestore import search_messages as m
+
+__all__ = ["search_app"]
+
+_QUERY_EXAMPLES: Final = """Examples:
+
+`widerow search shop items 'title:"green tea" AND price:[10 TO 20] tag:(a b) -sold:true'`
+
+`widerow search shop items '{"TermQuery": {"field_name": "tag", "term": "a"}}' --output jsonl`
+
+`widerow search shop items --sort=-price,_pk --limit 5 --columns title,price --group-by tag`
+"""
+_WHY_EXAMPLES: Final = """Examples:
+
+`widerow search why shop items '["a", 7]' 'title:tea AND price:>10'` — the key as a JSON array
+
+`widerow search why shop items a` — of a table whose key is one column
+"""
+_SERVER: Final = server_flags("The server; any that speaks Tablestore.")
+_OUTPUTS: Final = ("table", "json", "jsonl")
+
+
+class _Searching(TyperGroup):
+    """Commands, and without the name of one a query."""
+
+    def parse_args(self, ctx: "click.Context", args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["query", *args]
+        return super().parse_args(ctx, args)
+
+
+search_app: Final = typer.Typer(
+    cls=_Searching,
+    help="Ask search indexes, and why they find a row or do not.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+)
+_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
+_Index = Annotated[str, typer.Argument(metavar="INDEX", help="The index's name.")]
+_Query = Annotated[
+    str, typer.Argument(metavar="[QUERY]", help="A line of text, or JSON.", show_default=False)
+]
+
+
+@search_app.command("query", epilog=_QUERY_EXAMPLES)
+@with_flags(
+    *_SERVER,
+    Flag("sort", str, "Fields, _score, _pk; - before one: descending.", "A,-B", None),
+    Flag("limit", int, "How many rows.", "NUMBER", 10),
+    Flag("columns", str, "These columns; * is all. Without it the key alone.", "A,B", None),
+    Flag("group_by", str, "Count the rows of each value of this field.", "FIELD", None),
+    Flag("highlight", str, "Mark what matched in these fields.", "A,B", None),
+    Flag("output", str, "table, json or jsonl.", "FORM", "table"),
+)
+def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> None:  # noqa: ANN401  # by name
+    """Find rows."""
+    from widerow.cli.search_answer import answer_document, print_answer  # noqa: PLC0415  # only here
+
+    if given["output"] not in _OUTPUTS:
+        raise typer.BadParameter(f"write one of {', '.join(_OUTPUTS)}", param_hint="--output")
+    with _connected(given) as client:
+        request = _request(client, (table, index, query), given)
+        from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # only here
+
+        found = answer_document(client.call("Search", request, m.SearchResponse))
+    if given["output"] == "json":
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+    elif given["output"] == "jsonl":
+        for each in found["hits"]:
+            sys.stdout.write(json.dumps(each, ensure_ascii=False) + "\n")
+    else:
+        print_answer(found)
+
+
+@search_app.command("why", epilog=_WHY_EXAMPLES)
+@with_flags(*_SERVER, JSON_OUTPUT)
+def why(
+    table: _Table,
+    index: _Index,
+    key: Annotated[str, typer.Argument(metavar="PK", help="A JSON array, or its only value.")],
+    query: _Query = "",
+    **given: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Say why an index finds a row or does not: its fields, its tokens, each clause of a query.
+
+    Exit code 1 if the row is not found.
+    """
+    from widerow.cli.search_why import explain  # noqa: PLC0415  # only here: it needs numpy
+
+    with _connected(given) as client:
+        described, schema = _described(client, table, index)
+        row = _row(client, table, key)
+    asked = None if not query else _decoded(_query(query, schema))
+    now_ms = SystemClock().now_us() // 1000
+    found = explain(schema, row, asked, (described.time_to_live, now_ms))
+    if given["as_json"]:
+        document = [each._asdict() for each in found]
+        sys.stdout.write(json.dumps({"findings": document}, ensure_ascii=False) + "\n")
+    else:
+        sys.stdout.write("".join(f"{_line(each)}\n" for each in found))
+    raise typer.Exit(0 if all(each.good is not False for each in found if not each.depth) else 1)
+
+
+@search_app.command("list")
+@with_flags(*_SERVER, JSON_OUTPUT)
+def list_(
+    table: Annotated[
+        str | None, typer.Argument(metavar="TABLE", help="Of this table; of all without it.")
+    ] = None,
+    **given: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """List search indexes."""
+    from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # only here
+    from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
+
+    asked = (
+        m.ListSearchIndexRequest() if table is None else m.ListSearchIndexRequest(table_name=table)
+    )
+    with _connected(given) as client:
+        answer = client.call("ListSearchIndex", asked, m.ListSearchIndexResponse)
+    found = [{"table": text(e.table_name), "index": text(e.index_name)} for e in answer.indices]
+    if given["as_json"]:
+        sys.stdout.write(json.dumps({"indexes": found}) + "\n")
+    else:
+        sys.stdout.write("".join(f"{each['table']}  {each['index']}\n" for each in found))
+
+
+@search_app.command("show")
+@with_flags(*_SERVER, JSON_OUTPUT)
+def show(table: _Table, index: _Index, **given: Any) -> None:  # noqa: ANN401  # by name
+    """Show an index: its fields, how many rows it has, whether it is built."""
+    from widerow.cli.search_answer import index_document, print_index  # noqa: PLC0415  # only here
+
+    with _connected(given) as client:
+        described, schema = _described(client, table, index)
+    found = index_document(table, index, described, schema)
+    if given["as_json"]:
+        sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
+    else:
+        print_index(found)
+
+
+def _line(found: "Finding") -> str:
+    mark = {True: "yes", False: "no ", None: "   "}[found.good]
+    return f"{mark} {'  ' * found.depth}{found.text}"
+
+
+@contextmanager
+def _connected(given: dict[str, Any]) -> "Iterator[Client]":
+    from widerow.transfer.client import (  # noqa: PLC0415  # the other commands need no client
+        FIRST_PATIENCE_SECONDS,
+        Client,
+        Endpoint,
+    )
+
+    endpoint = Endpoint(
+        given["endpoint"], given["instance"], given["access_key_id"], given["access_key_secret"]
+    )
+    with Client(endpoint, patience=FIRST_PATIENCE_SECONDS) as client:
+        yield client
+
+
+def _described(
+    client: "Client", table: str, index: str
+) -> "tuple[m.DescribeSearchIndexResponse, SearchSchema]":
+    from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # only here
+    from widerow.wire.tablestore.operations.search.schemas import decode_schema  # noqa: PLC0415  # same
+    from widerow.wire.tablestore.operations.search.unfolding import Unfolding  # noqa: PLC0415  # same
+
+    asked = m.DescribeSearchIndexRequest(table_name=table, index_name=index)
+    found = client.call("DescribeSearchIndex", asked, m.DescribeSearchIndexResponse)
+    return found, decode_schema(found.schema, Unfolding())
+
+
+def _query(text: str, schema: "SearchSchema") -> "m.Query":
+    from widerow.cli.search_json import query_of_json  # noqa: PLC0415  # only here
+    from widerow.cli.search_text import placed_fields, query_of_text  # noqa: PLC0415  # same
+
+    if text.lstrip().startswith("{"):
+        return query_of_json(text)
+    return query_of_text(text, placed_fields(schema.fields))
+
+
+def _decoded(query: "m.Query") -> Any:  # noqa: ANN401  # a query of the model
+    from widerow.wire.tablestore.operations.search.queries import decode_query  # noqa: PLC0415  # only here
+    from widerow.wire.tablestore.operations.search.unfolding import Unfolding  # noqa: PLC0415  # same
+
+    return decode_query(Unfolding(), query)
+
+
+def _row(client: "Client", table: str, key: str) -> Any:  # noqa: ANN401  # a RowFound or None
+    from widerow.cli.search_answer import key_of_text, row_found  # noqa: PLC0415  # only here
+    from widerow.transfer.client import TransferFailed  # noqa: PLC0415  # same
+    from widerow.transfer.table import read_rows, table_facts  # noqa: PLC0415  # same
+
+    facts = table_facts(client, table)
+    if facts is None:
+        raise TransferFailed(client.no_table(table))
+    (row,) = read_rows(client, facts, [key_of_text(key, facts.key)])
+    return None if row is None else row_found(row)
+
+
+def _request(
+    client: "Client", asked: tuple[str, str, str], given: dict[str, Any]
+) -> "m.SearchRequest":
+    from widerow.cli.search_answer import columns_of, sorters_of  # noqa: PLC0415  # only here
+    from widerow.model.search.schema import SearchSchema  # noqa: PLC0415  # same
+    from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
+
+    table, index, text = asked
+    schema = SearchSchema(())
+    if text and not text.lstrip().startswith("{"):
+        _, schema = _described(client, table, index)
+    wish = m.SearchQuery(limit=given["limit"], get_total_count=True, query=_query(text, schema))
+    wish.sort.sorter.extend(sorters_of(listed(given["sort"])))
+    if not wish.sort.sorter:
+        wish.ClearField("sort")
+    for field in listed(given["highlight"]):
+        wish.highlight.highlight_parameters.add(field_name=field, pre_tag="«", post_tag="»")
+    if given["group_by"]:
+        body = m.GroupByField(field_name=given["group_by"]).SerializeToString()
+        wish.group_bys.group_bys.add(name=given["group_by"], type=1, body=body)
+    return m.SearchRequest(
+        table_name=table,
+        index_name=index,
+        columns_to_get=columns_of(listed(given["columns"])),
+        search_query=wish.SerializeToString(),
+    )
