@@ -17,7 +17,7 @@ below a nested path are asked for by their full names.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from widerow.cli.search_json import QueryUnreadable, any_query, query_message
 from widerow.model.search.query import NestedScoreMode
@@ -25,9 +25,6 @@ from widerow.model.search.schema import JsonKind, SearchField, SearchFieldType
 from widerow.model.values import Value
 from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
-
-if TYPE_CHECKING:
-    from google.protobuf.message import Message
 
 __all__ = ["PlacedField", "placed_fields", "query_of_text", "value_of_text"]
 
@@ -141,18 +138,24 @@ class _Reader:
 
     def _every(self) -> m.Query:
         """Conditions beside each other."""
-        wanted, refused = [], []
+        wanted: list[m.Query] = []
+        refused: list[m.Query] = []
         while True:
             sign = self._next("sign")
             inverse = (sign is not None and sign.text == "-") or self._keyword("NOT")
             (refused if inverse else wanted).append(self._condition())
-            self._keyword("AND", "&&")
-            ended = not self.left or self.left[0].kind == "close"
-            if ended or (self.left[0].kind, self.left[0].text) in {("word", "OR"), ("word", "||")}:
+            if not self._keyword("AND", "&&") and self._ends():
                 break
         if not refused and len(wanted) == 1:
             return wanted[0]
         return query_message(m.BoolQuery(must_queries=wanted, must_not_queries=refused))
+
+    def _ends(self) -> bool:
+        """Whether what stands beside each other ends here."""
+        if not self.left:
+            return True
+        kind, text, _ = self.left[0]
+        return kind == "close" or (kind == "word" and text in {"OR", "||"})
 
     def _condition(self) -> m.Query:
         if self._next("open"):
@@ -243,7 +246,7 @@ def _plain(token: _Token) -> str:
 
 def _one(name: str, field: SearchField, word: _Token, weight: float | None) -> m.Query:
     """The condition that one word or one quoted text is."""
-    inner: Message
+    inner: m.WildcardQuery | m.MatchPhraseQuery | m.MatchQuery | m.TermQuery
     text = _plain(word)
     if word.kind == "word" and word.text == "*":
         return query_message(m.ExistsQuery(field_name=name))
@@ -275,12 +278,10 @@ def _between(name: str, field: SearchField, text: str) -> m.Query:
 
 
 def _compared(name: str, sign: str, bound: Value) -> m.Query:
-    inner = m.RangeQuery(field_name=name, include_lower="=" in sign, include_upper="=" in sign)
+    data, included = encode_variant(bound), "=" in sign
     if sign.startswith(">"):
-        inner.range_from = encode_variant(bound)
-    else:
-        inner.range_to = encode_variant(bound)
-    return query_message(inner)
+        return query_message(m.RangeQuery(field_name=name, range_from=data, include_lower=included))
+    return query_message(m.RangeQuery(field_name=name, range_to=data, include_upper=included))
 
 
 def _below(placed: PlacedField, found: m.Query) -> m.Query:

@@ -44,11 +44,11 @@ _ARRAY: Final = "a STRING column with a JSON array of at most 256 elements, each
 
 
 class Finding(NamedTuple):
-    """One thing that was found out. `good`: the row has it, or matches; None: neither."""
+    """What was found out. `good`: whether the row has it, or matches; None: neither is asked."""
 
     depth: int
-    good: bool | None
     text: str
+    good: bool | None = None
 
 
 class RowFound(NamedTuple):
@@ -64,9 +64,9 @@ def explain(
 ) -> list[Finding]:
     """What is known of a row. `age`: the index's time to live in seconds, and now in ms."""
     if row is None:
-        return [Finding(0, False, "the table has no such row, or all its cells have expired")]
+        return [Finding(0, "the table has no such row, or all its cells have expired", good=False)]
     view = _index(schema, row)
-    found = [Finding(0, True, "the table has the row"), *_lifetime(row, age)]
+    found = [Finding(0, "the table has the row", good=True), *_lifetime(row, age)]
     values = dict(row.key) | row.columns
     found += [
         each
@@ -77,7 +77,9 @@ def explain(
     if query is not None:
         found += _of_query(view, schema, query, values, 0)
         matches = _matches(view, query)
-        found.append(Finding(0, matches, f"the query {'finds' if matches else 'does not find'} it"))
+        found.append(
+            Finding(0, f"the query {'finds' if matches else 'does not find'} it", good=matches)
+        )
     return found
 
 
@@ -95,9 +97,11 @@ def _lifetime(row: RowFound, age: tuple[int, int]) -> Iterator[Finding]:
         return
     left = seconds - (now_ms - row.written_ms) // 1000
     if left > 0:
-        yield Finding(0, True, f"the index keeps it for {left} more seconds")
+        yield Finding(0, f"the index keeps it for {left} more seconds", good=True)
     else:
-        yield Finding(0, False, f"the index's time to live of {seconds} s passed {-left} s ago")
+        yield Finding(
+            0, f"the index's time to live of {seconds} s passed {-left} s ago", good=False
+        )
 
 
 # --- fields ---------------------------------------------------------------------------------------
@@ -110,15 +114,17 @@ def _of_field(
     column = field.source or name
     value = values.get(column)
     if value is None:
-        yield Finding(1, None, f"{name}: the row has no column {column}")
+        yield Finding(1, f"{name}: the row has no column {column}")
         return
     told = f"{column_type(value).name} {_short(value)}"
     if not _has_value(view, name, field):
-        yield Finding(1, False, f"{name}: {told} is not indexed; {field.type.name} {_needs(field)}")
+        yield Finding(
+            1, f"{name}: {told} is not indexed; {field.type.name} {_needs(field)}", good=False
+        )
         return
-    yield Finding(1, True, f"{name}: {told}")
+    yield Finding(1, f"{name}: {told}", good=True)
     if field.type is _T.TEXT and isinstance(value, str):
-        yield Finding(2, None, f"tokens: {_tokens(field, value)}")
+        yield Finding(2, f"tokens: {_tokens(field, value)}")
 
 
 def _has_value(view: IndexView, name: str, field: SearchField) -> bool:
@@ -163,7 +169,7 @@ def _of_query(
     values: Mapping[str, Value],
     depth: int,
 ) -> Iterator[Finding]:
-    """The query and the conditions within it that are about rows, each with what it says of this."""
+    """The query and the conditions within it that are about rows."""
     name = type(query).__name__
     told = {
         each.name: getattr(query, each.name)
@@ -171,11 +177,11 @@ def _of_query(
         if each.name not in _INNER and getattr(query, each.name) != each.default
     }
     shown = ", ".join(f"{key}={value!r}" for key, value in told.items())
-    yield Finding(depth, _matches(view, query), f"{name}({shown})")
+    yield Finding(depth, f"{name}({shown})", good=_matches(view, query))
     yield from _of_words(schema, query, depth + 1)
     for role, inner in _within(query):
         if role:
-            yield Finding(depth + 1, None, role)
+            yield Finding(depth + 1, role)
         for each in inner:
             yield from _of_query(view, schema, each, values, depth + 1 + bool(role))
 
@@ -188,7 +194,7 @@ def _of_words(schema: SearchSchema, query: q.Query, depth: int) -> Iterator[Find
     if isinstance(query, q.MatchQuery | q.MatchPhraseQuery):
         placed = placed_fields(schema.fields).get(query.field)
         if placed is not None and placed.field.type is _T.TEXT:
-            yield Finding(depth, None, f"tokens: {_tokens(placed.field, query.text)}")
+            yield Finding(depth, f"tokens: {_tokens(placed.field, query.text)}")
 
 
 def _within(query: q.Query) -> Sequence[tuple[str, Sequence[q.Query]]]:

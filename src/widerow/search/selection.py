@@ -15,10 +15,10 @@ from widerow.search.columns import TermColumn, ValueColumn, taken_values
 from widerow.search.fields import TERM_TYPES, IndexedField, Level, SearchFields
 from widerow.search.interface import (
     Booleans,
+    FieldLiteral,
     FieldValues,
     Floats,
     Integers,
-    Literal,
 )
 from widerow.search.places import degrees
 from widerow.search.queries.compile import compiled
@@ -211,7 +211,7 @@ class SelectedDocuments:
         terms, maps = self._moment.unions.of(found)
         return terms, [moved[each] for moved, each in zip(maps, values, strict=True)]
 
-    def literal(self, name: str, value: Value) -> Literal:
+    def literal(self, name: str, value: Value) -> FieldLiteral:
         """A value of a request in the form of the field's own (search §2, §2.3)."""
         level = self._moment.fields.level_of(name)
         field = None if level is None else level.by_name.get(name)

@@ -112,8 +112,8 @@ def _comparison(
                 case ScoreSort(order):
                     found = _compared(scores[one.key], scores[other.key], order)
                 case FieldSort() | GeoDistanceSort():
-                    values = (_sorted_by(reference, each, document) for document in (one, other))
-                    found = _placed(*values, each)
+                    mine = _sorted_by(reference, each, one)
+                    found = _placed(mine, _sorted_by(reference, each, other), each)
                 case _:
                     raise NotImplementedError(f"{each} does not sort rows")
             if found:
@@ -124,14 +124,14 @@ def _comparison(
 
 
 def _compared(one: Any, other: Any, order: SortOrder) -> int:  # noqa: ANN401  # values compare
-    found = (one > other) - (one < other)
+    found = int(one > other) - int(one < other)
     return found if order is SortOrder.ASC else -found
 
 
 def _placed(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
     if one is _ABSENT or other is _ABSENT:
         first = isinstance(sorter, FieldSort) and sorter.missing_value == "_first"
-        found = (one is _ABSENT) - (other is _ABSENT)
+        found = int(one is _ABSENT) - int(other is _ABSENT)
         return -found if first else found
     return _compared(one, other, sorter.order)
 
@@ -289,14 +289,7 @@ def _group_order(
 
     def compare(one: tuple[Any, a.SearchGroup], other: tuple[Any, a.SearchGroup]) -> int:
         for each in asked:
-            match each.key:
-                case a.GroupSortKey.KEY:
-                    found = _compared(one[0], other[0], each.order)
-                case a.GroupSortKey.ROW_COUNT:
-                    found = _compared(one[1].row_count, other[1].row_count, each.order)
-                case a.GroupSortKey.METRIC:
-                    values = (_named(group, each.metric) for _, group in (one, other))
-                    found = _compared(*values, each.order)
+            found = _compared(_ordered_by(each, one), _ordered_by(each, other), each.order)
             if found:
                 return found
         return _compared(one[0], other[0], SortOrder.ASC)
@@ -304,12 +297,20 @@ def _group_order(
     return compare
 
 
+def _ordered_by(sorter: a.GroupSorter, group: tuple[Any, a.SearchGroup]) -> Any:  # noqa: ANN401  # values compare
+    if sorter.key is a.GroupSortKey.KEY:
+        return group[0]
+    if sorter.key is a.GroupSortKey.ROW_COUNT:
+        return group[1].row_count
+    return _named(group[1], sorter.metric)
+
+
 def _named(group: a.SearchGroup, name: str) -> Any:  # noqa: ANN401  # a number
     return next(each.value for each in group.below.aggregations if each.asked.name == name)
 
 
 Grouping = tuple[list[tuple[Any, Any, list[PlainDocument]]], int | None]
-"""Groups as what they are ordered by, their key and their members; how many of them are answered."""
+"""Groups as what they are ordered by, their key, their members; and how many are answered."""
 
 
 def _members(
@@ -487,7 +488,7 @@ def _by_several(
     groups: dict[tuple[tuple[bool, Any], ...], list[PlainDocument]] = {}
     texts: dict[tuple[tuple[bool, Any], ...], tuple[str | None, ...]] = {}
     for each in found:
-        choices = []
+        choices: list[list[tuple[tuple[bool, Any], str | None]]] = []
         for source in asked.sources:
             one, _ = _GROUPINGS[type(source)](reference, [each], source)
             choices.append(

@@ -302,18 +302,7 @@ class SearchReference:
         ]
         if not scores:
             return None
-        match query.score_mode:
-            case q.NestedScoreMode.NONE:
-                found = 0.0
-            case q.NestedScoreMode.AVG:
-                found = sum(scores) / len(scores)
-            case q.NestedScoreMode.MAX:
-                found = max(scores)
-            case q.NestedScoreMode.MIN:
-                found = min(scores)
-            case q.NestedScoreMode.TOTAL:
-                found = sum(scores)
-        return query.weight * found
+        return query.weight * _OF_CHILDREN[query.score_mode](scores)
 
     def constant(self, query: q.ConstScoreQuery, document: PlainDocument, level: str) -> Score:
         """1 for what matches."""
@@ -365,36 +354,9 @@ class SearchReference:
         if not values:
             return 1.0
         _, asked = self.fields[function.field]
-        match function.param:
-            case q.DecayGeoParam(origin, scale, offset):
-                center = _corner(origin)
-                distances = [arc_metres(each, center) for each in values]
-            case q.DecayNumericParam(origin, scale, offset):
-                distances = [abs(each - origin) for each in values]
-            case q.DecayDateParam(origin, span, start):
-                begin = parse_date(asked, origin) if isinstance(origin, str) else origin
-                assert begin is not None, "an origin is a date"
-                scale = span_nanoseconds(span)
-                offset = span_nanoseconds(start) if start else 0
-                distances = [abs(each - begin) for each in values]
-        beyond = [max(0.0, each - offset) for each in distances]
-        match function.multi_value_mode:
-            case q.MultiValueMode.MIN:
-                distance = min(beyond)
-            case q.MultiValueMode.MAX:
-                distance = max(beyond)
-            case q.MultiValueMode.SUM:
-                distance = sum(beyond)
-            case q.MultiValueMode.AVG:
-                distance = sum(beyond) / len(beyond)
-        share = distance / scale
-        match function.math:
-            case q.DecayMath.GAUSS:
-                return math.exp(math.log(function.decay) * share**2)
-            case q.DecayMath.EXP:
-                return math.exp(math.log(function.decay) * share)
-            case q.DecayMath.LINEAR:
-                return max(0.0, 1 - (1 - function.decay) * share)
+        distances, scale = _distances(asked, function.param, values)
+        distance = _ONE_OF_SEVERAL[function.multi_value_mode](distances)
+        return _FALLEN[function.math](function.decay, distance / scale)
 
     # --- places and vectors -------------------------------------------------------------------
 
@@ -407,18 +369,8 @@ class SearchReference:
         """Points in an area (search §4.6)."""
         if self.fields[query.field][0] != level:
             return None
-        match query:
-            case q.GeoDistanceQuery():
-                center = _corner(query.center)
-                inside: Callable[[Any], bool] = lambda each: (  # noqa: E731  # one of three
-                    arc_metres(each, center) <= query.distance
-                )
-            case q.GeoBoundingBoxQuery():
-                inside = lambda each: _in_box(query, each)  # noqa: E731  # one of three
-            case q.GeoPolygonQuery():
-                corners = [_corner(each) for each in query.points]
-                inside = lambda each: _in_polygon(corners, each)  # noqa: E731  # one of three
-        return _yes(any(map(inside, document.values.get(query.field, ()))))
+        points = document.values.get(query.field, ())
+        return _yes(any(_is_inside(query, each) for each in points))
 
     def near(self, query: q.KnnVectorQuery, document: PlainDocument, level: str) -> Score:
         """The nearest vectors (search §4.8)."""
@@ -478,6 +430,24 @@ _COMBINED: Final[dict[q.FunctionCombineMode, Callable[[float, float], float]]] =
     q.FunctionCombineMode.MIN: min,
     q.FunctionCombineMode.SUM: lambda score, factor: score + factor,
     q.FunctionCombineMode.REPLACE: lambda _, factor: factor,
+}
+_OF_CHILDREN: Final[dict[q.NestedScoreMode, Callable[[list[float]], float]]] = {
+    q.NestedScoreMode.NONE: lambda _: 0.0,
+    q.NestedScoreMode.AVG: lambda scores: sum(scores) / len(scores),
+    q.NestedScoreMode.MAX: max,
+    q.NestedScoreMode.MIN: min,
+    q.NestedScoreMode.TOTAL: sum,
+}
+_ONE_OF_SEVERAL: Final[dict[q.MultiValueMode, Callable[[list[float]], float]]] = {
+    q.MultiValueMode.MIN: min,
+    q.MultiValueMode.MAX: max,
+    q.MultiValueMode.SUM: sum,
+    q.MultiValueMode.AVG: lambda values: sum(values) / len(values),
+}
+_FALLEN: Final[dict[q.DecayMath, Callable[[float, float], float]]] = {
+    q.DecayMath.GAUSS: lambda decay, share: math.exp(math.log(decay) * share**2),
+    q.DecayMath.EXP: lambda decay, share: math.exp(math.log(decay) * share),
+    q.DecayMath.LINEAR: lambda decay, share: max(0.0, 1 - (1 - decay) * share),
 }
 _MODIFIED: Final[dict[q.FunctionModifier, Callable[[float], float]]] = {
     q.FunctionModifier.NONE: lambda value: value,
@@ -598,6 +568,29 @@ def _field_factor(function: q.FieldValueFactor, values: Sequence[Any] | None) ->
     return found if math.isfinite(found) and found >= 0 else 0.0
 
 
+def _distances(
+    asked: SearchField,
+    param: q.DecayDateParam | q.DecayNumericParam | q.DecayGeoParam,
+    values: Sequence[Any],
+) -> tuple[list[float], float]:
+    """How far values are from an origin, beyond the offset; and the scale."""
+    if isinstance(param, q.DecayGeoParam):
+        center = _corner(param.origin)
+        found = [arc_metres(each, center) for each in values]
+        scale, offset = param.scale, param.offset
+    elif isinstance(param, q.DecayNumericParam):
+        found = [float(abs(each - param.origin)) for each in values]
+        scale, offset = param.scale, param.offset
+    else:
+        begin = param.origin
+        if isinstance(begin, str):
+            begin = operand_of(asked, begin)
+        found = [float(abs(each - begin)) for each in values]
+        scale = span_nanoseconds(param.scale)
+        offset = span_nanoseconds(param.offset) if param.offset else 0
+    return [max(0.0, each - offset) for each in found], scale
+
+
 def span_nanoseconds(span: q.DateTimeValue) -> int:
     """A span with months of 30 days and years of 365 (search §4.5)."""
     return span.value * _UNITS[span.unit] * 10**6
@@ -613,6 +606,17 @@ def arc_metres(one: tuple[float, float], other: tuple[float, float]) -> float:
     (a, b), (c, d) = (tuple(map(math.radians, each)) for each in (one, other))
     half = math.sin((c - a) / 2) ** 2 + math.cos(a) * math.cos(c) * math.sin((d - b) / 2) ** 2
     return 2 * EARTH_METRES * math.asin(min(1.0, math.sqrt(half)))
+
+
+def _is_inside(
+    query: q.GeoBoundingBoxQuery | q.GeoDistanceQuery | q.GeoPolygonQuery,
+    point: tuple[float, float],
+) -> bool:
+    if isinstance(query, q.GeoDistanceQuery):
+        return arc_metres(point, _corner(query.center)) <= query.distance
+    if isinstance(query, q.GeoBoundingBoxQuery):
+        return _in_box(query, point)
+    return _in_polygon([_corner(each) for each in query.points], point)
 
 
 def _in_box(query: q.GeoBoundingBoxQuery, point: tuple[float, float]) -> bool:

@@ -117,7 +117,7 @@ def _virtual(asked: SearchField, value: Value) -> Value:
         return repr(value)
     if asked.type in {_T.LONG, _T.DOUBLE} and isinstance(value, str):
         number = _number(asked.type, value)
-        return value if number is None else number  # type: ignore[no-any-return]  # int or float
+        return value if number is None else number
     return value
 
 
@@ -180,6 +180,8 @@ def _add(into: PlainDocument, asked: SearchField, name: str, value: object) -> N
         there = into.tokens.setdefault(name, [])
         first = there[-1][0] + 1 + _ARRAY_GAP if there else 0
         analyzer = asked.analyzer or TextAnalyzer()
+        if analyzer.name is AnalyzerName.FUZZY:
+            return  # the texts themselves are looked into
         there.extend((first + at, token) for at, token in enumerate(plain_tokens(analyzer, value)))
 
 

@@ -20,7 +20,6 @@ from widerow.model.search.schema import (
     VectorOptions,
 )
 from widerow.model.values import Value
-from widerow.testing.search_rows import parse_date
 
 T: Final = SearchFieldType
 WORDS: Final = ("tea", "Green", "black", "cup", "of", "x1", "茶")
@@ -85,6 +84,18 @@ VECTOR: Final = SearchField(
     "vector", T.VECTOR, vector=VectorOptions(DIMENSION, VectorMetric.COSINE)
 )
 
+VALUES: Final[dict[SearchFieldType, st.SearchStrategy[Any]]] = {
+    T.LONG: SMALL,
+    T.DOUBLE: HALVES,
+    T.BOOLEAN: st.booleans(),
+    T.KEYWORD: KEYWORDS,
+    T.FUZZY_KEYWORD: KEYWORDS,
+    T.TEXT: TEXTS,
+    T.IP: ADDRESSES,
+    T.GEO_POINT: POINTS,
+    T.VECTOR: st.lists(st.integers(-9, 9), min_size=DIMENSION, max_size=DIMENSION),
+}
+
 Named = tuple[str, SearchField]
 
 
@@ -125,27 +136,10 @@ def paths(schema: SearchSchema) -> list[str]:
 
 def values(field: SearchField) -> st.SearchStrategy[Any]:
     """Values that a field has, as JSON has them too."""
-    match field.type:
-        case SearchFieldType.LONG:
-            return SMALL
-        case SearchFieldType.DOUBLE:
-            return HALVES
-        case SearchFieldType.BOOLEAN:
-            return st.booleans()
-        case SearchFieldType.KEYWORD | SearchFieldType.FUZZY_KEYWORD:
-            return KEYWORDS
-        case SearchFieldType.TEXT:
-            return TEXTS
-        case SearchFieldType.DATE:
-            return MILLISECONDS if "epoch_millis" in field.date_formats else DAYS
-        case SearchFieldType.IP:
-            return ADDRESSES
-        case SearchFieldType.GEO_POINT:
-            return POINTS
-        case SearchFieldType.VECTOR:
-            return st.lists(st.integers(-9, 9), min_size=DIMENSION, max_size=DIMENSION)
-        case _:
-            return objects(field)
+    if field.type is T.DATE:
+        return MILLISECONDS if "epoch_millis" in field.date_formats else DAYS
+    found = VALUES.get(field.type)
+    return objects(field) if found is None else found
 
 
 def objects(field: SearchField) -> st.SearchStrategy[Any]:
@@ -202,41 +196,31 @@ def _operands(field: SearchField) -> st.SearchStrategy[Value]:
 def leaf_queries(draw: st.DrawFn, schema: SearchSchema, path: str, *, scored: bool) -> q.Query:
     """One condition on a field of a level."""
     ordinary = _of_type(schema, path, *(set(T) - {T.VECTOR, T.GEO_POINT}))
-    exact = [
-        each for each in ordinary if not (each[1].analyzer or TextAnalyzer()).name.value == "fuzzy"
-    ]
-    kinds = [q.MatchAllQuery, q.ExistsQuery]
-    if exact:
-        kinds += [q.TermQuery, q.TermsQuery, q.RangeQuery]
-    texts = _of_type(schema, path, T.TEXT)
-    if scored:
-        texts = [each for each in texts if each in exact]
-    if texts:
-        kinds += [q.MatchQuery, q.MatchPhraseQuery] * 2
+    exact = [each for each in ordinary if not _is_fuzzy(each[1])]
+    texts = [each for each in (exact if scored else ordinary) if each[1].type is T.TEXT]
     worded = [each for each in exact if each[1].type in {T.KEYWORD, T.FUZZY_KEYWORD, T.TEXT}]
-    if worded:
-        kinds += [q.PrefixQuery, q.WildcardQuery]
-    points = _of_type(schema, path, T.GEO_POINT)
-    if points:
-        kinds += [q.GeoBoundingBoxQuery, q.GeoDistanceQuery, q.GeoPolygonQuery]
-    vectors = _of_type(schema, path, T.VECTOR)
-    if vectors:
-        kinds.append(q.KnnVectorQuery)
-    kind = draw(st.sampled_from(kinds))
     weight = draw(st.sampled_from((1.0, 1.0, 2.5)))
-    if kind is q.MatchAllQuery:
+    choices: list[tuple[list[Named], Any]] = [
+        (leaves(schema, path), lambda named: st.just(q.ExistsQuery(named[0]))),
+        (exact, lambda named: _value_queries(named, q.TermQuery, weight)),
+        (exact, lambda named: _value_queries(named, q.TermsQuery, weight)),
+        (exact, lambda named: _value_queries(named, q.RangeQuery, weight)),
+        (texts, lambda named: _text_queries(named, weight, scored=scored)),
+        (texts, lambda named: _text_queries(named, weight, scored=scored)),
+        (worded, lambda named: _form_queries(named, weight)),
+        (_of_type(schema, path, T.GEO_POINT), lambda named: _place_queries(named[0])),
+        (_of_type(schema, path, T.VECTOR), lambda named: _vector_queries(named[0], weight)),
+    ]
+    possible = [each for each in choices if each[0]]
+    if not possible or draw(st.integers(0, 9)) == 0:
         return q.MatchAllQuery()
-    if kind is q.ExistsQuery:
-        return q.ExistsQuery(draw(st.sampled_from(leaves(schema, path)))[0])
-    if kind in {q.MatchQuery, q.MatchPhraseQuery}:
-        return draw(_text_queries(draw(st.sampled_from(texts)), weight, scored=scored))
-    if kind in {q.PrefixQuery, q.WildcardQuery}:
-        return draw(_form_queries(draw(st.sampled_from(worded)), weight))
-    if kind is q.KnnVectorQuery:
-        return draw(_vector_queries(draw(st.sampled_from(vectors))[0], weight))
-    if kind in {q.TermQuery, q.TermsQuery, q.RangeQuery}:
-        return draw(_value_queries(draw(st.sampled_from(exact)), kind, weight))
-    return draw(_place_queries(draw(st.sampled_from(points))[0], kind))
+    fields, make = draw(st.sampled_from(possible))
+    found: q.Query = draw(make(draw(st.sampled_from(fields))))
+    return found
+
+
+def _is_fuzzy(field: SearchField) -> bool:
+    return field.analyzer is not None and field.analyzer.name is AnalyzerName.FUZZY
 
 
 @st.composite
@@ -281,7 +265,8 @@ def _value_queries(draw: st.DrawFn, named: Named, kind: type, weight: float) -> 
 
 
 @st.composite
-def _place_queries(draw: st.DrawFn, name: str, kind: type) -> q.Query:
+def _place_queries(draw: st.DrawFn, name: str) -> q.Query:
+    kind = draw(st.sampled_from((q.GeoBoundingBoxQuery, q.GeoDistanceQuery, q.GeoPolygonQuery)))
     if kind is q.GeoDistanceQuery:
         return q.GeoDistanceQuery(name, draw(POINTS), draw(st.floats(1, 1.5e7)))
     if kind is q.GeoPolygonQuery:
@@ -340,7 +325,7 @@ def queries(
                 else draw(deeper)
             )
         case "functions":
-            return draw(_function_scores(schema, path, draw(deeper), scored=scored))
+            return draw(_function_scores(schema, path, draw(deeper)))
         case _:
             at = draw(st.sampled_from(below))
             inner = draw(queries(schema, at, scored=scored, depth=depth - 1))
@@ -352,15 +337,13 @@ def _is_below(path: str, above: str) -> bool:
 
 
 @st.composite
-def _function_scores(
-    draw: st.DrawFn, schema: SearchSchema, path: str, query: q.Query, *, scored: bool
-) -> q.Query:
-    del scored
+def _function_scores(draw: st.DrawFn, schema: SearchSchema, path: str, query: q.Query) -> q.Query:
     numbers = [n for n, _ in _of_type(schema, path, T.LONG, T.DOUBLE)]
     functions = []
     for _ in range(draw(st.integers(1, 3))):
         function: q.FieldValueFactor | q.DecayFunction | None = None
-        if numbers and draw(st.booleans()):
+        of_number: bool = draw(st.booleans())
+        if numbers and of_number:
             name = draw(st.sampled_from(numbers))
             if draw(st.booleans()):
                 function = q.FieldValueFactor(
@@ -414,7 +397,8 @@ def sorts(draw: st.DrawFn, schema: SearchSchema, *, scored: bool) -> q.SearchSor
                 missing_value=draw(st.sampled_from(missing)),
             )
         )
-    if paths(schema) and draw(st.booleans()):
+    by_child: bool = draw(st.booleans())
+    if paths(schema) and by_child:
         kept = draw(st.none() | leaf_queries(schema, "child", scored=False))
         nested = q.NestedFilter("child", kept) if kept is not None else None
         found.append(q.FieldSort("child.long", draw(order), None, nested))
@@ -494,24 +478,24 @@ def group_bys(draw: st.DrawFn, schema: SearchSchema, depth: int) -> a.GroupBy:
             name = draw(st.sampled_from(numbers))
             field = dict(leaves(schema))[name]
             interval, low, high = (2, -2, 5) if field.type is T.LONG else (1.5, -2.0, 5.0)
-            bounds = draw(st.sampled_from((None, (low, high))))
-            least = draw(st.sampled_from((None, 1, 0) if bounds else (None, 1)))
+            edges = draw(st.sampled_from((None, (low, high))))
+            least = draw(st.sampled_from((None, 1, 0) if edges else (None, 1)))
             return a.HistogramGroupBy(
-                "", name, interval, min_doc_count=least, field_range=bounds, below=below
+                "", name, interval, min_doc_count=least, field_range=edges, below=below
             )
         case "distance":
-            ranges = ((None, 2e6), (1e6, 5e6), (5e6, None))
-            return a.DistanceGroupBy("", draw(st.sampled_from(points)), (10.0, 20.0), ranges, below)
+            metres = ((None, 2e6), (1e6, 5e6), (5e6, None))
+            return a.DistanceGroupBy("", draw(st.sampled_from(points)), (10.0, 20.0), metres, below)
         case "grid":
             return a.GeoGridGroupBy(
                 "", draw(st.sampled_from(points)), draw(st.integers(1, 6)), below=below
             )
         case "date":
             unit = st.sampled_from(q.DateTimeUnit).filter(lambda each: each < q.DateTimeUnit.HOUR)
-            interval = q.DateTimeValue(1, draw(unit))
+            span = q.DateTimeValue(1, draw(unit))
             zone = draw(st.sampled_from((None, "+05:30", "-03:00")))
             return a.DateHistogramGroupBy(
-                "", draw(st.sampled_from(dates)), interval, time_zone=zone, below=below
+                "", draw(st.sampled_from(dates)), span, time_zone=zone, below=below
             )
         case _:
             filters = draw(st.lists(queries(schema, scored=False, depth=1), min_size=1, max_size=2))
@@ -543,8 +527,3 @@ def requests(draw: st.DrawFn, schema: SearchSchema) -> Search:
         collapse=collapse,
         breakdown=draw(breakdowns(schema)),
     )
-
-
-def is_date(field: SearchField, value: object) -> bool:
-    """Whether a field reads a value as a date."""
-    return parse_date(field, value) is not None

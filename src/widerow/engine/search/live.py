@@ -28,7 +28,7 @@ from widerow.engine.search.journal import (
 )
 from widerow.engine.search.rows import SearchedRow, indexed_row, rows_of
 from widerow.engine.search_record import encode_search_index
-from widerow.errors import NotFound, Rule, StorageFailure, StoreDamaged
+from widerow.errors import IndexDamaged, NotFound, Rule, StorageFailure, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import (
@@ -180,6 +180,16 @@ class LiveIndex:
         self._use(rows, fields)
         self._positions = self.covered = positions
         self._written_ns = self._parts.clock.monotonic_ns()
+
+    def build_again(self, damage: IndexDamaged) -> None:
+        """Forget files whose bytes changed, and begin to build from the first row on.
+
+        Nothing happens while it is being built: others saw the same damage before.
+        """
+        if self._building:
+            return
+        self._tell("search index is built again", reason=str(damage))
+        self._begin()
 
     def _begin(self) -> None:
         """Begin to build from the first row on."""

@@ -16,7 +16,7 @@ from tests.unit.engine.search.tables import (
 from widerow.engine.engine import Engine
 from widerow.engine.search.journal import JournalPositions
 from widerow.engine.streams.log import LogPosition
-from widerow.errors import StoreDamaged
+from widerow.errors import Conflict, Rule, StoreDamaged
 from widerow.keys.layout import change_prefix
 from widerow.limits import JOURNAL_HOURS, SEARCH_CHECKPOINT_SECONDS, SEARCH_RETRY_SECONDS
 from widerow.model.search.requests import SearchIndexName
@@ -74,6 +74,21 @@ def test_an_index_without_files_is_built_again(opened: Engine, host: Remembering
     engine = again(opened, host)
     assert rows(search(engine)) == stored(engine)
     assert [event for event, _ in host.told] == [BUILT]
+
+
+def test_an_index_of_damaged_files_is_built_again(opened: Engine, host: RememberingHost) -> None:
+    """Damage that is seen with the first use is told to who saw it; no answer is wrong."""
+    opened.search.write_down(all_of_them=True)
+    for files in host.directories.values():
+        for name, content in files.files.items():
+            if name.startswith("segment"):
+                files.files[name] = content[:64] + bytes((content[64] ^ 1,)) + content[65:]
+    engine = again(opened, host)
+    with pytest.raises(Conflict) as refused:
+        search(engine)
+    assert refused.value.rule is Rule.SEARCH_INDEX_BUILDING
+    assert rows(search(engine)) == stored(engine)
+    assert [event for event, _ in host.told] == [AGAIN, BUILT]
 
 
 def test_what_the_journal_lost_is_noticed(opened: Engine, host: RememberingHost) -> None:

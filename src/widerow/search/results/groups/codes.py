@@ -25,7 +25,7 @@ from widerow.search.results.groups.calendar import Calendar, calendar_of
 from widerow.search.results.metrics import NS_PER_MS
 from widerow.search.results.scope import Scope
 
-__all__ = ["Coded", "Keyed", "coded", "key_text"]
+__all__ = ["Coded", "Keyed", "coded", "group_key_text"]
 
 _T = SearchFieldType
 _GROUPED: Final = (*NUMBERS, _T.BOOLEAN, _T.DATE, *TERMS)
@@ -67,7 +67,7 @@ def coded(scope: Scope, asked: Keyed) -> Coded:
     return _once(found)
 
 
-def key_text(key: Value) -> str:
+def group_key_text(key: Value) -> str:
     """A key as a text: numbers as short as they can be, `true` and `false`."""
     if isinstance(key, bool):
         return "true" if key else "false"
