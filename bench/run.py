@@ -32,6 +32,7 @@ from bench.machine import describe
 from bench.measure import Case, Result, Settings
 from bench.peers import dynamodb, postgres, redis
 from bench.report import goals_table, markdown
+from bench.search_server import search_results
 from bench.servers import Place, echo_server, settle
 from bench.streams import stream_results
 from bench.workloads import (
@@ -53,7 +54,7 @@ from widerow.testing.process import WiderowProcess
 HERE: Final = Path(__file__).parent
 GROUPS: Final = (
     *("disk", "read", "write", "echo", "ycsb", "curve"),
-    *("size", "width", "indexes", "streams", "fairness", "neighbours", "start", "peer"),
+    *("size", "width", "indexes", "streams", "search", "fairness", "neighbours", "start", "peer"),
 )
 BATCH: Final = f"BatchWriteRow, {rows.BATCH_WRITE_ROWS} rows"
 # With the seconds of a turn: a run has ten minutes, and wrk counts whole ones.
@@ -122,6 +123,8 @@ def measure_all(run: Run, directory: Path) -> None:
             run.keep(index_results(place, run.settings))
         if "streams" in run.chosen:
             run.keep(stream_results(place, run.settings))
+        if "search" in run.chosen:
+            run.keep(search_results(place, run.settings))
         if "fairness" in run.chosen:
             run.keep(growth.fairness_results(place, run.settings.rows, run.settings))
         if "neighbours" in run.chosen:

@@ -14,6 +14,7 @@
         ├── StoreBusy          the store asks to be left alone for a moment
         ├── StoreLocked        another process holds the directory
         └── StoreDamaged       bytes on disk contradict their checksum or their format
+            └── IndexDamaged   those of a search index, which can be built again from its table
 
 Every error of the first six kinds names the rule that was broken and carries the facts a message is
 made from. Nothing here knows a foreign error code: a wire dialect maps each rule (`Rule`) to its
@@ -29,6 +30,7 @@ __all__ = [
     "Conflict",
     "Detail",
     "Exhausted",
+    "IndexDamaged",
     "InvalidRequest",
     "NotFound",
     "NotPermitted",
@@ -517,7 +519,7 @@ class Rule(AnyRule):
     AGG_PERCENTILES = "Ask for percentages from 0 to 100."
     TOP_ROWS_LIMIT = "Ask for 1 to 100 rows of each group."
     GROUP_SIZE = "Ask for fewer groups; a composite group-by goes on with its next_token."
-    GROUP_TOTAL = "Ask for fewer groups on each level, or for fewer levels."
+    GROUP_TOTAL = "Ask for fewer groups on each level, for fewer levels, or for less below groups."
     GROUP_PARTS = "Use fewer ranges, filters or sources, and one at least."
     GROUP_INTERVAL = "Use an interval above 0, and an offset of its kind."
     GROUP_BUCKETS = "Use a larger interval or a smaller field_range."
@@ -527,7 +529,7 @@ class Rule(AnyRule):
     GROUP_SORT_METRIC = (
         "Sort by a metric with one number for each group, asked for below the group."
     )
-    GROUP_TOKEN = "Send the token exactly as the page before returned it."  # noqa: S105  # a hint
+    GROUP_TOKEN = "Send next_token exactly as the groups before came with it."  # noqa: S105  # a hint
     GROUP_LEVEL = "Use sources that lie at one nested path, or none that do."
     HIGHLIGHT_FIELD = "Create the index with enable_highlighting for this TEXT field."
     HIGHLIGHT_SIZE = "Use a fragment_size of 1 or more, and 0 fragments or more."
@@ -622,3 +624,10 @@ class StoreLocked(StorageFailure):
 
 class StoreDamaged(StorageFailure):
     """Bytes on disk contradict their checksum or their format."""
+
+
+class IndexDamaged(StoreDamaged):
+    """Bytes of a search index's files are not those that were written: build it from its table.
+
+    Everything that is asked of an index that was opened from files may raise it.
+    """

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from widerow.cli.search_why import Finding
+    from widerow.cli.search_why import SearchFinding
     from widerow.model.search.schema import SearchSchema
     from widerow.transfer.client import Client
     from widerow.wire.tablestore import search_messages as m
@@ -165,7 +165,7 @@ def show(table: _Table, index: _Index, **given: Any) -> None:  # noqa: ANN401  #
         print_index(found)
 
 
-def _line(found: "Finding") -> str:
+def _line(found: "SearchFinding") -> str:
     mark = {True: "yes", False: "no ", None: "   "}[found.good]
     return f"{mark} {'  ' * found.depth}{found.text}"
 
@@ -228,7 +228,7 @@ def _row(client: "Client", table: str, key: str) -> Any:  # noqa: ANN401  # a Ro
 def _request(
     client: "Client", asked: tuple[str, str, str], given: dict[str, Any]
 ) -> "m.SearchRequest":
-    from widerow.cli.search_answer import columns_of, sorters_of  # noqa: PLC0415  # only here
+    from widerow.cli.search_answer import columns_asked, sorters_of  # noqa: PLC0415  # only here
     from widerow.model.search.schema import SearchSchema  # noqa: PLC0415  # same
     from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
 
@@ -248,6 +248,6 @@ def _request(
     return m.SearchRequest(
         table_name=table,
         index_name=index,
-        columns_to_get=columns_of(listed(given["columns"])),
+        columns_to_get=columns_asked(listed(given["columns"])),
         search_query=wish.SerializeToString(),
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.errors import IndexDamaged
 from widerow.search.fields import SearchFields
 from widerow.search.files import (
     MANIFEST,
@@ -17,7 +18,7 @@ from widerow.search.files import (
     write_arrays,
     write_manifest,
 )
-from widerow.search.interface import IndexDamaged, IndexFiles
+from widerow.search.interface import IndexFiles
 from widerow.search.segments import Segment, SegmentView
 
 __all__ = ["Checkpoint", "opened"]

@@ -15,11 +15,12 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.errors import IndexDamaged
 from widerow.model.search.schema import AnalyzerName
 from widerow.search.analyzers.dictionary import dictionary_name
 from widerow.search.columns import Arrays
 from widerow.search.fields import SearchFields
-from widerow.search.interface import IndexDamaged, IndexFiles
+from widerow.search.interface import IndexFiles
 
 __all__ = [
     "MANIFEST",

@@ -170,7 +170,7 @@ class DocumentIndex:
             or state.tail.tokens >= SEARCH_PENDING_TOKENS_MAX
         ):
             state = _frozen(self.fields, state)
-        self._state = state
+        self._replace(state)
         if len(state.large) > SEARCH_SEGMENTS_MAX:
             self.merge()
 
@@ -195,7 +195,7 @@ class DocumentIndex:
     def written_before(self, oldest_ms: int, limit: int) -> list[bytes]:
         """Keys of rows that were written before a moment, `limit` at most."""
         state = _frozen(self.fields, self._state)
-        self._state = state
+        self._replace(state)
         found: list[bytes] = []
         for each in state.large:
             old = each.segment.written_ms < oldest_ms
@@ -212,7 +212,8 @@ class DocumentIndex:
 
         Cost: that of a segment of the documents that were written last.
         """
-        self._state = frozen = _frozen(self.fields, self._state)
+        frozen = _frozen(self.fields, self._state)
+        self._replace(frozen)
         return Checkpoint(self.fields, frozen.large, state)
 
     def adopt(self, written: Checkpoint) -> None:
@@ -223,7 +224,7 @@ class DocumentIndex:
             else SegmentView(mapped, each.live, each.ranks)
             for each in self._state.large
         ]
-        self._state = replace(self._state, large=tuple(large))
+        self._replace(replace(self._state, large=tuple(large)))
 
     def checkpoint(self, files: IndexFiles, state: bytes) -> None:
         """`freeze`, write, and `adopt`: what was applied by now is found again by `open`."""
@@ -283,13 +284,20 @@ class DocumentIndex:
         gone = {part.segment.identity for part in merge.parts}
         rest = [each for each in state.large if each.segment.identity not in gone]
         every = [*rest, made] if made.segment.count else rest
-        self._state = replace(state, large=tuple(sorted(every, key=_size, reverse=True)))
+        self._replace(replace(state, large=tuple(sorted(every, key=_size, reverse=True))))
         return True
 
     def merge(self) -> None:
         """Merge what is worth it, here and now."""
         while (due := self.due_merge()) is not None:
             self.install(due.run())
+
+    def _replace(self, state: State) -> None:
+        """Go on with another state; views of the former one keep what they need of it."""
+        before = [id(each.segment) for each in self._state.large]
+        self._state = state
+        if before != [id(each.segment) for each in state.large]:
+            self._unions.forget()
 
 
 def _size(each: SegmentView) -> int:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from widerow.errors import StoreDamaged
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField
 from widerow.model.values import Value
@@ -20,13 +19,12 @@ from widerow.model.values import Value
 __all__ = [
     "Booleans",
     "DocumentSet",
+    "FieldLiteral",
     "FieldValues",
     "Floats",
-    "IndexDamaged",
     "IndexFiles",
     "IndexView",
     "Integers",
-    "Literal",
     "TokenSpan",
 ]
 
@@ -34,15 +32,8 @@ Booleans = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-Literal = int | float | bool | bytes | tuple[float, float]
+FieldLiteral = int | float | bool | bytes | tuple[float, float]
 """One value in the form that `FieldValues` has them; of a field with terms, the term's bytes."""
-
-
-class IndexDamaged(StoreDamaged):
-    """Bytes of an index's files are not those that were written: build the index from its table.
-
-    Everything that is asked of an index that was opened from files may raise it.
-    """
 
 
 class FieldValues(NamedTuple):
@@ -83,6 +74,10 @@ class DocumentSet(Protocol):
         """Their scores; None where none were computed."""
         ...
 
+    def check(self) -> None:
+        """Between two steps of something long: raises what the view's maker ends it with."""
+        ...
+
     def field(self, name: str) -> SearchField | None:
         """The definition of a field by its full name; None where the index has none.
 
@@ -113,7 +108,7 @@ class DocumentSet(Protocol):
         """Which of them match, and with what scores; 0 where one does not match."""
         ...
 
-    def literal(self, name: str, value: Value) -> Literal:
+    def literal(self, name: str, value: Value) -> FieldLiteral:
         """A value of a request in the form of the field's own (search §2, §2.3).
 
         Raises `InvalidRequest` where the field can have no such value.

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 from numpy.typing import NDArray
 
+from widerow.safepoint import safepoint
 from widerow.search.building import COLUMN_KINDS, MergedPart
 from widerow.search.columns import Arrays, Column
 from widerow.search.documents import Document
@@ -154,6 +155,7 @@ def _build_level(
 ) -> None:
     counts[level.number] = len(documents)
     for field in level.fields:
+        safepoint()
         kind = COLUMN_KINDS.get(field.type)
         if kind is not None:
             built = kind.build([each.values[field.slot] for each in documents])

@@ -10,12 +10,12 @@ from widerow.search.terms import SortedTerms, united
 
 __all__ = ["TermUnions"]
 
-_KEPT: Final = 32  # fields of moments whose unions are remembered
+_TERMS_KEPT: Final = 1_000_000  # of all unions that are remembered; more are made each time
 
 
 @final
 class TermUnions:
-    """Unions of the terms of columns, remembered for the fields that were asked for last."""
+    """Unions of the terms of columns, remembered for those that were asked for last."""
 
     def __init__(self) -> None:
         """Nothing is remembered."""
@@ -29,9 +29,16 @@ class TermUnions:
             terms, maps = united([each.terms for each in columns])
             known = _Union(tuple(columns), terms, maps)
         self._known[name] = known
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
+        kept = 0
+        for other, union in reversed(list(self._known.items())):
+            kept += len(union.terms)
+            if kept > _TERMS_KEPT and other != name:
+                self._known.pop(other, None)
         return known.terms, known.maps
+
+    def forget(self) -> None:
+        """Let go of columns, which are those of segments that may be gone."""
+        self._known.clear()
 
 
 class _Union:

@@ -1,4 +1,4 @@
-"""Searches through the vendor's Go SDK, which dereferences what an answer leaves out (search §9, G)."""
+"""Searches through the vendor's Go SDK, which dereferences what answers lack (search §9, G)."""
 
 from collections.abc import Callable
 from typing import Any

@@ -50,11 +50,22 @@ def node() -> str:
     return program
 
 
-@pytest.fixture(scope="session")
-def changes(node: str, run_program: Callable[[str, Any], dict[str, Any]]) -> Callable[[str], Any]:
-    """What a scenario of `changes.js` saw, by its name; the test fails if it did not end."""
-    seen = run_program("node-changes", lambda _: [node, str(HERE / "changes.js")])
+Run = Callable[[str, Any], dict[str, Any]]
 
+
+@pytest.fixture(scope="session")
+def changes(node: str, run_program: Run) -> Callable[[str], Any]:
+    """What a scenario of `changes.js` saw, by its name; the test fails if it did not end."""
+    return by_name(run_program("node-changes", lambda _: [node, str(HERE / "changes.js")]))
+
+
+@pytest.fixture(scope="session")
+def searches(node: str, run_program: Run) -> Callable[[str], Any]:
+    """What a scenario of `search.js` saw, by its name; the test fails if it did not end."""
+    return by_name(run_program("node-search", lambda _: [node, str(HERE / "search.js")]))
+
+
+def by_name(seen: dict[str, Any]) -> Callable[[str], Any]:
     def scenario(name: str) -> Any:  # noqa: ANN401  # what JSON holds
         if "panic" in seen[name]:
             pytest.fail(seen[name]["panic"], pytrace=False)

@@ -325,7 +325,7 @@ def queries(
                 else draw(deeper)
             )
         case "functions":
-            return draw(_function_scores(schema, path, draw(deeper), scored=scored))
+            return draw(_function_scores(schema, path, draw(deeper)))
         case _:
             at = draw(st.sampled_from(below))
             inner = draw(queries(schema, at, scored=scored, depth=depth - 1))
@@ -337,15 +337,13 @@ def _is_below(path: str, above: str) -> bool:
 
 
 @st.composite
-def _function_scores(
-    draw: st.DrawFn, schema: SearchSchema, path: str, query: q.Query, *, scored: bool
-) -> q.Query:
-    del scored
+def _function_scores(draw: st.DrawFn, schema: SearchSchema, path: str, query: q.Query) -> q.Query:
     numbers = [n for n, _ in _of_type(schema, path, T.LONG, T.DOUBLE)]
     functions = []
     for _ in range(draw(st.integers(1, 3))):
         function: q.FieldValueFactor | q.DecayFunction | None = None
-        if numbers and draw(st.booleans()):
+        of_number: bool = draw(st.booleans())
+        if numbers and of_number:
             name = draw(st.sampled_from(numbers))
             if draw(st.booleans()):
                 function = q.FieldValueFactor(
@@ -399,7 +397,8 @@ def sorts(draw: st.DrawFn, schema: SearchSchema, *, scored: bool) -> q.SearchSor
                 missing_value=draw(st.sampled_from(missing)),
             )
         )
-    if paths(schema) and draw(st.booleans()):
+    by_child: bool = draw(st.booleans())
+    if paths(schema) and by_child:
         kept = draw(st.none() | leaf_queries(schema, "child", scored=False))
         nested = q.NestedFilter("child", kept) if kept is not None else None
         found.append(q.FieldSort("child.long", draw(order), None, nested))

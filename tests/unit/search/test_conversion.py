@@ -31,7 +31,7 @@ from widerow.testing.search_index import index_of, keys_of, one_field
 _T = SearchFieldType
 
 
-def _values(kind: SearchFieldType, value: Value, **options: object) -> Any:
+def _values(kind: SearchFieldType, value: Value, **options: object) -> Any:  # noqa: ANN401  # by type
     fields = one_field(kind, **options)
     return document_of(fields, (), {str(options.get("source") or "f"): value}).values[0]
 

@@ -1,5 +1,6 @@
 """Laws of an index: how it came about does not change what it answers (search §11.5, §11.7)."""
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from widerow.errors import IndexDamaged
 from widerow.model.search.query import (
     MATCH_ALL,
     BoolQuery,
@@ -35,7 +37,6 @@ from widerow.search import terms as terms_module
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import Change, DocumentIndex
-from widerow.search.interface import IndexDamaged
 from widerow.search.terms import SortedTerms, packed, united
 from widerow.search.view import SegmentedView
 from widerow.testing.search_index import MemoryFiles
@@ -141,7 +142,7 @@ def _final(history: list[list[tuple[bytes, dict[str, Value] | None]]]) -> Docume
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _small_segments() -> Any:
+def _small_segments() -> Iterator[None]:
     """Segments become large with a few documents, so that short histories have several."""
     patch = pytest.MonkeyPatch()
     patch.setattr(index_module, "SEARCH_PENDING_DOCUMENTS_MAX", 6)

@@ -226,7 +226,10 @@ def test_wildcards_match_what_plain_recursion_matches(pattern: str, text: str) -
             pattern = pattern[1:]
         return bool(text) and text[0] == pattern[0] and plain(pattern[1:], text[1:])
 
-    assert Wildcard(pattern).matches(text) == plain(pattern, text)
+    wildcard = Wildcard(pattern)
+    assert wildcard.matches(text) == plain(pattern, text)
+    assert not wildcard.is_prefix or wildcard.matches(text) == text.startswith(wildcard.prefix)
+    assert not wildcard.is_part or wildcard.matches(text) == (wildcard.longest in text)
 
 
 def test_spans_are_the_tokens_that_a_query_asks_for() -> None:

@@ -26,9 +26,9 @@ from widerow.engine.search.journal import (
     journal_ends,
     rows_waiting,
 )
-from widerow.engine.search.rows import IndexedRow, indexed_row, rows_of
+from widerow.engine.search.rows import SearchedRow, indexed_row, rows_of
 from widerow.engine.search_record import encode_search_index
-from widerow.errors import NotFound, Rule, StorageFailure, StoreDamaged
+from widerow.errors import IndexDamaged, NotFound, Rule, StorageFailure, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
 from widerow.limits import (
@@ -86,7 +86,7 @@ class LiveIndex:
         self._table_id = table.id
         self._apart = not parts.store.capabilities.atomic_across_shards
         self._rows: DocumentIndex | None = None
-        self._convert: Callable[[bytes, IndexedRow | None], Change] | None = None
+        self._convert: Callable[[bytes, SearchedRow | None], Change] | None = None
         self._files = parts.host.files(index.id)
         self._positions: JournalPositions | None = None
         self._building = False
@@ -181,6 +181,16 @@ class LiveIndex:
         self._positions = self.covered = positions
         self._written_ns = self._parts.clock.monotonic_ns()
 
+    def build_again(self, damage: IndexDamaged) -> None:
+        """Forget files whose bytes changed, and begin to build from the first row on.
+
+        Nothing happens while it is being built: others saw the same damage before.
+        """
+        if self._building:
+            return
+        self._tell("search index is built again", reason=str(damage))
+        self._begin()
+
     def _begin(self) -> None:
         """Begin to build from the first row on."""
         from widerow.search.index import DocumentIndex  # noqa: PLC0415  # as above
@@ -200,7 +210,7 @@ class LiveIndex:
         from widerow.search.documents import document_of  # noqa: PLC0415  # as above
         from widerow.search.index import Change  # noqa: PLC0415  # same
 
-        def convert(key: bytes, row: IndexedRow | None) -> Change:
+        def convert(key: bytes, row: SearchedRow | None) -> Change:
             if row is None:
                 return Change(key, None, 0)
             return Change(key, document_of(fields, row.key, row.columns), row.written_ms)

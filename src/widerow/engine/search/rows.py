@@ -15,10 +15,10 @@ from widerow.rows.record import RecordKind, header_of
 from widerow.safepoint import safepoint
 from widerow.storage.interface import Reader
 
-__all__ = ["IndexedRow", "indexed_row", "rows_of"]
+__all__ = ["SearchedRow", "indexed_row", "rows_of"]
 
 
-class IndexedRow(NamedTuple):
+class SearchedRow(NamedTuple):
     """A row at a moment: its key, the newest value of each column, the newest of all versions.
 
     `written_ms`: in milliseconds since 1970; of a row without columns what the server chose last.
@@ -31,7 +31,7 @@ class IndexedRow(NamedTuple):
 
 def rows_of(
     reader: Reader, table: Table, keys: Sequence[bytes], live_from: int
-) -> Iterator[tuple[bytes, IndexedRow | None]]:
+) -> Iterator[tuple[bytes, SearchedRow | None]]:
     """The rows of some encoded primary keys, in their order; None where there is none.
 
     One read for each `READ_SLICE_ROWS` of them, and those of wide rows.
@@ -47,7 +47,7 @@ def rows_of(
 
 def indexed_row(
     reader: Reader, table: Table, stored: tuple[bytes, bytes], live_from: int
-) -> IndexedRow | None:
+) -> SearchedRow | None:
     """A row from its record, without cells below the version `live_from`.
 
     None where it has cells and all of them are below. Linear in the row.
@@ -65,7 +65,7 @@ def indexed_row(
         return None
     values, _ = decode_key(key, ROW_PREFIX_BYTES, [column.type for column in table.key_columns])
     named = zip([column.name for column in table.key_columns], values, strict=True)
-    return IndexedRow(tuple(named), columns, newest if columns else written)
+    return SearchedRow(tuple(named), columns, newest if columns else written)
 
 
 def _cells(reader: Reader, key: bytes, record: bytes) -> Iterable[Cell]:

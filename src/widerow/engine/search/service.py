@@ -5,7 +5,8 @@ before is found. Where an index has to be built, a request builds `SEARCH_BUILD_
 at most and is refused if there are more, so that no answer ever lacks rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -30,7 +31,7 @@ from widerow.engine.search.live import IndexParts, LiveIndex
 from widerow.engine.search.scans import Scans
 from widerow.engine.search.schema_rules import check_index_names
 from widerow.engine.streams.log import LOG_START, LogPosition
-from widerow.errors import Conflict, NotFound, Rule, Unsupported
+from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, Unsupported
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_TIMEOUT_MS
 from widerow.model.schema import Table
 from widerow.model.search.requests import (
@@ -55,15 +56,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+    from widerow.search.index import Merge
     from widerow.search.interface import IndexView
 
 _ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
 
-__all__ = ["IndexStatistics", "SearchIndexes"]
-
-
-class IndexStatistics(dict[str, int]):
-    """Numbers of one index: rows, bytes of memory, rows that wait, whether it is being built."""
+__all__ = ["SearchIndexes"]
 
 
 @final
@@ -175,25 +173,28 @@ class SearchIndexes:
         table = self._table(instance, request.table)
         named = search_index_named(table, request.index)
         index = self._chosen(table, named)
-        view = self._view(table, index, deadline, deadline.check)
         seed = int.from_bytes(self._entropy.token_bytes(4), "big")
-        return answered((view, deadline, seed), self._rows, table, index, request)
+        with self._whole(table, index):
+            view = self._view(table, index, deadline, deadline.check)
+            return answered((view, deadline, seed), self._rows, table, index, request)
 
     def compute_splits(self, instance: str, request: ComputeSplits) -> IndexSplits:
         """ComputeSplits: a session of parallel scans (search §7)."""
         deadline = Deadline(self._parts.clock, SEARCH_TIMEOUT_MS)
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
-        return self._scans.begin(index.id, self._view(table, index, deadline, safepoint))
+        with self._whole(table, index):
+            return self._scans.begin(index.id, self._view(table, index, deadline, safepoint))
 
     def parallel_scan(self, instance: str, request: ParallelScan) -> ScanPage:
         """ParallelScan (search §7)."""
         deadline = Deadline.of(self._parts.clock, request.timeout_ms)
         table = self._table(instance, request.table)
         index = search_index_named(table, request.index)
-        keys, token = self._scans.page(
-            index.id, request, lambda: self._view(table, index, deadline, safepoint)
-        )
+        with self._whole(table, index):
+            keys, token = self._scans.page(
+                index.id, request, lambda: self._view(table, index, deadline, safepoint)
+            )
         found = self._rows.read(table, index, keys, request.columns, deadline)
         rows = tuple([each.row for each in found if each is not None])
         return ScanPage(rows, token, self._rows.units_of(rows))
@@ -221,6 +222,20 @@ class SearchIndexes:
             if not self._bring_up(live, deadline):
                 raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows)
             return live.view(self._written_from_ms(index), check)
+
+    @contextmanager
+    def _whole(self, table: Table, index: SearchIndex) -> Iterator[None]:
+        """What is done with an index whose files are damaged, once that is seen: it is built again.
+
+        The request that saw it is told that the index is being built.
+        """
+        try:
+            yield
+        except IndexDamaged as error:
+            live = self._live_of(table, index)
+            with live.lock:
+                live.build_again(error)
+            raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=0) from error
 
     def _written_from_ms(self, index: SearchIndex) -> int | None:
         """Rows that were written before are hidden (search §1.5)."""
@@ -276,18 +291,19 @@ class SearchIndexes:
                     live = self._live[index.id] = LiveIndex(self._parts, table, index)
         return live
 
-    def work(self) -> bool:
+    def work(self, turn: "AbstractContextManager[object] | None" = None) -> bool:
         """A little of what keeps every index up; whether there is more to do at once.
 
-        For one caller at a time. Opens indexes, builds them, and takes what was written. Raises
-        `StorageFailure`.
+        For one caller at a time, who holds `turn` for each index. Opens indexes, builds them, and
+        takes what was written. Raises `StorageFailure`.
         """
         more = False
         known = set()
         for table in self._parts.tables.all():
             for index in table.search:
                 known.add(index.id)
-                more |= self._work_at(self._live_of(table, index))
+                with turn or nullcontext():
+                    more |= self._work_at(self._live_of(table, index))
         for gone in self._live.keys() - known:
             self._live.pop(gone)
             self._parts.backlog.leave(gone)
@@ -302,6 +318,9 @@ class SearchIndexes:
                 return self._follow_a_little(live)
             except NotFound:
                 return False  # dropped meanwhile
+            except IndexDamaged as error:
+                live.build_again(error)
+                return True
 
     def _follow_a_little(self, live: LiveIndex) -> bool:
         noted = self._parts.backlog.noted(live.index.id)
@@ -320,9 +339,17 @@ class SearchIndexes:
             with live.lock:
                 due = live.due_merge()
             if due is not None:
-                merged = due.run()
-                with live.lock:
-                    live.install(merged)
+                self._merge(live, due)
+
+    def _merge(self, live: LiveIndex, due: "Merge") -> None:
+        try:
+            merged = due.run()
+        except IndexDamaged as error:
+            with live.lock:
+                live.build_again(error)
+            return
+        with live.lock:
+            live.install(merged)
 
     def write_down(self, *, all_of_them: bool = False) -> None:
         """Write the files of indexes for which it is time, or of all that took anything.
@@ -362,19 +389,22 @@ class SearchIndexes:
                 }
         return lowest or {}
 
-    def statistics(self) -> dict[tuple[str, str], IndexStatistics]:
-        """Numbers of each index that is in memory, by its table and its name."""
-        told: dict[tuple[str, str], IndexStatistics] = {}
+    def statistics(self) -> dict[tuple[str, str], dict[str, int]]:
+        """Numbers of each index that is in memory, by its table and its name.
+
+        Rows, bytes of memory, rows that wait, and 1 where it is being built.
+        """
+        told: dict[tuple[str, str], dict[str, int]] = {}
         for table in self._parts.tables.all():
             for index in table.search:
                 live = self._live.get(index.id)
                 if live is not None:
-                    told[table.qualified, index.name] = IndexStatistics(
-                        rows=live.rows,
-                        memory_bytes=live.memory_bytes,
-                        waiting=self._parts.backlog.waiting(index.id),
-                        building=int(not live.is_following),
-                    )
+                    told[table.qualified, index.name] = {
+                        "rows": live.rows,
+                        "memory_bytes": live.memory_bytes,
+                        "waiting": self._parts.backlog.waiting(index.id),
+                        "building": int(not live.is_following),
+                    }
         return told
 
     # --- small parts -------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Queries that look values up: terms, ranges, prefixes, suffixes, wildcards, existence (§4.1)."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from ipaddress import ip_network
 from typing import Any, Final, NamedTuple
 
@@ -48,8 +48,7 @@ __all__ = [
 ]
 
 _Type = SearchFieldType
-_IP_BITS: Final = 128
-_IP_V4_BITS: Final = 32
+_BETWEEN_CHECKS: Final = 4096  # terms that are looked at one by one
 
 
 class Span(NamedTuple):
@@ -307,24 +306,25 @@ def wildcard_node(
     if field.type not in FUZZY_TYPES:
         raise refused_type(field, "WILDCARD")
     wildcard = Wildcard(asked.value)
+    return LookupNode(tables, field, lambda terms: _of_form(terms, wildcard, run.check))
 
-    def find(terms: SortedTerms) -> Span:
-        prefix, part = (
-            each.encode(errors="replace") for each in (wildcard.prefix, wildcard.longest)
-        )
-        if prefix:
-            first, beyond = terms.beginning_with(prefix)
-            candidates = range(first, beyond)
-        elif part:
-            candidates = terms.containing(part).tolist()
-        else:
-            candidates = range(len(terms))
-        numbers: list[int] = []
-        for number in candidates:
-            if wildcard.matches(terms[number].decode()):
-                numbers.append(number)
-            if number % 4096 == 0:
-                run.check()
-        return Span(0, 0, np.array(numbers, dtype=np.int64))
 
-    return LookupNode(tables, field, find)
+def _of_form(terms: SortedTerms, wildcard: Wildcard, check: Callable[[], None]) -> Span:
+    """The terms that match; only those that may are looked at."""
+    prefix, part = (each.encode(errors="replace") for each in (wildcard.prefix, wildcard.longest))
+    if wildcard.is_prefix:
+        return Span(*terms.beginning_with(prefix))
+    if wildcard.is_part:
+        return Span(0, 0, terms.containing(part))
+    candidates: Sequence[int] = range(len(terms))
+    if prefix:
+        candidates = range(*terms.beginning_with(prefix))
+    elif part:
+        candidates = terms.containing(part).tolist()
+    numbers: list[int] = []
+    for count, number in enumerate(candidates):
+        if count % _BETWEEN_CHECKS == 0:
+            check()
+        if wildcard.matches(terms[number].decode()):
+            numbers.append(number)
+    return Span(0, 0, np.array(numbers, dtype=np.int64))

@@ -10,7 +10,7 @@ from widerow.model.search.schema import SearchFieldType
 from widerow.model.values import Value
 from widerow.search.conversion import address_bytes, number_text
 from widerow.search.fields import IndexedField
-from widerow.search.interface import Literal
+from widerow.search.interface import FieldLiteral
 from widerow.search.places import parse_point
 
 __all__ = ["asked_number", "asked_term", "literal_of", "point_of", "refused_type", "refused_value"]
@@ -63,7 +63,7 @@ def point_of(text: str) -> tuple[float, float]:
     return point
 
 
-def literal_of(field: IndexedField, value: Value) -> Literal:
+def literal_of(field: IndexedField, value: Value) -> FieldLiteral:
     """A value as `FieldValues` has those of the field (`search.interface`)."""
     if field.type is _Type.GEO_POINT and isinstance(value, str):
         return point_of(value)

@@ -13,7 +13,10 @@ _ANY: Final = ""  # in the place of a character: whatever it is
 
 @final
 class Wildcard:
-    """One pattern. `prefix`: what everything that matches begins with; `longest`: contains."""
+    """One pattern. `prefix`: what everything that matches begins with; `longest`: contains.
+
+    `is_prefix`, `is_part`: everything that begins so, or contains it, matches.
+    """
 
     def __init__(self, pattern: str) -> None:
         """Read a pattern; every text is one. A backslash at the end stands for itself."""
@@ -23,6 +26,11 @@ class Wildcard:
         self.longest = max(
             (run for each in self._pieces for run in _runs(each)), key=len, default=""
         )
+
+        plain = all(_ANY not in each for each in self._pieces)
+        counts = [len(each) for each in self._pieces]
+        self.is_prefix = plain and len(counts) == 2 and counts[1] == 0
+        self.is_part = plain and len(counts) == 3 and counts[0] == counts[2] == 0 < counts[1]
 
     def matches(self, text: str) -> bool:
         """Whether the whole text has this form. Cost: the text's length times the pattern's."""

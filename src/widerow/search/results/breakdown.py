@@ -32,7 +32,7 @@ from widerow.search.results.groups.listed import (
     group_by_range,
 )
 from widerow.search.results.metrics import metric_numbers, percentile_values
-from widerow.search.results.scope import Context, Scope
+from widerow.search.results.scope import BreakdownContext, Scope
 from widerow.search.results.top_rows import top_row_keys
 
 __all__ = ["break_down"]
@@ -46,14 +46,17 @@ def break_down(rows: DocumentSet, sort: SearchSort, asked: Breakdown) -> Breakdo
     """
     if not asked:
         return BreakdownAnswer()
-    context = Context(rows, sort, _level_answers)
+    context = BreakdownContext(rows, sort, _level_answers)
     return _level_answers(context, Grouping(rows, rows), asked)[0]
 
 
-def _level_answers(context: Context, level: Grouping, asked: Breakdown) -> list[BreakdownAnswer]:
+def _level_answers(
+    context: BreakdownContext, level: Grouping, asked: Breakdown
+) -> list[BreakdownAnswer]:
     """What is asked for, of each group of a level."""
     if not asked:
         return [BreakdownAnswer()] * level.size
+    context.count_values(level.size * sum(map(_values, asked.aggregations)))
     scope = Scope(context, level, asked)
     aggregations = [_aggregation_answers(scope, each) for each in asked.aggregations]
     group_bys = [_group_by_answers(scope, each) for each in asked.group_bys]
@@ -66,7 +69,12 @@ def _level_answers(context: Context, level: Grouping, asked: Breakdown) -> list[
     ]
 
 
+def _values(asked: Aggregation) -> int:
+    return len(asked.percentiles) if isinstance(asked, PercentilesMetric) else 1
+
+
 def _aggregation_answers(scope: Scope, asked: Aggregation) -> list[AggregationAnswer]:
+    scope.level.rows.check()
     match asked:
         case Metric():
             numbers = metric_numbers(scope, asked).tolist()
@@ -78,6 +86,7 @@ def _aggregation_answers(scope: Scope, asked: Aggregation) -> list[AggregationAn
 
 
 def _group_by_answers(scope: Scope, asked: GroupBy) -> list[GroupByAnswer]:
+    scope.level.rows.check()
     match asked:
         case FieldGroupBy() | HistogramGroupBy() | DateHistogramGroupBy() | GeoGridGroupBy():
             answers = group_by_key(scope, asked)

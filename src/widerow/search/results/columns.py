@@ -31,7 +31,7 @@ from widerow.search.interface import Booleans, DocumentSet, FieldValues, Floats
 from widerow.search.places import distances, parse_point
 from widerow.search.results.field_rules import TERMS, sorted_field
 
-__all__ = ["Held", "SortColumn", "Span", "completed_sort", "sort_columns"]
+__all__ = ["EqualNumbers", "Held", "SortColumn", "completed_sort", "sort_columns"]
 
 Held = int | float | bytes | None
 """What a token holds of one document in one column; None: it has no value."""
@@ -41,7 +41,7 @@ _LAST: Final = "_last"
 _INT64: Final = 2**63
 
 
-class Span(NamedTuple):
+class EqualNumbers(NamedTuple):
     """The numbers of a column that are equal to what a token holds; greater ones come behind.
 
     `missing`: whether documents without a value are.
@@ -62,7 +62,7 @@ class SortColumn:
 
     numbers: NDArray[Any]
     held: Callable[[int], Held]
-    span: Callable[[Held], Span]
+    span: Callable[[Held], EqualNumbers]
     missing: Booleans | None = None
     missing_first: bool = False
 
@@ -110,6 +110,7 @@ def sort_columns(
     _check_count(sorters)
     columns = []
     for sorter in sorters:
+        documents.check()
         if isinstance(sorter, DocSort if not inner else PrimaryKeySort | GeoDistanceSort):
             raise InvalidRequest(Rule.SORT_PLACE, sorter=type(sorter).__name__)
         match sorter:
@@ -145,14 +146,14 @@ def _numeric(numbers: NDArray[Any]) -> SortColumn:
     """A column of numbers as they are."""
     whole = numbers.dtype == np.int64
 
-    def span(held: Held) -> Span:
+    def span(held: Held) -> EqualNumbers:
         if held is None:
-            return Span(0, 0, missing=True)
+            return EqualNumbers(0, 0, missing=True)
         if isinstance(held, bool) or not isinstance(held, int if whole else float):
             raise _wrong_token()
         if held != held or (whole and not -_INT64 <= held < _INT64):  # noqa: PLR0124  # not a number
             raise _wrong_token()
-        return Span(held, held)
+        return EqualNumbers(held, held)
 
     return SortColumn(numbers, lambda place: numbers[place].item(), span)
 
@@ -163,21 +164,21 @@ def _directed(column: SortColumn, order: SortOrder) -> SortColumn:
         return column
     flip: Callable[[Any], Any] = np.negative if column.numbers.dtype == np.float64 else np.invert
 
-    def span(held: Held) -> Span:
+    def span(held: Held) -> EqualNumbers:
         spans = column.span(held)
         if column.numbers.dtype == np.float64:
-            return Span(-spans.last, -spans.first, spans.missing)
-        return Span(~int(spans.last), ~int(spans.first), spans.missing)
+            return EqualNumbers(-spans.last, -spans.first, spans.missing)
+        return EqualNumbers(~int(spans.last), ~int(spans.first), spans.missing)
 
     return replace(column, numbers=flip(column.numbers), span=span)
 
 
 def _key_column(documents: DocumentSet, order: SortOrder) -> SortColumn:
-    def span(held: Held) -> Span:
+    def span(held: Held) -> EqualNumbers:
         if not isinstance(held, bytes):
             raise _wrong_token()
         low, high = documents.rank_bounds(held)
-        return Span(low, high - 1)
+        return EqualNumbers(low, high - 1)
 
     def held(place: int) -> Held:
         return documents.keys(np.array([place]))[0]
@@ -231,14 +232,14 @@ def _terms_again(numbers: NDArray[Any], terms: Sequence[bytes], literal: Held) -
         half, between = divmod(int(numbers[place]), 2)
         return literal if between else terms[half]
 
-    def span(held: Held) -> Span:
+    def span(held: Held) -> EqualNumbers:
         if held is None:
-            return Span(0, 0, missing=True)
+            return EqualNumbers(0, 0, missing=True)
         if not isinstance(held, bytes):
             raise _wrong_token()
         place = bisect_left(terms, held)
         number = 2 * place if place < len(terms) and terms[place] == held else 2 * place - 1
-        return Span(number, number)
+        return EqualNumbers(number, number)
 
     return SortColumn(numbers, held, span)
 

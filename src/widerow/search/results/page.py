@@ -88,11 +88,12 @@ def find_page(view: IndexView, schema: SearchSchema, request: Search, seed: int)
     )
     if request.filter is not None:
         found = found.take(found.matching(request.filter))
-    columns = sort_columns(found, order.sort.sorters, scores=found.scores)
-    places = _places(found, columns, order, request, (offset, limit))
+    shown = found if limit else found.take(np.zeros(0, np.int64))  # the sorters are checked
+    columns = sort_columns(shown, order.sort.sorters, scores=shown.scores)
+    places = _places(shown, columns, order, request, (offset, limit))
     full = len(places) == limit > 0 and order.goes_on and request.collapse is None
     return FoundPage(
-        hits=tuple(_hits(found, places, request, scored=shows_scores)),
+        hits=tuple(_hits(shown, places, request, scored=shows_scores)),
         total=found.count if request.get_total_count else -1,
         token=_token(order.sort, columns, int(places[-1])) if full else b"",
         breakdown=break_down(found, order.sort, request.breakdown),

@@ -7,41 +7,52 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.limits import GROUPS_TOTAL_MAX
+from widerow.limits import GROUP_VALUES_TOTAL_MAX, GROUPS_TOTAL_MAX, TOP_ROWS_TOTAL_MAX
 from widerow.model.search.aggregation import Breakdown, BreakdownAnswer
 from widerow.model.search.query import SearchSort
 from widerow.model.values import Value
 from widerow.search.interface import DocumentSet, Integers
 from widerow.search.results.grouping import Grouping, Spread, group_sizes
 
-__all__ = ["Context", "Scope", "missing_entries"]
+__all__ = ["BreakdownContext", "Scope", "missing_entries"]
 
 
 @dataclass(slots=True)
-class Context:
+class BreakdownContext:
     """What holds for all levels of one request.
 
-    `rows`: what was found; `sort`: its order, for top rows that name none; `groups_left`: how many
-    more groups may be answered; `descend`: what is asked for below each group of a level.
+    `rows`: what was found; `sort`: its order, for top rows that name none; `descend`: what
+    is asked for below each group of a level. The numbers are those of what is answered so far.
     """
 
     rows: DocumentSet
     sort: SearchSort
-    descend: "Callable[[Context, Grouping, Breakdown], list[BreakdownAnswer]]"
-    groups_left: int = GROUPS_TOTAL_MAX
+    descend: "Callable[[BreakdownContext, Grouping, Breakdown], list[BreakdownAnswer]]"
+    groups: int = 0
+    values: int = 0
+    top_rows: int = 0
 
     def count_groups(self, count: int) -> None:
         """Note that so many more are answered. Raises `InvalidRequest` beyond the bound."""
-        self.groups_left -= count
-        if self.groups_left < 0:
-            raise InvalidRequest(Rule.GROUP_TOTAL)
+        self.groups += count
+        _check_total("groups", self.groups, GROUPS_TOTAL_MAX)
+
+    def count_values(self, count: int) -> None:
+        """The same of values of metrics below groups."""
+        self.values += count
+        _check_total("values", self.values, GROUP_VALUES_TOTAL_MAX)
+
+    def count_top_rows(self, count: int) -> None:
+        """The same of top rows."""
+        self.top_rows += count
+        _check_total("top rows", self.top_rows, TOP_ROWS_TOTAL_MAX)
 
 
 @dataclass(slots=True)
 class Scope:
     """A level, and what is asked for below each of its groups."""
 
-    context: Context
+    context: BreakdownContext
     level: Grouping
     asked: Breakdown
     _levels: dict[str, Grouping] = field(default_factory=dict)
@@ -92,6 +103,11 @@ class Scope:
             values = np.concatenate((spread.values, added.astype(spread.values.dtype)))
         entries = np.arange(level.entries) if spread.entries is None else spread.entries
         return level, Spread(values, np.concatenate((entries, without)), spread.terms)
+
+
+def _check_total(what: str, count: int, maximum: int) -> None:
+    if count > maximum:
+        raise InvalidRequest(Rule.GROUP_TOTAL, what=what, maximum=maximum)
 
 
 def missing_entries(level: Grouping, spread: Spread) -> Integers:

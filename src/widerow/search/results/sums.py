@@ -21,6 +21,7 @@ _EXACT: Final = 2**53  # whole numbers up to here are doubles
 _LARGE: Final = 2.0**900  # numbers from here on are scaled down, so that no part is infinite
 _SCALE: Final = 128  # by so many bits
 _WORD: Final = 32
+_FEW: Final = 4  # numbers for each one with a rest, from which on only those are looked at
 
 
 class _Part(NamedTuple):
@@ -88,7 +89,10 @@ def _float_parts(values: Floats, groups: Integers | None, size: int) -> Iterator
         upper = (values + cut) - cut
         yield _Part(_totals(upper, groups, size))
         values = values - upper
-        largest = float(np.abs(values).max())
+        left = np.flatnonzero(values)
+        if len(left) * _FEW < len(values):
+            values, groups = values[left], None if groups is None else groups[left]
+        largest = float(np.abs(values).max(initial=0.0))
 
 
 def _scaled_sum(sums: tuple[float, ...], scales: list[int]) -> float:

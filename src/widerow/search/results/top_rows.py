@@ -34,6 +34,7 @@ def top_row_keys(scope: Scope, asked: TopRows) -> list[tuple[bytes, ...]]:
         groups = level.groups[places]
         first = np.arange(len(places)) - np.searchsorted(groups, groups) < asked.limit
         places, groups = places[first], groups[first]
+    scope.context.count_top_rows(len(places))
     return _keys_of_groups(level, places, groups)
 
 

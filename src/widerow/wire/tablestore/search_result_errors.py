@@ -9,7 +9,6 @@ from typing import Final
 from widerow.errors import Rule
 from widerow.limits import (
     GROUP_BY_LEVELS_MAX,
-    GROUPS_TOTAL_MAX,
     INNER_HITS_LIMIT_MAX,
     SEARCH_LIMIT_MAX,
     SEARCH_WINDOW_MAX,
@@ -111,8 +110,8 @@ SEARCH_RESULT_ERRORS: Final[dict[Rule, _Row]] = {
         "a group-by with another size",
     ),
     Rule.GROUP_TOTAL: _invalid(
-        f"[groupby] has more than {GROUPS_TOTAL_MAX} groups on all levels",
-        "group-bys that answer too many groups",
+        "[groupby] has more than {maximum} {what} on all levels",
+        "group-bys that answer too many groups, values of metrics or top rows",
     ),
     Rule.GROUP_PARTS: _invalid(
         "[{kind}] must have 1 to {maximum} {parts}", "a group-by of no parts or too many"

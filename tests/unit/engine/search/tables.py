@@ -57,14 +57,14 @@ def write(engine: Engine, *changes: Any) -> None:  # noqa: ANN401  # row changes
         engine.run(engine.rows.write_row("i", change))
 
 
-def search(engine: Engine, query: Query = MATCH_ALL, index: str = "x", **more: Any) -> SearchAnswer:  # noqa: ANN401
+def search(engine: Engine, query: Query = MATCH_ALL, index: str = "x", **more: Any) -> SearchAnswer:  # noqa: ANN401  # of any type
     asked = {"limit": 1000, "get_total_count": True, "columns": ALL_COLUMNS, **more}
     return engine.search.search("i", Search("t", index, query=query, **asked))
 
 
 def keys(answer: SearchAnswer) -> list[int]:
     """The first key column of each hit, in order."""
-    return [decode_plain_rows(hit.row)[0].key[0][1] for hit in answer.hits]  # type: ignore[misc]
+    return [decode_plain_rows(hit.row)[0].key[0][1] for hit in answer.hits]  # type: ignore[misc]  # an integer
 
 
 def rows(answer: SearchAnswer) -> list[bytes]:

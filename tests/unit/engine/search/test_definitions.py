@@ -1,5 +1,6 @@
 """Search indexes in the catalogue (search §1)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -39,15 +40,15 @@ from widerow.testing.clock import FakeClock
 TEXTS = SearchSchema((SearchField("s", SearchFieldType.TEXT),))
 
 
-def refusal(call: object) -> Rule:
+def refusal(call: Callable[[], object]) -> Rule:
     with pytest.raises((InvalidRequest, NotFound, Conflict)) as caught:
-        call()  # type: ignore[operator]  # a function
+        call()
     error: WiderowError = caught.value
     return error.rule  # type: ignore[attr-defined,no-any-return]  # of all three
 
 
 def update(engine: Engine, index: str = "x", **more: object) -> None:
-    engine.run(engine.search.update("i", UpdateSearchIndex("t", index, **more)))  # type: ignore[arg-type]
+    engine.run(engine.search.update("i", UpdateSearchIndex("t", index, **more)))  # type: ignore[arg-type]  # of any type
 
 
 def index_named(engine: Engine, name: str) -> SearchIndex:
@@ -133,7 +134,7 @@ def test_options_of_a_table_agree_with_its_indexes(engine: Engine) -> None:
     make_index(engine, time_to_live=1000)
 
     def change(**options: object) -> None:
-        asked = UpdateTable("t", options=OptionsChange(**options))  # type: ignore[arg-type]
+        asked = UpdateTable("t", options=OptionsChange(**options))  # type: ignore[arg-type]  # of any type
         engine.run(engine.update_table("i", asked))
 
     assert refusal(lambda: change(allow_update=True)) is Rule.SEARCH_TTL_UPDATES
@@ -212,5 +213,5 @@ def test_added_fields_are_built(engine: Engine) -> None:
     assert keys(search(engine)) == [1]
     update(engine, added_fields=(SearchField("m", SearchFieldType.LONG),))
     assert keys(search(engine, TermQuery("m", 5))) == [1]
-    again = lambda: update(engine, added_fields=(SearchField("m", SearchFieldType.LONG),))  # noqa: E731
+    again = lambda: update(engine, added_fields=(SearchField("m", SearchFieldType.LONG),))  # noqa: E731  # a request
     assert refusal(again) is Rule.SEARCH_FIELD_DUPLICATE

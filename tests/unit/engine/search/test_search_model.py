@@ -1,4 +1,4 @@
-"""Searches are what the table says, whatever happens to writers, files and processes (search §11.7).
+"""Searches are what the table says, whatever happens to writers, files, processes (search §11.7).
 
 What a search answers is compared in full with what a scan of the table answers, behind every write,
 split, sweep, checkpoint, damage and restart, and in a second process over the same store.
@@ -11,7 +11,6 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
 from tests.unit.engine.search.tables import (
     engine_of,
     make_index,
@@ -20,6 +19,7 @@ from tests.unit.engine.search.tables import (
     search,
     stored,
 )
+
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan

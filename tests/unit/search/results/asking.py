@@ -18,6 +18,7 @@ from widerow.search.results.page import FoundPage, find_page
 
 T = SearchFieldType
 Rows = Sequence[Mapping[str, Value]]
+Asked = Any  # what a field of a request takes
 
 
 def fields(**kinds: SearchFieldType) -> SearchSchema:
@@ -33,36 +34,36 @@ def key_of(number: int) -> bytes:
 class Index:
     """An index of rows numbered from 0, and how it is asked."""
 
-    def __init__(self, build: Any, schema: SearchSchema, rows: Rows) -> None:
+    def __init__(self, build: Asked, schema: SearchSchema, rows: Rows) -> None:
         self.schema = schema
         self.view = build(schema, [(key_of(number), row) for number, row in enumerate(rows)])
 
-    def page(self, **request: Any) -> FoundPage:
+    def page(self, **request: Asked) -> FoundPage:
         """What a search answers; `seed` 7."""
         return find_page(self.view, self.schema, Search("table", "index", **request), 7)
 
-    def numbers(self, **request: Any) -> list[int]:
+    def numbers(self, **request: Asked) -> list[int]:
         """The numbers of the rows of a page."""
         return numbers(self.page(**request))
 
-    def pages(self, **request: Any) -> list[list[int]]:
+    def pages(self, **request: Asked) -> list[list[int]]:
         """The numbers of the rows of all pages, page by page."""
         found = [self.page(**request)]
         while found[-1].token:
             found.append(self.page(**{**request, "sort": None, "token": found[-1].token}))
         return [numbers(page) for page in found]
 
-    def value(self, aggregation: Aggregation, **request: Any) -> Any:
+    def value(self, aggregation: Aggregation, **request: Asked) -> Asked:
         """What one aggregation comes to."""
         asked = Breakdown((aggregation,))
         return self.page(breakdown=asked, limit=0, **request).breakdown.aggregations[0].value
 
-    def groups(self, group_by: GroupBy, **request: Any) -> tuple[SearchGroup, ...]:
+    def groups(self, group_by: GroupBy, **request: Asked) -> tuple[SearchGroup, ...]:
         """The groups of one group-by."""
         asked = Breakdown((), (group_by,))
         return self.page(breakdown=asked, limit=0, **request).breakdown.group_bys[0].groups
 
-    def counts(self, group_by: GroupBy, **request: Any) -> list[tuple[Any, int]]:
+    def counts(self, group_by: GroupBy, **request: Asked) -> list[tuple[Any, int]]:
         """Keys and numbers of rows of one group-by."""
         return [(group.key, group.row_count) for group in self.groups(group_by, **request)]
 

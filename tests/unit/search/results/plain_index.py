@@ -33,14 +33,15 @@ from widerow.model.search.schema import JsonKind, SearchField, SearchFieldType, 
 from widerow.model.values import Value
 from widerow.search.interface import (
     Booleans,
+    FieldLiteral,
     FieldValues,
     Floats,
     Integers,
-    Literal,
     TokenSpan,
 )
 
 T = SearchFieldType
+Converted = Any  # a value in the form of its field
 TERMS = (T.KEYWORD, T.FUZZY_KEYWORD, T.IP)
 
 
@@ -54,18 +55,18 @@ class Document:
     below: dict[str, list["Document"]] = field(default_factory=dict)
 
 
-def _converted(kind: SearchFieldType, value: object) -> Any:
+def _converted(kind: SearchFieldType, value: Converted) -> Converted:  # noqa: PLR0911  # one for each type
     """A value of a row or a request in a field's own form."""
     if kind is T.LONG:
-        return int(value)  # type: ignore[call-overload]
+        return int(value)
     if kind is T.DOUBLE:
-        return float(value)  # type: ignore[arg-type]
+        return float(value)
     if kind is T.BOOLEAN:
         return value in (True, "true")
     if kind is T.DATE:
         if isinstance(value, str):
             return int(datetime.fromisoformat(value + "+00:00").timestamp()) * 10**9
-        return int(value) * 10**6  # type: ignore[call-overload]
+        return int(value) * 10**6
     if kind is T.GEO_POINT:
         latitude, longitude = (float(part) for part in str(value).split(","))
         units = (180 / 2**32, 360 / 2**32)
@@ -107,6 +108,8 @@ class PlainView:
         self.documents = [self._document(key, columns) for key, columns in rows]
         self.sorted_keys = sorted(key for key, _ in rows)
         self.seeds: list[int] = []
+        self.checks = 0
+        self.patience = 0  # the check that ends what is going on; 0: none does
 
     def _document(self, key: bytes, columns: Mapping[str, Value]) -> Document:
         made = Document(key)
@@ -119,7 +122,7 @@ class PlainView:
             self._add(made, each, "", value)
         return made
 
-    def _add(self, made: Document, each: SearchField, prefix: str, value: Any) -> None:
+    def _add(self, made: Document, each: SearchField, prefix: str, value: Converted) -> None:
         name = prefix + each.name.strip()
         values = value if isinstance(value, list) else [value]
         if each.type is T.NESTED or each.json is JsonKind.NESTED:
@@ -148,7 +151,12 @@ class PlainView:
         return any(path for _, path in self.fields.values())
 
     def select(
-        self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0
+        self,
+        query: Query,
+        *,
+        scored: bool,
+        limit: int = 0,  # noqa: ARG002  # there are no vectors
+        seed: int = 0,
     ) -> "PlainDocuments":
         self.seeds.append(seed)
         everything = PlainDocuments(self, "", self.documents)
@@ -181,6 +189,8 @@ def _tokens_asked(query: Query, field: str) -> Iterator[str]:
                 yield from _tokens_asked(each, field)
         case NestedQuery():
             yield from _tokens_asked(query.query, field)
+        case _:
+            pass
 
 
 class PlainDocuments:
@@ -208,6 +218,11 @@ class PlainDocuments:
     @property
     def scores(self) -> Floats | None:
         return self._scores
+
+    def check(self) -> None:
+        self.view.checks += 1
+        if self.view.checks == self.view.patience:
+            raise TimeoutError
 
     def field(self, name: str) -> SearchField | None:
         found = self.view.fields.get(name)
@@ -244,7 +259,7 @@ class PlainDocuments:
             points = np.array(values, np.float64).reshape(-1, 2)
             return FieldValues(points, np.array(owners, np.int64), None, single)
         types = {T.DOUBLE: np.float64, T.BOOLEAN: np.bool_}
-        array = np.array(values, types.get(kind, np.int64))
+        array: np.ndarray[Any, Any] = np.array(values, types.get(kind, np.int64))
         return FieldValues(array, np.array(owners, np.int64), None, single)
 
     def matching(self, query: Query) -> Booleans:
@@ -255,7 +270,9 @@ class PlainDocuments:
         mask = np.array([score is not None for score in pairs], np.bool_)
         return mask, np.array([score or 0.0 for score in pairs], np.float64)
 
-    def _score(self, document: Document, query: Query) -> float | None:
+    def _score(  # noqa: PLR0911  # one for each query
+        self, document: Document, query: Query
+    ) -> float | None:
         match query:
             case MatchAllQuery():
                 return 1.0
@@ -280,7 +297,8 @@ class PlainDocuments:
                 texts = document.values.get(query.field, [])
                 hits = sum(t in wanted for text in texts for t, _ in _tokens(text))
                 return float(hits) or None
-        return 1.0 if self._has_value(document, query) else None
+            case _:
+                return 1.0 if self._has_value(document, query) else None
 
     def _bool_score(self, document: Document, query: BoolQuery) -> float | None:
         needed = [self._score(document, each) for each in (*query.must, *query.filter)]
@@ -313,9 +331,9 @@ class PlainDocuments:
             return any(token in wanted for text in values for token, _ in _tokens(text))
         return any(value in wanted for value in values)
 
-    def literal(self, name: str, value: Value) -> Literal:
+    def literal(self, name: str, value: Value) -> FieldLiteral:
         try:
-            converted: Literal = _converted(self.view.fields[name][0].type, value)
+            converted: FieldLiteral = _converted(self.view.fields[name][0].type, value)
         except ValueError as error:
             raise InvalidRequest(Rule.GROUP_INTERVAL, kind="literal") from error
         return converted

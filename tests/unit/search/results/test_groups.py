@@ -1,14 +1,17 @@
 """Group-bys (search §6.1, §6.3)."""
 
+import json
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.search.results.asking import Index, T, both, fields, key_of
+from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_of
 from tests.unit.search.results.conftest import Make
+from tests.unit.search.results.plain_index import PlainView
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.aggregation import (
@@ -26,6 +29,7 @@ from widerow.model.search.aggregation import (
     HistogramGroupBy,
     Metric,
     MetricKind,
+    PercentilesMetric,
     RangeGroupBy,
     TopRows,
 )
@@ -87,7 +91,7 @@ def test_numeric_keys_compare_as_numbers(make: Make) -> None:
         (T.IP, "2001:db8::1", "2001:db8::1"),
     ],
 )
-def test_keys_are_texts(make: Make, kind: T, value: Any, key: str) -> None:
+def test_keys_are_texts(make: Make, kind: T, value: Asked, key: str) -> None:
     # search §6.3
     index = make(SearchSchema((SearchField("f", kind),)), [{"f": value}, {}])
     assert index.counts(FieldGroupBy("g", "f")) == [(key, 1)]
@@ -379,7 +383,7 @@ def test_the_cell_of_the_go_suite(make: Make) -> None:
 @both
 @given(st.floats(-90, 90), st.floats(-180, 180), st.integers(1, 12))
 def test_points_lie_in_their_cells(
-    build: Any, latitude: float, longitude: float, precision: int
+    build: Asked, latitude: float, longitude: float, precision: int
 ) -> None:
     index = Index(build, fields(g=T.GEO_POINT), [{"g": f"{latitude:f},{longitude:f}"}])
     (group,) = index.groups(GeoGridGroupBy("g", "g", precision))
@@ -412,8 +416,6 @@ def test_precisions_are_bounded(make: Make, precision: int) -> None:
 
 
 def composite_pages(index: Index, asked: CompositeGroupBy) -> list[list[tuple[Any, int]]]:
-    from dataclasses import replace
-
     pages, token = [], None
     while True:
         breakdown = Breakdown((), (replace(asked, token=token),))
@@ -469,7 +471,7 @@ def test_composites_of_every_kind_of_key_go_on(make: Make) -> None:
         {"d": n / 2, "b": n % 2 == 0, "i": f"10.0.{n}.9", "t": n * 1000} for n in (3, 20, 100)
     ]
     index = make(schema, [*rows, {}])
-    sources = (
+    sources: tuple[FieldGroupBy | DateHistogramGroupBy, ...] = (
         *(FieldGroupBy(name, name) for name in "dbit"),
         DateHistogramGroupBy("h", "t", DateTimeValue(1, U.MINUTE)),
     )
@@ -527,7 +529,7 @@ def nested_rows() -> list[dict[str, Any]]:
 
 
 def test_nested_fields_of_the_go_suite(make: Make) -> None:
-    # search §6.1 last paragraph, §9: 11/3 and 2
+    # search §6.1, last paragraph, and search §9: 11/3 and 2
     index = make(NESTED, nested_rows())
     assert index.value(Metric("m", K.AVG, "n.l")) == 3
     by_value = FieldGroupBy("g", "n.l")
@@ -612,6 +614,41 @@ def test_the_groups_of_all_levels_are_bounded(make: Make) -> None:
     assert refused(index, asked) is Rule.GROUP_TOTAL
 
 
+@pytest.mark.parametrize(
+    "below",
+    [
+        Breakdown(tuple(Metric(str(number), K.AVG, "l") for number in range(100))),
+        Breakdown(
+            tuple(PercentilesMetric(str(n), "l", tuple(map(float, range(100)))) for n in range(3))
+        ),
+        Breakdown((TopRows("one"), TopRows("two"))),
+    ],
+)
+def test_what_is_below_all_groups_is_bounded(make: Make, below: Breakdown) -> None:
+    index = make(fields(l=T.LONG), [{"l": number} for number in range(100)])
+    ranges = RangeGroupBy("r", "l", ((None, None),) * 100, below=below)
+    inside = FieldGroupBy("g", "l", 100, below=Breakdown((), (ranges,)))
+    assert refused(index, inside) is Rule.GROUP_TOTAL
+    assert index.groups(replace(ranges, ranges=((None, None),)))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        Breakdown(tuple(Metric(str(number), K.AVG, "l") for number in range(90))),
+        Breakdown((), (RangeGroupBy("r", "l", ((None, None),) * 90),)),
+    ],
+)
+def test_what_takes_long_can_be_ended(below: Breakdown) -> None:
+    # search §5.7: timeout_ms
+    index = Index(PlainView, fields(l=T.LONG), [{"l": 1}])
+    index.page(breakdown=below)
+    assert index.view.checks > 90
+    index.view.patience = index.view.checks + 80
+    with pytest.raises(TimeoutError):
+        index.page(breakdown=below)
+
+
 ROWS = st.lists(
     st.fixed_dictionaries(
         {},
@@ -640,13 +677,12 @@ METRICS = (
 @both
 @given(ROWS, FIELDS, FIELDS)
 def test_groups_are_those_of_their_rows(
-    build: Any, rows: list[dict[str, Any]], one: str, two: str
+    build: Asked, rows: list[dict[str, Any]], one: str, two: str
 ) -> None:
     """What is below a group is what a search for the group's rows finds, and adds up."""
     index = Index(build, SCHEMA, rows)
     inner = Breakdown(METRICS, (FieldGroupBy("two", two),))
     groups = index.groups(FieldGroupBy("one", one, 100, below=inner))
-    import json
 
     def keys(row: dict[str, Any], name: str) -> set[Any]:
         value = row.get(name)
@@ -667,7 +703,7 @@ def test_groups_are_those_of_their_rows(
 @both
 @given(ROWS, st.integers(1, 5))
 def test_filters_that_divide_rows_add_up(
-    build: Any, rows: list[dict[str, Any]], bound: int
+    build: Asked, rows: list[dict[str, Any]], bound: int
 ) -> None:
     index = Index(build, SCHEMA, rows)
     below = RangeQuery("l", None, bound)
@@ -680,7 +716,7 @@ def test_filters_that_divide_rows_add_up(
 @both
 @given(ROWS, st.integers(1, 4), FIELDS, FIELDS)
 def test_pages_of_composites_join(
-    build: Any, rows: list[dict[str, Any]], size: int, one: str, two: str
+    build: Asked, rows: list[dict[str, Any]], size: int, one: str, two: str
 ) -> None:
     index = Index(build, SCHEMA, rows)
     sources = (FieldGroupBy("one", one), FieldGroupBy("two", two))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.search.results.asking import Index, T, key_of
+from tests.unit.search.results.asking import Asked, Index, T, key_of
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
@@ -42,12 +42,12 @@ from widerow.wire.tablestore.errors import foreign
 PLAIN, HTML = HighlightEncoder
 
 
-def text_field(name: str, **more: Any) -> SearchField:
+def text_field(name: str, **more: Asked) -> SearchField:
     return SearchField(name, T.TEXT, highlighting=True, **more)
 
 
 def marked(
-    text: str, *spans: tuple[int, int], encoder: HighlightEncoder = PLAIN, **parameter: Any
+    text: str, *spans: tuple[int, int], encoder: HighlightEncoder = PLAIN, **parameter: Asked
 ) -> tuple[str, ...]:
     asked = HighlightParameter("t", pre_tag="<b>", post_tag="</b>", **parameter)
     return best_fragments([(text, [TokenSpan(*span) for span in spans])], asked, encoder)

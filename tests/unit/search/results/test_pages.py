@@ -9,7 +9,7 @@ import msgpack
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.search.results.asking import Index, T, both, fields, key_of, numbers
+from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_of, numbers
 from tests.unit.search.results.conftest import Make
 from tests.unit.search.results.plain_index import PlainView
 
@@ -53,7 +53,7 @@ def by(*sorters: Sorter, keyless: bool = False) -> SearchSort:
     return SearchSort(sorters, disable_default_pk_sorter=keyless)
 
 
-def refused(index: Index, **request: Any) -> Rule:
+def refused(index: Index, **request: Asked) -> Rule:
     with pytest.raises(InvalidRequest) as error:
         index.page(**request)
     assert foreign(error.value)[1] == "OTSParameterInvalid"
@@ -266,7 +266,7 @@ def test_scores_are_computed_where_something_asks_for_them(make: Make) -> None:
 
 
 def test_an_index_with_nested_fields_answers_the_best_first(make: Make) -> None:
-    # search §5.1 row 4, §4.5: N; and no token, P
+    # search §5.1, last case: N; and no token, P
     rows: list[Any] = [{"l": value} for value in (1, 3, 2, 3)]
     page = make(NESTED, rows).page(query=SCORED, limit=3)
     assert [(int(hit.key), hit.score) for hit in page.hits] == [(1, 3), (3, 3), (2, 2)]
@@ -377,11 +377,11 @@ def test_every_sorter_survives_a_token() -> None:
 
 
 def resealed(content: object) -> bytes:
-    data = b"\x01" + msgpack.packb(content)
+    data: bytes = b"\x01" + msgpack.packb(content)
     return data + crc32(data).to_bytes(4, "big")
 
 
-def deep(depth: int) -> Any:
+def deep(depth: int) -> Asked:
     query: Any = ["MatchAllQuery"]
     for _ in range(depth):
         query = ["ConstScoreQuery", query]
@@ -411,7 +411,7 @@ HOSTILE: list[Any] = [
 
 
 @pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
-def test_tokens_made_on_purpose_are_refused(make: Make, content: Any) -> None:
+def test_tokens_made_on_purpose_are_refused(make: Make, content: Asked) -> None:
     index = make(LONGS, [{"l": 1}])
     rule = refused(index, token=resealed(content))
     assert rule in (Rule.SEARCH_TOKEN, Rule.SORT_COUNT, Rule.SORT_PLACE)
@@ -479,7 +479,9 @@ SORTERS = st.builds(
 
 @both
 @given(ROWS, st.lists(SORTERS, min_size=1, max_size=3), st.integers(1, 6))
-def test_pages_join_to_one(build: Any, rows: list[Any], sorters: list[Sorter], limit: int) -> None:
+def test_pages_join_to_one(
+    build: Asked, rows: list[Any], sorters: list[Sorter], limit: int
+) -> None:
     """Pages that follow each other by tokens are one large page (search §11.7)."""
     index = Index(build, SCHEMA, rows)
     whole = index.numbers(sort=by(*sorters), limit=1000)
@@ -496,7 +498,7 @@ def test_pages_join_to_one(build: Any, rows: list[Any], sorters: list[Sorter], l
 @both
 @given(ROWS, st.sampled_from(SortOrder), MISSING)
 def test_orders_are_those_of_the_values(
-    build: Any, rows: list[Any], order: SortOrder, missing: str | None
+    build: Asked, rows: list[Any], order: SortOrder, missing: str | None
 ) -> None:
     index = Index(build, SCHEMA, rows)
     sort = by(FieldSort("d", order, missing_value=missing))
@@ -536,7 +538,7 @@ def test_collapse_of_few_values_in_many_rows(make: Make) -> None:
 @both
 @given(ROWS, st.sampled_from(["l", "d", "k"]), SORTERS, st.integers(1, 5), st.integers(0, 4))
 def test_collapsed_pages_are_the_first_rows_of_their_values(
-    build: Any, rows: list[Any], name: str, sorter: Sorter, limit: int, offset: int
+    build: Asked, rows: list[Any], name: str, sorter: Sorter, limit: int, offset: int
 ) -> None:
     index = Index(build, SCHEMA, rows)
     seen: dict[Any, int] = {}

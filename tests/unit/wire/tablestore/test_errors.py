@@ -37,6 +37,7 @@ from widerow.wire.tablestore import (
     messages,
     search_errors,
     search_life_errors,
+    search_query_errors,
     search_result_errors,
     stream_errors,
     transaction_errors,
@@ -60,7 +61,8 @@ def test_every_kind_of_storage_failure_has_a_foreign_form() -> None:
 def test_no_rule_is_listed_twice() -> None:
     # A dictionary would keep the last of two rows in silence.
     pages = [error_table, index_errors, stream_errors, transaction_errors, tunnel_errors]
-    pages += [delivery_errors, search_errors, search_life_errors, search_result_errors]
+    pages += [delivery_errors, search_errors, search_life_errors, search_query_errors]
+    pages.append(search_result_errors)
     places = [inspect.getfile(each) for each in pages]
     source = "".join(Path(place).read_text(encoding="utf-8") for place in places)
     listed = re.findall(r"^ {4,8}(Rule\.\w+): ", source, re.MULTILINE)
@@ -80,6 +82,8 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSMissingHeader": {400},
         "OTSUnsupportOperation": {400},
         "OTSMetaNotMatch": {400},
+        "OTSSessionExpired": {400},  # search §8
+        "OTSTimeout": {503},  # search §8
         "OTSAuthFailed": {403},
         "OTSNoPermissionAccess": {403},
         "OTSConditionCheckFail": {403},
@@ -134,6 +138,8 @@ RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts 
     Rule.KEY_VALUE_MISSING: {"name"},
     Rule.KEY_VERSION: {"name"},
     Rule.SEARCH_MESSAGE: {"kind"},
+    Rule.SORT_FIELD: {"field", "reason"},
+    Rule.COLLAPSE_FIELD: {"field", "reason"},
 }
 
 

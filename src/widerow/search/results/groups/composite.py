@@ -22,8 +22,8 @@ from widerow.model.search.aggregation import CompositeGroupBy, GroupByAnswer, Se
 from widerow.search.interface import Integers
 from widerow.search.results.grouping import Grouping, group_sizes, joined
 from widerow.search.results.groups.assembly import below_groups
-from widerow.search.results.groups.codes import coded, key_text
-from widerow.search.results.groups.numbering import ranks_within
+from widerow.search.results.groups.codes import coded, group_key_text
+from widerow.search.results.groups.numbering import candidates, ranks_within
 from widerow.search.results.scope import Scope
 from widerow.search.results.tokens import open_token, sealed_token
 
@@ -64,18 +64,15 @@ def group_by_composite(scope: Scope, asked: CompositeGroupBy) -> list[GroupByAns
     combined = _combined(level, sources)
     columns = [level.group_numbers(combined.entries), *combined.columns]
     kinds = [level.size, *(source.kinds for source in sources)]
-    numbers = _numbered(columns, kinds)
-    _, firsts, places, counts = np.unique(
-        numbers, return_index=True, return_inverse=True, return_counts=True
-    )
-    groups = [column[firsts] for column in columns]
+    lines = _joined(columns, kinds)
+    found_groups = candidates(None, lines.numbers, 1)
+    groups = lines.columns(found_groups.codes)
     left = np.flatnonzero(_behind(sources, groups[1:], asked.token))
     ranks = ranks_within(groups[0][left])
     chosen = left[ranks < _size(asked)]
     scope.context.count_groups(len(chosen))
-    renumbered = np.full(len(firsts), -1, np.int64)
-    renumbered[chosen] = np.arange(len(chosen))
-    split = (combined.entries, renumbered[places], len(chosen))
+    places = found_groups.places(chosen) if asked.below else chosen
+    split = (combined.entries, places, len(chosen))
     below = below_groups(scope, level, split, asked.below)
     keys = [column[chosen].tolist() for column in groups[1:]]
     found = [
@@ -84,7 +81,7 @@ def group_by_composite(scope: Scope, asked: CompositeGroupBy) -> list[GroupByAns
             count,
             below[place],
         )
-        for place, count in enumerate(counts[chosen].tolist())
+        for place, count in enumerate(found_groups.counts[chosen].tolist())
     ]
     return _pages(asked, sources, (found, keys), (groups[0][left], groups[0][chosen], level.size))
 
@@ -118,14 +115,18 @@ def _source(
     names: tuple[Callable[[int], Any], Callable[[int], Any]],
 ) -> _Source:
     key, mark = names
-    distinct, dense = np.unique(codes, return_inverse=True)
+    known = candidates(None, codes, 1)
+    distinct, dense = known.codes, known.places(np.arange(len(known.codes)))
     without = np.flatnonzero(group_sizes(entries, level.entries) == 0)
-    entries = np.concatenate((entries, without))
-    dense = np.concatenate((dense + 1, np.zeros(len(without), np.int64)))
-    order = np.argsort(entries, kind="stable")
+    dense = dense + 1
+    if len(without):
+        entries = np.concatenate((entries, without))
+        dense = np.concatenate((dense, np.zeros(len(without), np.int64)))
+        order = np.argsort(entries, kind="stable")
+        entries, dense = entries[order], dense[order]
 
     def text(code: int) -> str | None:
-        return key_text(key(int(distinct[code - 1]))) if code else None
+        return group_key_text(key(int(distinct[code - 1]))) if code else None
 
     def held(code: int) -> int | str | float | None:
         return mark(int(distinct[code - 1])) if code else None
@@ -137,7 +138,7 @@ def _source(
         there = found < len(distinct) and mark(int(distinct[found])) == value
         return found + 1, there
 
-    return _Source(entries[order], dense[order], len(distinct) + 1, text, held, place)
+    return _Source(entries, dense, len(distinct) + 1, text, held, place)
 
 
 def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
@@ -149,7 +150,9 @@ def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
             continue
         sizes = group_sizes(source.entries, level.entries)
         if int(sizes[entries].sum()) > COMPOSITE_COMBINATIONS_MAX:
-            raise InvalidRequest(Rule.GROUP_TOTAL)
+            raise InvalidRequest(
+                Rule.GROUP_TOTAL, what="combinations", maximum=COMPOSITE_COMBINATIONS_MAX
+            )
         lines, places = joined(source.entries, entries, level.entries)
         columns = [column[lines] for column in columns]
         columns.append(source.codes[places])
@@ -157,15 +160,38 @@ def _combined(level: Grouping, sources: Sequence[_Source]) -> _Combined:
     return _Combined(entries, columns)
 
 
-def _numbered(columns: Sequence[Integers], kinds: Sequence[int]) -> Integers:
-    """One number for each line that compares as its columns do."""
+class _Joined(NamedTuple):
+    """One number for each line that compares as its columns do.
+
+    `steps`: for each column behind the first one how many codes it has, and the numbers that were
+    renumbered before it was joined; None: they were not.
+    """
+
+    numbers: Integers
+    steps: list[tuple[int, Integers | None]]
+
+    def columns(self, numbers: Integers) -> list[Integers]:
+        """The columns that numbers were made of."""
+        found = []
+        for kinds, renumbered in reversed(self.steps):
+            numbers, codes = np.divmod(numbers, kinds)
+            found.append(codes)
+            if renumbered is not None:
+                numbers = renumbered[numbers]
+        return [numbers, *reversed(found)]
+
+
+def _joined(columns: Sequence[Integers], kinds: Sequence[int]) -> _Joined:
     numbers, count = columns[0], kinds[0]
+    steps: list[tuple[int, Integers | None]] = []
     for column, kind in zip(columns[1:], kinds[1:], strict=True):
+        renumbered = None
         if count * kind > _JOINED_MAX:
-            found, numbers = np.unique(numbers, return_inverse=True)
-            count = len(found)
+            renumbered, numbers = np.unique(numbers, return_inverse=True)
+            count = len(renumbered)
         numbers, count = numbers * kind + column, count * kind
-    return numbers
+        steps.append((kind, renumbered))
+    return _Joined(numbers, steps)
 
 
 def _behind(

@@ -27,7 +27,7 @@ from widerow.search.results.breakdown_rules import group_kind
 from widerow.search.results.geohash import cell_corners
 from widerow.search.results.grouping import group_sizes
 from widerow.search.results.groups.assembly import below_groups, grouped_by_parent
-from widerow.search.results.groups.codes import Coded, Keyed, coded, key_text
+from widerow.search.results.groups.codes import Coded, Keyed, coded, group_key_text
 from widerow.search.results.groups.numbering import Candidates, candidates, ranks_within
 from widerow.search.results.metrics import metric_numbers
 from widerow.search.results.ordering import first_places
@@ -47,8 +47,8 @@ def group_by_key(scope: Scope, asked: Keyed) -> list[tuple[SearchGroup, ...]]:
     groups = _wanted(found, asked)
     order = _order(scope, found, groups, asked)
     scope.context.count_groups(len(order))
-    split = (found.entries, groups.places(order), len(order))
-    below = below_groups(scope, found.level, split, asked.below)
+    places = groups.places(order) if asked.below else np.zeros(0, np.int64)
+    below = below_groups(scope, found.level, (found.entries, places, len(order)), asked.below)
     counts = groups.counts[order].tolist()
     answers = []
     for place, code in enumerate(groups.codes[order].tolist()):
@@ -153,7 +153,7 @@ def _metric(
 
 
 def _key(asked: Keyed, key: Value) -> Value:
-    return key_text(key) if isinstance(asked, FieldGroupBy) else key
+    return group_key_text(key) if isinstance(asked, FieldGroupBy) else key
 
 
 def _cell(code: int, precision: int) -> GeoCell:
