@@ -18,8 +18,6 @@ from widerow.server.system import SystemClock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import click
-
     from widerow.cli.search_why import SearchFinding
     from widerow.model.search.schema import SearchSchema
     from widerow.transfer.client import Client
@@ -48,7 +46,7 @@ _OUTPUTS: Final = ("table", "json", "jsonl")
 class _Searching(TyperGroup):
     """Commands, and without the name of one a query."""
 
-    def parse_args(self, ctx: "click.Context", args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # click's, or typer's copy of it
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             args = ["query", *args]
         return super().parse_args(ctx, args)
