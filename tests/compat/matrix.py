@@ -1,6 +1,7 @@
 """Which call of which vendor's SDK each action is reached by, and what makes the call here.
 
-Indexes, local transactions, streams, tunnels and bulk requests (change §A9, §B4, §C1, §C2, §D). An
+Indexes, local transactions, streams, tunnels, bulk requests (change §A9, §B4, §C1, §C2, §D) and
+searches (search §9). An
 SDK that does not stand beside an action has no call for it.
 """
 
@@ -99,6 +100,44 @@ def _bulk(text: str, test: str) -> dict[str, Call]:
     return {"java": Call(text, "java/Bulk.java", "java/test_java_sdk.py", test)}
 
 
+_LIFE: Final = "test_an_index_from_its_creation_to_its_end"
+_LIFE_CHANGED: Final = "test_an_index_that_forgets_rows"
+_SCANNED: Final = "test_a_parallel_scan_sees_every_row_once"
+_SEARCH_TESTS: Final = {
+    "search": "test_queries_of_every_type",
+    "computeSplits": "test_a_scan_sees_every_row",
+    "parallelScan": "test_a_scan_sees_every_row",
+}
+
+
+def _searched(name: str, python: str) -> dict[str, Call]:
+    """A call by its name as Node and Java spell it; which test judges it in Python."""
+    snake = "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+    go = f".{name[0].upper()}{name[1:]}("
+    life = name not in _SEARCH_TESTS
+    return {
+        "python": Call(f".{snake}(", "python/test_search.py", "python/test_search.py", python),
+        "node": Call(
+            f".{name}(",
+            "node/search.js",
+            "node/test_search.py",
+            "test_indexes_are_listed_and_deleted" if life else _SEARCH_TESTS[name],
+        ),
+        "go": Call(
+            go,
+            "go/search.go",
+            "go/test_go_search.py",
+            "test_indexes_change_places_and_go" if life else _SEARCH_TESTS[name],
+        ),
+        "java": Call(
+            f".{name}(",
+            "java/Searches.java",
+            "java/test_java_search.py",
+            "test_an_index_is_made_changed_and_deleted" if life else _SEARCH_TESTS[name],
+        ),
+    }
+
+
 _LATER: Final = Call(
     ".create_secondary_index(",
     _PY_INDEXES,
@@ -110,6 +149,14 @@ _HOW_FAR: Final = "test_the_sdk_reads_how_far_a_tunnel_is"
 
 MATRIX: Final[Mapping[str, Mapping[str, Call]]] = MappingProxyType(
     {
+        "CreateSearchIndex": _searched("createSearchIndex", _LIFE),
+        "ListSearchIndex": _searched("listSearchIndex", _LIFE),
+        "DescribeSearchIndex": _searched("describeSearchIndex", _LIFE),
+        "UpdateSearchIndex": _searched("updateSearchIndex", _LIFE_CHANGED),
+        "DeleteSearchIndex": _searched("deleteSearchIndex", _LIFE),
+        "Search": _searched("search", "test_counts_of_the_suites"),
+        "ComputeSplits": _searched("computeSplits", _SCANNED),
+        "ParallelScan": _searched("parallelScan", _SCANNED),
         "CreateIndex": {
             "python": _LATER,
             "node": _node_index(".createIndex("),
@@ -182,7 +229,7 @@ OF_EARLIER_SUITES: Final = frozenset(
         *("AddDefinedColumn", "DeleteDefinedColumn", "ComputeSplitPointsBySize"),
         *("GetRow", "BatchGetRow", "GetRange"),
         *("PutRow", "UpdateRow", "DeleteRow", "BatchWriteRow"),
-        *("ListSearchIndex", "ListTimeseriesTable"),
+        "ListTimeseriesTable",
     )
 )
-"""Served actions of no such family: tables, rows, and the lists that are always empty."""
+"""Served actions of no such family: tables, rows, and the list that is always empty."""

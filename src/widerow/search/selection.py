@@ -133,6 +133,10 @@ class SelectedDocuments:
         """How many there are."""
         return self._starts[-1]
 
+    def check(self) -> None:
+        """Between two steps of something long: raises what the view's maker ends it with."""
+        self._moment.check()
+
     def field(self, name: str) -> SearchField | None:
         """The definition of a field by its full name; None where the index has none."""
         return self._moment.fields.definition(name)

@@ -48,6 +48,7 @@ final class Actions {
         SCENARIOS.put("transactions", Transactions::transactions);
         SCENARIOS.put("indexes", Indexes::indexes);
         SCENARIOS.put("delivery", Delivery::delivery);
+        SCENARIOS.put("searches", Searches::searches);
         SCENARIOS.put("ranges", Ranges::ranges);
         SCENARIOS.put("range iterator", Ranges::iterator);
         SCENARIOS.put("filters", Ranges::filters);

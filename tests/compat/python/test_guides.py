@@ -15,7 +15,13 @@ GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guide"
 
 @pytest.mark.parametrize(
     ("page", "count"),
-    [("delivery.md", 1), ("secondary-indexes.md", 2), ("streams.md", 1), ("transactions.md", 2)],
+    [
+        ("delivery.md", 1),
+        ("search.md", 3),
+        ("secondary-indexes.md", 2),
+        ("streams.md", 1),
+        ("transactions.md", 2),
+    ],
 )
 def test_the_programs_of_a_guide_run(
     page: str, count: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

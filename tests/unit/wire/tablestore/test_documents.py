@@ -5,7 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from widerow.wire.tablestore import delivery_messages, messages, tunnel_messages
+from widerow.wire.tablestore import (
+    delivery_messages,
+    messages,
+    search_messages,
+    tunnel_messages,
+)
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
 
 PAGES = Path(__file__).parents[4] / "docs" / "protocol"
@@ -43,6 +48,8 @@ def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> Non
     module = messages if tunnel is None else tunnel_messages
     if action.endswith("DeliveryTask"):
         module = delivery_messages
+    if hasattr(search_messages, f"{action}Request"):
+        module = search_messages
     request = getattr(module, tunnel or f"{action}Request").DESCRIPTOR
     words = set(WORDS.findall(_section(action)))
     assert {field.name for field in request.fields} <= words
@@ -67,6 +74,10 @@ def test_every_field_of_a_request_is_in_its_action_s_section(action: str) -> Non
         ("CreateDeliveryTask", delivery_messages.OSSTaskConfig),
         ("CreateDeliveryTask", delivery_messages.EventColumn),
         ("CreateDeliveryTask", delivery_messages.ParquetSchema),
+        ("CreateSearchIndex", search_messages.IndexSchema),
+        ("CreateSearchIndex", search_messages.IndexSetting),
+        ("Search", search_messages.SearchQuery),
+        ("ParallelScan", search_messages.ScanQuery),
     ],
 )
 def test_fields_of_inner_messages_are_there_too(action: str, message: type) -> None:

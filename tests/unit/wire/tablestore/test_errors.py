@@ -82,6 +82,8 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSMissingHeader": {400},
         "OTSUnsupportOperation": {400},
         "OTSMetaNotMatch": {400},
+        "OTSSessionExpired": {400},  # search §8
+        "OTSTimeout": {503},  # search §8
         "OTSAuthFailed": {403},
         "OTSNoPermissionAccess": {403},
         "OTSConditionCheckFail": {403},
@@ -136,6 +138,8 @@ RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts 
     Rule.KEY_VALUE_MISSING: {"name"},
     Rule.KEY_VERSION: {"name"},
     Rule.SEARCH_MESSAGE: {"kind"},
+    Rule.SORT_FIELD: {"field", "reason"},
+    Rule.COLLAPSE_FIELD: {"field", "reason"},
 }
 
 

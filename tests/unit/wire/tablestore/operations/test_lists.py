@@ -1,4 +1,4 @@
-"""ListSearchIndex and ListTimeseriesTable: lists of what there is none of."""
+"""ListSearchIndex of no index, and ListTimeseriesTable: lists of what there is none of."""
 
 import pytest
 from tablestore.protobuf import search_pb2, timeseries_pb2

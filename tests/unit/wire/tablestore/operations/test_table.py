@@ -55,7 +55,6 @@ SERVED = {
     "DescribeStream": ("read", False, ""),
     "GetShardIterator": ("read", False, ""),
     "GetStreamRecord": ("read", False, ""),
-    "ListSearchIndex": ("read", False, "list_tables"),
     "ListTimeseriesTable": ("read", False, ""),
 }
 TUNNELS = {
@@ -79,8 +78,18 @@ DELIVERY = {
     "DescribeDeliveryTask": ("read", False),
     "ListDeliveryTask": ("read", False),
 }
+SEARCHES = {
+    "CreateSearchIndex": ("manage", True),
+    "ListSearchIndex": ("read", False),
+    "DescribeSearchIndex": ("read", False),
+    "UpdateSearchIndex": ("manage", True),
+    "DeleteSearchIndex": ("manage", True),
+    "Search": ("read", False),
+    "ComputeSplits": ("read", False),
+    "ParallelScan": ("read", False),
+}
 BATCHES = ("BatchGetRow", "BatchWriteRow", "BulkImport")
-LISTS = ("BulkExport", "ListSearchIndex", "ListTimeseriesTable")
+LISTS = ("BulkExport", "ListTimeseriesTable")
 INDEXES = ("CreateIndex", "DropIndex")
 STREAMS = ("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord")
 COLUMNS = ("AddDefinedColumn", "DeleteDefinedColumn")
@@ -90,7 +99,7 @@ TRANSACTIONS = ("StartLocalTransaction", "CommitTransaction", "AbortTransaction"
 def test_the_actions_served() -> None:
     assert {o.name: (o.permission.value, o.writes) for o in OPERATIONS.values()} == {
         name: (permission, writes) for name, (permission, writes, _) in SERVED.items()
-    } | TUNNELS | DELIVERY
+    } | TUNNELS | DELIVERY | SEARCHES
     assert all(name == entry.name for name, entry in OPERATIONS.items())
 
 
