@@ -51,7 +51,9 @@ def tables(draw: st.DrawFn) -> tuple[SearchSchema, list[tuple[bytes, dict[str, V
     schema = draw(schemas())
     written = st.tuples(st.integers(0, 11).map(lambda key: key.to_bytes()), columns(schema))
     gone = st.tuples(st.integers(0, 11).map(lambda key: key.to_bytes()), st.none())
-    return schema, draw(st.lists(st.one_of(written, written, written, gone), max_size=16))
+    return schema, draw(
+        st.lists(st.one_of(written, written, written, gone), min_size=5, max_size=16)
+    )
 
 
 def same_number(one: object, other: object) -> bool:
