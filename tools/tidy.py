@@ -62,6 +62,7 @@ INTERFACES: Final = {
     # Each action of the protocol is a module with these functions (`operations/table.py`).
     "src/widerow/wire/tablestore/operations": _ACTION,
     "src/widerow/wire/tablestore/operations/delivery": _ACTION,
+    "src/widerow/wire/tablestore/operations/search": _ACTION,
     "src/widerow/wire/tablestore/operations/tunnels": _ACTION,
 }
 SECRET_WORDS: Final = frozenset(("signature", "digest", "mac", "hmac", "secret"))

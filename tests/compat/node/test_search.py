@@ -43,7 +43,7 @@ def test_queries_of_every_type(searches: Node) -> None:
 
 
 def test_orders_columns_and_documents_below_rows(searches: Node) -> None:
-    # search §5.1: another field where the first is missing; §5.4, §5.5, §4.4
+    # search §4.4, §5.1, §5.4, §5.5: also another field where the first is missing
     assert searches("orders") == {
         "missing": [11, 10, 9],
         "collapsed": 11,
@@ -71,5 +71,5 @@ def test_a_scan_sees_every_row(searches: Node) -> None:
 
 
 def test_indexes_are_listed_and_deleted(searches: Node) -> None:
-    # search §1.4: a name that ends with _reindex needs no source; §1.5
+    # search §1.4, §1.5: a name that ends with _reindex needs no source
     assert searches("removed") == [["x", "x_reindex"], []]

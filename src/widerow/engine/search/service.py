@@ -30,6 +30,7 @@ from widerow.engine.search.host import SearchHost
 from widerow.engine.search.live import IndexParts, LiveIndex
 from widerow.engine.search.scans import Scans
 from widerow.engine.search.schema_rules import check_index_names
+from widerow.engine.static import check_table_name
 from widerow.engine.streams.log import LOG_START, LogPosition
 from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, Unsupported
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_TIMEOUT_MS
@@ -134,6 +135,7 @@ class SearchIndexes:
     def list(self, instance: str, table: str | None) -> tuple[SearchIndexName, ...]:
         """ListSearchIndex: of a table, or of all of them, sorted by table and name."""
         if table is not None:
+            check_table_name(table)
             found = [self._table(instance, table)]
         else:
             found = self._parts.tables.owned(instance)

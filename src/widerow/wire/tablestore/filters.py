@@ -35,7 +35,7 @@ from widerow.model.filter import (
 from widerow.model.values import ColumnType, KeyMarker, Value
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.plainbuffer import decode_variant_value
-from widerow.wire.tablestore.prescan import Unreadable, read_key, skip_field
+from widerow.wire.tablestore.prescan import Unreadable, field_key, skip_field
 
 __all__ = ["decode_condition", "decode_read_filter"]
 
@@ -151,7 +151,7 @@ def _refuse_crowds(data: bytes, room: int) -> None:
     position, fields, children = 0, 0, 0
     try:
         while position < len(data):
-            key, position = read_key(data, position)
+            key, position = field_key(data, position)
             fields += 1
             children += key == 2 << 3 | 2
             if children > room or fields > _COMPOSITE_FIELDS_MAX:

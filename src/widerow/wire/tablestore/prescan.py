@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from google.protobuf.descriptor import FieldDescriptor
 
-__all__ = ["Unreadable", "count_fields", "read_key", "skip_field"]
+__all__ = ["Unreadable", "count_fields", "field_key", "skip_field"]
 
 _FIXED_BYTES: Final = {1: 8, 5: 4}  # protobuf wire types of fixed size
 _SIZED: Final = 2  # the wire type of bytes, texts and messages
@@ -33,7 +33,7 @@ def count_fields(descriptor: Any, data: bytes, limit: int) -> int:  # noqa: ANN4
             count += 1
             if count > limit:
                 return count
-            key, start = read_key(data, position)
+            key, start = field_key(data, position)
             position = skip_field(data, start, key & 7)
             inner = below.get(key)
             if inner is not None:
@@ -53,7 +53,7 @@ def _messages_of(descriptor: Any) -> dict[int, Any]:  # noqa: ANN401  # Descript
     }
 
 
-def read_key(data: bytes, position: int) -> tuple[int, int]:
+def field_key(data: bytes, position: int) -> tuple[int, int]:
     """The key of the field at `position`, and where its value begins. Raises `Unreadable`."""
     return _varint(data, position)
 

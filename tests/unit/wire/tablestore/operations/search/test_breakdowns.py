@@ -366,7 +366,7 @@ def response(answer: SearchAnswer) -> m.SearchResponse:
 
 
 def test_an_answer_sets_what_clients_read_unseen() -> None:
-    # search §5.3, §5.7, protos §0.6: Go dereferences totals, success and units
+    # search §5.3, §5.7, protos §0 rule 6: Go dereferences totals, success and units
     sent = response(SearchAnswer(0, (), b"", a.BreakdownAnswer(), {}, 3))
     assert sent.HasField("total_hits")
     assert sent.is_all_succeeded

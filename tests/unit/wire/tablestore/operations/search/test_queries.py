@@ -262,7 +262,7 @@ def test_a_sorter_is_of_one_kind(sorter: m.Sorter) -> None:
 
 
 def test_a_search_without_anything_matches_all_rows() -> None:
-    # search §4: an absent query; §5.2, §5.4: what else is left out
+    # search §4, §5.2, §5.4: an absent query, and what else is left out
     assert search.decode(by_hand()) == Search("t", "i")
 
 

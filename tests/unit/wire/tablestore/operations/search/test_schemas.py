@@ -1,5 +1,7 @@
 """Schemas of search indexes: as SDKs send them, and as they are described (search §1.1, §1.2)."""
 
+from typing import Any
+
 import pytest
 import tablestore as sdk
 from tablestore.decoder import OTSProtoBufferDecoder
@@ -295,8 +297,8 @@ def test_names_of_indexes() -> None:
 
 # --- what no schema can say ------------------------------------------------------------------
 
-LONG = {"field_name": "f", "field_type": 1}
-TEXT = {"field_name": "f", "field_type": 5}
+LONG: dict[str, Any] = {"field_name": "f", "field_type": 1}
+TEXT: dict[str, Any] = {"field_name": "f", "field_type": 5}
 
 
 @pytest.mark.parametrize(
