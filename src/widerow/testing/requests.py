@@ -16,6 +16,7 @@ from widerow.engine.streams.log import LogPosition
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import search_messages as q
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = [
@@ -201,7 +202,7 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         ).SerializeToString(),
         "BulkImport": lambda table: bulk_import_request(table).SerializeToString(),
         "BulkExport": lambda table: bulk_export_request(table).SerializeToString(),
-        "ListSearchIndex": lambda table: m.ListSearchIndexRequest(
+        "ListSearchIndex": lambda table: q.ListSearchIndexRequest(
             table_name=table
         ).SerializeToString(),
         "ListTimeseriesTable": lambda _: b"",
