@@ -80,6 +80,8 @@ LANES: Final[tuple[tuple[Step, ...], ...]] = (
         Step("change_kills.py", (), ("--kills", 200)),  # 4
         Step("change_kills.py", ("--disk", "ext4"), ("--cuts", 60)),  # 1
         Step("change_kills.py", ("--disk", "xfs"), ("--cuts", 60)),  # 1
+        Step("search_kills.py", (), ("--kills", 100)),  # 4
+        Step("search_kills.py", ("--disk", "ext4"), ("--cuts", 30)),  # 2
         Step("nosql_kills.py", (), ("--kills", 200)),  # 2
         Step("trust.py", ("damage",), ("--each", 60)),  # 2
         Step("trust.py", ("full",), ("--cycles", 20)),  # 0.4

@@ -529,7 +529,7 @@ class Rule(AnyRule):
     GROUP_SORT_METRIC = (
         "Sort by a metric with one number for each group, asked for below the group."
     )
-    GROUP_TOKEN = "Send the next_token of the group-by exactly as it was answered."  # noqa: S105  # a hint
+    GROUP_TOKEN = "Send next_token exactly as the groups before came with it."  # noqa: S105  # a hint
     GROUP_LEVEL = "Use sources that lie at one nested path, or none that do."
     HIGHLIGHT_FIELD = "Create the index with enable_highlighting for this TEXT field."
     HIGHLIGHT_SIZE = "Use a fragment_size of 1 or more, and 0 fragments or more."

@@ -15,7 +15,7 @@
     10 id key 02 id key              rows of a typed table's child, under the key of their parent
     11 id partition-key              the last auto-increment value given out there
     11 id                            the next identity value of a typed table
-    12 id …                          changes of a table's rows: its stream
+    12 id …                          changes of a table's rows: its stream and its journal
     13 id partition-key index rest   entries of a table's local indexes
     14 id …                          entries of a typed table's index
     15 id partition-key …            what is still to be done outside the shard because of a change

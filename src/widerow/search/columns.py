@@ -23,8 +23,6 @@ __all__ = [
     "TextColumn",
     "ValueColumn",
     "mask_of",
-    "numbering",
-    "taken_values",
 ]
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -41,7 +39,7 @@ def mask_of(numbers: NDArray[Any], count: int) -> Booleans:
     return mask
 
 
-def numbering(numbers: Integers, count: int) -> Integers:
+def _numbering(numbers: Integers, count: int) -> Integers:
     """For all numbers below `count`, their place among some; anything for the others."""
     places = np.empty(count, dtype=np.int64)
     places[numbers] = np.arange(len(numbers), dtype=np.int64)
@@ -55,7 +53,7 @@ class Taken(NamedTuple):
     owners: Integers | None
 
 
-def taken_values(
+def _taken_values(
     values: NDArray[Any], owners: NDArray[Any] | None, numbers: Integers | None, count: int
 ) -> Taken:
     """The values of documents with ascending numbers, owned by their places; None: of all."""
@@ -65,7 +63,7 @@ def taken_values(
         return Taken(values, owners.astype(np.int64))
     if len(numbers) * _MANY > count:
         chosen = mask_of(numbers, count)[owners]
-        return Taken(values[chosen], numbering(numbers, count)[owners[chosen]])
+        return Taken(values[chosen], _numbering(numbers, count)[owners[chosen]])
     low = np.searchsorted(owners, numbers, side="left")
     lengths = np.searchsorted(owners, numbers, side="right") - low
     places = np.repeat(np.arange(len(numbers), dtype=np.int64), lengths)
@@ -113,7 +111,7 @@ class ValueColumn(Column):
 
     def taken(self, numbers: Integers | None) -> Taken:
         """The values of some documents, or of all."""
-        return taken_values(self.values, self.owners, numbers, self.count)
+        return _taken_values(self.values, self.owners, numbers, self.count)
 
 
 class TermColumn(Column):
@@ -131,7 +129,7 @@ class TermColumn(Column):
 
     def taken(self, numbers: Integers | None) -> Taken:
         """The numbers of the terms of some documents, or of all."""
-        return taken_values(self.values, self.owners, numbers, self.count)
+        return _taken_values(self.values, self.owners, numbers, self.count)
 
     def documents(self, first: int, beyond: int) -> NDArray[np.int32]:
         """The documents of terms with numbers in a row; of one term they ascend, each once."""

@@ -74,6 +74,10 @@ class DocumentSet(Protocol):
         """Their scores; None where none were computed."""
         ...
 
+    def check(self) -> None:
+        """Between two steps of something long: raises what the view's maker ends it with."""
+        ...
+
     def field(self, name: str) -> SearchField | None:
         """The definition of a field by its full name; None where the index has none.
 

@@ -6,6 +6,7 @@ units of 360/2³². What is compared is what is stored.
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -86,12 +87,18 @@ def distances(points: Floats, origin: tuple[float, float], *, plane: bool = Fals
     return np.asarray(2 * EARTH_RADIUS_M * np.arcsin(np.sqrt(np.clip(half, 0.0, 1.0))))
 
 
-def in_polygon(points: Floats, corners: list[tuple[float, float]]) -> Booleans:
-    """Which points lie inside: those from which a ray crosses the ring an odd number of times."""
+def in_polygon(
+    points: Floats, corners: list[tuple[float, float]], check: Callable[[], None]
+) -> Booleans:
+    """Which points lie inside: those from which a ray crosses the ring an odd number of times.
+
+    `check` is called for each corner, all of which cost a pass over the points.
+    """
     latitudes, longitudes = points[:, 0], points[:, 1]
     inside = np.zeros(len(points), dtype=np.bool_)
     before = corners[-1]
     for corner in corners:
+        check()
         (first, first_longitude), (last, last_longitude) = before, corner
         if first != last:
             crosses = (first > latitudes) != (last > latitudes)

@@ -11,7 +11,7 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField, SearchFieldType
 from widerow.model.values import Value
-from widerow.search.columns import TermColumn, ValueColumn, taken_values
+from widerow.search.columns import TermColumn, ValueColumn
 from widerow.search.fields import TERM_TYPES, IndexedField, Level, SearchFields
 from widerow.search.interface import (
     Booleans,
@@ -25,6 +25,7 @@ from widerow.search.queries.compile import compiled
 from widerow.search.queries.node import Asked
 from widerow.search.queries.values import literal_of
 from widerow.search.segments import SegmentView
+from widerow.search.terms import spread
 from widerow.search.unions import TermUnions
 
 __all__ = ["KeyOrder", "Moment", "SelectedDocuments"]
@@ -131,6 +132,10 @@ class SelectedDocuments:
     def count(self) -> int:
         """How many there are."""
         return self._starts[-1]
+
+    def check(self) -> None:
+        """Between two steps of something long: raises what the view's maker ends it with."""
+        self._moment.check()
 
     def field(self, name: str) -> SearchField | None:
         """The definition of a field by its full name; None where the index has none."""
@@ -257,14 +262,16 @@ class SelectedDocuments:
         parts: list[Integers | None] = []
         ancestors: list[Integers] = [np.zeros(0, dtype=np.int64)]
         for at, part in enumerate(self._parts):
-            segment = self._moment.segments[at].segment
-            above = segment.above(level, self._level)
-            count = segment.counts[self._level.number]
-            numbers = np.arange(len(above), dtype=np.int64)
-            taken = taken_values(numbers, above, part, count)
-            assert taken.owners is not None
-            parts.append(None if part is None else taken.values)
-            ancestors.append(taken.owners + self._starts[at])
+            above = self._moment.segments[at].segment.above(level, self._level)
+            if part is None:
+                parts.append(None)
+                ancestors.append(above + self._starts[at])
+                continue
+            low = np.searchsorted(above, part, side="left")
+            lengths = np.searchsorted(above, part, side="right") - low
+            parts.append(spread(low, lengths))
+            owners = np.arange(len(part), dtype=np.int64) + self._starts[at]
+            ancestors.append(np.repeat(owners, lengths))
         return SelectedDocuments(self._moment, level, parts), np.concatenate(ancestors)
 
     def offsets(self) -> Integers:

@@ -6,7 +6,7 @@ at most and is refused if there are more, so that no answer ever lacks rows.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -62,11 +62,7 @@ if TYPE_CHECKING:
 
 _ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
 
-__all__ = ["IndexStatistics", "SearchIndexes"]
-
-
-class IndexStatistics(dict[str, int]):
-    """Numbers of one index: rows, bytes of memory, rows that wait, whether it is being built."""
+__all__ = ["SearchIndexes"]
 
 
 @final
@@ -297,18 +293,19 @@ class SearchIndexes:
                     live = self._live[index.id] = LiveIndex(self._parts, table, index)
         return live
 
-    def work(self) -> bool:
+    def work(self, turn: "AbstractContextManager[object] | None" = None) -> bool:
         """A little of what keeps every index up; whether there is more to do at once.
 
-        For one caller at a time. Opens indexes, builds them, and takes what was written. Raises
-        `StorageFailure`.
+        For one caller at a time, who holds `turn` for each index. Opens indexes, builds them, and
+        takes what was written. Raises `StorageFailure`.
         """
         more = False
         known = set()
         for table in self._parts.tables.all():
             for index in table.search:
                 known.add(index.id)
-                more |= self._work_at(self._live_of(table, index))
+                with turn or nullcontext():
+                    more |= self._work_at(self._live_of(table, index))
         for gone in self._live.keys() - known:
             self._live.pop(gone)
             self._parts.backlog.leave(gone)
@@ -394,19 +391,22 @@ class SearchIndexes:
                 }
         return lowest or {}
 
-    def statistics(self) -> dict[tuple[str, str], IndexStatistics]:
-        """Numbers of each index that is in memory, by its table and its name."""
-        told: dict[tuple[str, str], IndexStatistics] = {}
+    def statistics(self) -> dict[tuple[str, str], dict[str, int]]:
+        """Numbers of each index that is in memory, by its table and its name.
+
+        Rows, bytes of memory, rows that wait, and 1 where it is being built.
+        """
+        told: dict[tuple[str, str], dict[str, int]] = {}
         for table in self._parts.tables.all():
             for index in table.search:
                 live = self._live.get(index.id)
                 if live is not None:
-                    told[table.qualified, index.name] = IndexStatistics(
-                        rows=live.rows,
-                        memory_bytes=live.memory_bytes,
-                        waiting=self._parts.backlog.waiting(index.id),
-                        building=int(not live.is_following),
-                    )
+                    told[table.qualified, index.name] = {
+                        "rows": live.rows,
+                        "memory_bytes": live.memory_bytes,
+                        "waiting": self._parts.backlog.waiting(index.id),
+                        "building": int(not live.is_following),
+                    }
         return told
 
     # --- small parts -------------------------------------------------------------------------

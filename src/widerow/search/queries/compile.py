@@ -157,7 +157,7 @@ def _bool(compiler: _Compiler, query: BoolQuery, at: _At) -> Node:
         compiler.nodes(query.should, scored),
     )
     return BoolNode(
-        compiler.asked.tables(at.level),
+        (compiler.asked, compiler.asked.tables(at.level)),
         clauses,
         required_should(query),
         query.weight if at.scored else None,
@@ -268,5 +268,5 @@ _MAKERS: Final[dict[type, Callable[[_Compiler, Any, _At], Node]]] = {
     WildcardQuery: _constant(lambda made, query, on: wildcard_node(query, *on, made.asked)),
     GeoBoundingBoxQuery: _constant(lambda _made, query, on: box_node(query, *on)),
     GeoDistanceQuery: _constant(lambda _made, query, on: distance_node(query, *on)),
-    GeoPolygonQuery: _constant(lambda _made, query, on: polygon_node(query, *on)),
+    GeoPolygonQuery: _constant(lambda made, query, on: polygon_node(query, *on, made.asked)),
 }

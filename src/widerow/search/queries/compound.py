@@ -60,13 +60,14 @@ class BoolNode(Node):
 
     def __init__(
         self,
-        tables: list[TableView],
+        asked: tuple[Asked, list[TableView]],
         clauses: tuple[Sequence[Node], Sequence[Node], Sequence[Node], Sequence[Node]],
         required: int,
         weight: float | None,
     ) -> None:
         """`clauses`: must, must not, filter, should. `weight` None: without scores."""
-        self._tables = tables
+        run, self._tables = asked
+        self._check = run.check
         self._must, self._must_not, self._filter, self._should = clauses
         self._required = required
         self._weight = weight
@@ -77,6 +78,7 @@ class BoolNode(Node):
         totals = None if self._weight is None else np.zeros(count)
         found: Matched | None = None
         for node in (*self._filter, *self._must):
+            self._check()
             result = node.run(at)
             if node in self._must:
                 _add(totals, result)
@@ -85,6 +87,7 @@ class BoolNode(Node):
                 return NOTHING
         found = self._with_should(at, found, totals)
         for node in self._must_not:
+            self._check()
             found = _excluding(found, node.run(at), count)
         if totals is None:
             return Matched(found.numbers, found.mask)
@@ -98,9 +101,11 @@ class BoolNode(Node):
             return every
         if self._required > len(self._should):
             return NOTHING
-        results = [node.run(at) for node in self._should]
-        for result in results:
-            _add(totals, result)
+        results: list[Matched] = []
+        for node in self._should:
+            self._check()
+            results.append(node.run(at))
+            _add(totals, results[-1])
         if self._required <= 0:
             return every
         enough = _enough(results, self._required, count)

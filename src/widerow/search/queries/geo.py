@@ -8,7 +8,7 @@ from widerow.model.search.query import GeoBoundingBoxQuery, GeoDistanceQuery, Ge
 from widerow.model.search.schema import SearchFieldType
 from widerow.search.fields import IndexedField
 from widerow.search.places import Box, degrees, distances, in_box, in_polygon
-from widerow.search.queries.node import Node
+from widerow.search.queries.node import Asked, Node
 from widerow.search.queries.terms import LookupNode
 from widerow.search.queries.values import point_of, refused_type
 from widerow.search.segments import TableView
@@ -41,10 +41,14 @@ def distance_node(query: GeoDistanceQuery, field: IndexedField, tables: list[Tab
     )
 
 
-def polygon_node(query: GeoPolygonQuery, field: IndexedField, tables: list[TableView]) -> Node:
+def polygon_node(
+    query: GeoPolygonQuery, field: IndexedField, tables: list[TableView], asked: Asked
+) -> Node:
     """GeoPolygonQuery: points inside a ring of at least three corners."""
     _points_only(field, "GEO_POLYGON")
     if not 3 <= len(query.points) <= SEARCH_POLYGON_POINTS_MAX:
         raise InvalidRequest(Rule.SEARCH_QUERY_GEO, value=str(len(query.points)))
     corners = [point_of(each) for each in query.points]
-    return LookupNode(tables, field, lambda stored: in_polygon(degrees(stored), corners))
+    return LookupNode(
+        tables, field, lambda stored: in_polygon(degrees(stored), corners, asked.check)
+    )

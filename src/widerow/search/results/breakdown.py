@@ -74,6 +74,7 @@ def _values(asked: Aggregation) -> int:
 
 
 def _aggregation_answers(scope: Scope, asked: Aggregation) -> list[AggregationAnswer]:
+    scope.level.rows.check()
     match asked:
         case Metric():
             numbers = metric_numbers(scope, asked).tolist()
@@ -85,6 +86,7 @@ def _aggregation_answers(scope: Scope, asked: Aggregation) -> list[AggregationAn
 
 
 def _group_by_answers(scope: Scope, asked: GroupBy) -> list[GroupByAnswer]:
+    scope.level.rows.check()
     match asked:
         case FieldGroupBy() | HistogramGroupBy() | DateHistogramGroupBy() | GeoGridGroupBy():
             answers = group_by_key(scope, asked)

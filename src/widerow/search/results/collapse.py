@@ -30,6 +30,7 @@ def first_of_each_value(
     for turn in range(COLLAPSE_ROUNDS_MAX + 1):
         if missing <= 0 or len(left) == 0:
             break
+        documents.check()
         wanted = len(left) if turn == COLLAPSE_ROUNDS_MAX else missing * 2
         places = left[first_places([key[left] for key in keys], wanted)]
         firsts = np.sort(np.unique(codes[places], return_index=True)[1])[:missing]

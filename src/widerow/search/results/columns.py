@@ -110,6 +110,7 @@ def sort_columns(
     _check_count(sorters)
     columns = []
     for sorter in sorters:
+        documents.check()
         if isinstance(sorter, DocSort if not inner else PrimaryKeySort | GeoDistanceSort):
             raise InvalidRequest(Rule.SORT_PLACE, sorter=type(sorter).__name__)
         match sorter:

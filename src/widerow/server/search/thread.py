@@ -47,8 +47,7 @@ class SearchThread:
         looked, more = 0.0, False
         while not self._stopping.wait(0 if more else SEARCH_PAUSE_SECONDS):
             try:
-                with self._turn:
-                    more = search.work()
+                more = search.work(self._turn)
                 if not more:
                     search.merge()  # which takes no turn, because it pauses for those who do
             except StoreDamaged as error:

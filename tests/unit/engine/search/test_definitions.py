@@ -72,7 +72,7 @@ def test_an_index_is_listed_described_and_kept(engine: Engine) -> None:
 def test_what_is_not_there_is_said(engine: Engine, name: str) -> None:
     """search §1.1: a missing table and a missing index are two errors."""
     make_table(engine)
-    requests = {
+    requests: dict[str, Callable[[str], object]] = {
         "describe": lambda table: engine.search.describe("i", DescribeSearchIndex(table, "x")),
         "delete": lambda table: engine.search.delete("i", SearchIndexName(table, "x")),
         "update": lambda table: engine.search.update("i", UpdateSearchIndex(table, "x")),
@@ -121,7 +121,10 @@ def test_a_table_with_an_index_is_not_deleted(engine: Engine) -> None:
     """search §1.5."""
     make_table(engine)
     make_index(engine)
-    drop = lambda: engine.run(engine.delete_table("i", "t"))  # noqa: E731  # a request
+
+    def drop() -> None:
+        engine.run(engine.delete_table("i", "t"))
+
     assert refusal(drop) is Rule.TABLE_HAS_SEARCH_INDEXES
     engine.run(engine.search.delete("i", SearchIndexName("t", "x")))
     drop()

@@ -108,6 +108,8 @@ class PlainView:
         self.documents = [self._document(key, columns) for key, columns in rows]
         self.sorted_keys = sorted(key for key, _ in rows)
         self.seeds: list[int] = []
+        self.checks = 0
+        self.patience = 0  # the check that ends what is going on; 0: none does
 
     def _document(self, key: bytes, columns: Mapping[str, Value]) -> Document:
         made = Document(key)
@@ -216,6 +218,11 @@ class PlainDocuments:
     @property
     def scores(self) -> Floats | None:
         return self._scores
+
+    def check(self) -> None:
+        self.view.checks += 1
+        if self.view.checks == self.view.patience:
+            raise TimeoutError
 
     def field(self, name: str) -> SearchField | None:
         found = self.view.fields.get(name)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.search.results.asking import Asked, Index, T, both, fields, key_of
 from tests.unit.search.results.conftest import Make
+from tests.unit.search.results.plain_index import PlainView
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.aggregation import (
@@ -629,6 +630,23 @@ def test_what_is_below_all_groups_is_bounded(make: Make, below: Breakdown) -> No
     inside = FieldGroupBy("g", "l", 100, below=Breakdown((), (ranges,)))
     assert refused(index, inside) is Rule.GROUP_TOTAL
     assert index.groups(replace(ranges, ranges=((None, None),)))
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        Breakdown(tuple(Metric(str(number), K.AVG, "l") for number in range(90))),
+        Breakdown((), (RangeGroupBy("r", "l", ((None, None),) * 90),)),
+    ],
+)
+def test_what_takes_long_can_be_ended(below: Breakdown) -> None:
+    # search §5.7: timeout_ms
+    index = Index(PlainView, fields(l=T.LONG), [{"l": 1}])
+    index.page(breakdown=below)
+    assert index.view.checks > 90
+    index.view.patience = index.view.checks + 80
+    with pytest.raises(TimeoutError):
+        index.page(breakdown=below)
 
 
 ROWS = st.lists(

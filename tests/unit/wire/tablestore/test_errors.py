@@ -139,6 +139,7 @@ RAISED_BY_VARIABLE = {  # modules choose the rule first and give the same facts 
     Rule.KEY_VERSION: {"name"},
     Rule.SEARCH_MESSAGE: {"kind"},
     Rule.SORT_FIELD: {"field", "reason"},
+    Rule.COLLAPSE_FIELD: {"field", "reason"},
 }
 
 

@@ -82,11 +82,29 @@ def _once(found: Coded) -> Coded:
             order = np.argsort(entries, kind="stable")
             return found._replace(entries=entries[order], codes=found.codes[order])
         return found
-    order = np.lexsort((found.codes, entries))
-    entries, codes = entries[order], found.codes[order]
-    first = np.ones(len(entries), np.bool_)
-    first[1:] = (entries[1:] != entries[:-1]) | (codes[1:] != codes[:-1])
-    return found._replace(entries=entries[first], codes=codes[first])
+    least, kinds = _span_of(found.codes)
+    if kinds * found.level.entries > _CODES_MAX:
+        distinct, dense = np.unique(found.codes, return_inverse=True)
+        pairs = _distinct(entries * len(distinct) + dense)
+        entries, places = np.divmod(pairs, len(distinct))
+        return found._replace(entries=entries, codes=distinct[places])
+    pairs = _distinct(entries * kinds + (found.codes - least))
+    entries = pairs // kinds
+    return found._replace(entries=entries, codes=pairs - entries * kinds + least)
+
+
+def _span_of(codes: Integers) -> tuple[int, int]:
+    """The smallest number, and how many there are from it to the largest one."""
+    least = int(codes.min())
+    return least, int(codes.max()) - least + 1
+
+
+def _distinct(numbers: Integers) -> Integers:
+    """Each number once, ascending."""
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered), np.bool_)
+    first[1:] = ordered[1:] != ordered[:-1]
+    return ordered[first]
 
 
 def _by_value(scope: Scope, asked: FieldGroupBy) -> Coded:

@@ -80,6 +80,7 @@ def _answers(
     entries: list[Integers] = []
     groups: list[Integers] = []
     for kind, chosen in enumerate(picked):
+        level.documents.check()
         entries.append(chosen)
         groups.append(level.group_numbers(chosen) * kinds + kind)
     places = np.concatenate(groups)
