@@ -18,9 +18,7 @@ from widerow.server.system import SystemClock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import click
-
-    from widerow.cli.search_why import Finding
+    from widerow.cli.search_why import SearchFinding
     from widerow.model.search.schema import SearchSchema
     from widerow.transfer.client import Client
     from widerow.wire.tablestore import search_messages as m
@@ -48,7 +46,7 @@ _OUTPUTS: Final = ("table", "json", "jsonl")
 class _Searching(TyperGroup):
     """Commands, and without the name of one a query."""
 
-    def parse_args(self, ctx: "click.Context", args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401  # click's, or typer's copy of it
         if args and not args[0].startswith("-") and args[0] not in self.commands:
             args = ["query", *args]
         return super().parse_args(ctx, args)
@@ -165,7 +163,7 @@ def show(table: _Table, index: _Index, **given: Any) -> None:  # noqa: ANN401  #
         print_index(found)
 
 
-def _line(found: "Finding") -> str:
+def _line(found: "SearchFinding") -> str:
     mark = {True: "yes", False: "no ", None: "   "}[found.good]
     return f"{mark} {'  ' * found.depth}{found.text}"
 
@@ -228,7 +226,7 @@ def _row(client: "Client", table: str, key: str) -> Any:  # noqa: ANN401  # a Ro
 def _request(
     client: "Client", asked: tuple[str, str, str], given: dict[str, Any]
 ) -> "m.SearchRequest":
-    from widerow.cli.search_answer import columns_of, sorters_of  # noqa: PLC0415  # only here
+    from widerow.cli.search_answer import columns_asked, sorters_of  # noqa: PLC0415  # only here
     from widerow.model.search.schema import SearchSchema  # noqa: PLC0415  # same
     from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
 
@@ -248,6 +246,6 @@ def _request(
     return m.SearchRequest(
         table_name=table,
         index_name=index,
-        columns_to_get=columns_of(listed(given["columns"])),
+        columns_to_get=columns_asked(listed(given["columns"])),
         search_query=wish.SerializeToString(),
     )

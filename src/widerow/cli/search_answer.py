@@ -20,7 +20,7 @@ from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "answer_document",
-    "columns_of",
+    "columns_asked",
     "index_document",
     "key_of_text",
     "print_answer",
@@ -49,7 +49,7 @@ def sorters_of(names: Sequence[str]) -> list[m.Sorter]:
     return found
 
 
-def columns_of(names: Sequence[str]) -> m.ColumnsToGet:
+def columns_asked(names: Sequence[str]) -> m.ColumnsToGet:
     """Which columns are asked for; `*` is all of them."""
     if not names:
         return m.ColumnsToGet(return_type=ColumnReturnType.NONE)

@@ -16,10 +16,10 @@ from widerow.model.values import KeyValue, Value, column_type
 from widerow.search.analyzers.analysis import analysis_of
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.interface import IndexView
 
-__all__ = ["Finding", "RowFound", "explain"]
+__all__ = ["RowFound", "SearchFinding", "explain"]
 
 _T: Final = SearchFieldType
 _SHOWN: Final = 60  # characters of a value
@@ -43,7 +43,7 @@ _NEEDS: Final[Mapping[SearchFieldType, str]] = {
 _ARRAY: Final = "a STRING column with a JSON array of at most 256 elements, each as the type has it"
 
 
-class Finding(NamedTuple):
+class SearchFinding(NamedTuple):
     """What was found out. `good`: whether the row has it, or matches; None: neither is asked."""
 
     depth: int
@@ -61,12 +61,14 @@ class RowFound(NamedTuple):
 
 def explain(
     schema: SearchSchema, row: RowFound | None, query: q.Query | None, age: tuple[int, int]
-) -> list[Finding]:
+) -> list[SearchFinding]:
     """What is known of a row. `age`: the index's time to live in seconds, and now in ms."""
     if row is None:
-        return [Finding(0, "the table has no such row, or all its cells have expired", good=False)]
+        return [
+            SearchFinding(0, "the table has no such row, or all its cells have expired", good=False)
+        ]
     view = _index(schema, row)
-    found = [Finding(0, "the table has the row", good=True), *_lifetime(row, age)]
+    found = [SearchFinding(0, "the table has the row", good=True), *_lifetime(row, age)]
     values = dict(row.key) | row.columns
     found += [
         each
@@ -78,7 +80,9 @@ def explain(
         found += _of_query(view, schema, query, values, 0)
         matches = _matches(view, query)
         found.append(
-            Finding(0, f"the query {'finds' if matches else 'does not find'} it", good=matches)
+            SearchFinding(
+                0, f"the query {'finds' if matches else 'does not find'} it", good=matches
+            )
         )
     return found
 
@@ -87,19 +91,19 @@ def _index(schema: SearchSchema, row: RowFound) -> IndexView:
     compiled = SearchFields(schema)
     index = DocumentIndex(compiled)
     document = document_of(compiled, row.key, row.columns)
-    index.apply([Change(_KEY, document, row.written_ms or 0)])
+    index.apply([DocumentChange(_KEY, document, row.written_ms or 0)])
     return index.view()
 
 
-def _lifetime(row: RowFound, age: tuple[int, int]) -> Iterator[Finding]:
+def _lifetime(row: RowFound, age: tuple[int, int]) -> Iterator[SearchFinding]:
     seconds, now_ms = age
     if seconds < 0 or row.written_ms is None:
         return
     left = seconds - (now_ms - row.written_ms) // 1000
     if left > 0:
-        yield Finding(0, f"the index keeps it for {left} more seconds", good=True)
+        yield SearchFinding(0, f"the index keeps it for {left} more seconds", good=True)
     else:
-        yield Finding(
+        yield SearchFinding(
             0, f"the index's time to live of {seconds} s passed {-left} s ago", good=False
         )
 
@@ -109,22 +113,22 @@ def _lifetime(row: RowFound, age: tuple[int, int]) -> Iterator[Finding]:
 
 def _of_field(
     view: IndexView, name: str, placed: PlacedField, values: Mapping[str, Value]
-) -> Iterator[Finding]:
+) -> Iterator[SearchFinding]:
     field = placed.field
     column = field.source or name
     value = values.get(column)
     if value is None:
-        yield Finding(1, f"{name}: the row has no column {column}")
+        yield SearchFinding(1, f"{name}: the row has no column {column}")
         return
     told = f"{column_type(value).name} {_short(value)}"
     if not _has_value(view, name, field):
-        yield Finding(
+        yield SearchFinding(
             1, f"{name}: {told} is not indexed; {field.type.name} {_needs(field)}", good=False
         )
         return
-    yield Finding(1, f"{name}: {told}", good=True)
+    yield SearchFinding(1, f"{name}: {told}", good=True)
     if field.type is _T.TEXT and isinstance(value, str):
-        yield Finding(2, f"tokens: {_tokens(field, value)}")
+        yield SearchFinding(2, f"tokens: {_tokens(field, value)}")
 
 
 def _has_value(view: IndexView, name: str, field: SearchField) -> bool:
@@ -168,7 +172,7 @@ def _of_query(
     query: q.Query,
     values: Mapping[str, Value],
     depth: int,
-) -> Iterator[Finding]:
+) -> Iterator[SearchFinding]:
     """The query and the conditions within it that are about rows."""
     name = type(query).__name__
     told = {
@@ -177,11 +181,11 @@ def _of_query(
         if each.name not in _INNER and getattr(query, each.name) != each.default
     }
     shown = ", ".join(f"{key}={value!r}" for key, value in told.items())
-    yield Finding(depth, f"{name}({shown})", good=_matches(view, query))
+    yield SearchFinding(depth, f"{name}({shown})", good=_matches(view, query))
     yield from _of_words(schema, query, depth + 1)
     for role, inner in _within(query):
         if role:
-            yield Finding(depth + 1, role)
+            yield SearchFinding(depth + 1, role)
         for each in inner:
             yield from _of_query(view, schema, each, values, depth + 1 + bool(role))
 
@@ -189,12 +193,12 @@ def _of_query(
 _INNER: Final = frozenset({"must", "must_not", "filter", "should", "queries", "query", "functions"})
 
 
-def _of_words(schema: SearchSchema, query: q.Query, depth: int) -> Iterator[Finding]:
+def _of_words(schema: SearchSchema, query: q.Query, depth: int) -> Iterator[SearchFinding]:
     """The tokens of a text that is asked for, which are compared with those of the row."""
     if isinstance(query, q.MatchQuery | q.MatchPhraseQuery):
         placed = placed_fields(schema.fields).get(query.field)
         if placed is not None and placed.field.type is _T.TEXT:
-            yield Finding(depth, f"tokens: {_tokens(placed.field, query.text)}")
+            yield SearchFinding(depth, f"tokens: {_tokens(placed.field, query.text)}")
 
 
 def _within(query: q.Query) -> Sequence[tuple[str, Sequence[q.Query]]]:

@@ -111,7 +111,7 @@ def _parts(arrays: Arrays, facts: Mapping[str, Any]) -> Iterable[bytes | memoryv
     for name, given in arrays.items():
         array = np.ascontiguousarray(given)
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-        content = memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(b"")
+        content = array.reshape(-1).view(np.uint8).data if array.size else memoryview(b"")
         padding = bytes(-array.nbytes % _ALIGNMENT)
         checksum = zlib.crc32(padding, zlib.crc32(content))
         extent = array.nbytes + len(padding)

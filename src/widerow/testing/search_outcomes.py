@@ -35,7 +35,7 @@ from widerow.testing.search_reference import (
 )
 from widerow.testing.search_rows import PlainDocument
 
-__all__ = ["Outcome", "plain_breakdown", "plain_outcome"]
+__all__ = ["SearchOutcome", "plain_breakdown", "plain_outcome"]
 
 _T: Final = SearchFieldType
 _GROUPS: Final = 10
@@ -49,7 +49,7 @@ _ABSENT: Final = object()
 """The value of a document that has none, and gets none instead."""
 
 
-class Outcome:
+class SearchOutcome:
     """All rows that a request finds, in its order, with their scores, and its breakdown."""
 
     def __init__(
@@ -61,7 +61,7 @@ class Outcome:
         self.breakdown = breakdown
 
 
-def plain_outcome(reference: SearchReference, request: Search) -> Outcome:
+def plain_outcome(reference: SearchReference, request: Search) -> SearchOutcome:
     """What a request finds, without its paging. Raises: `SeveralAnswers`."""
     scores = reference.select(request.query, 10 if request.limit is None else request.limit)
     found = [
@@ -86,7 +86,7 @@ def plain_outcome(reference: SearchReference, request: Search) -> Outcome:
                 seen.add(value)
                 kept.append(each)
     breakdown = plain_breakdown(reference, found, request.breakdown, ordered)
-    return Outcome([(each.key, scores[each.key]) for each in kept], len(found), breakdown)
+    return SearchOutcome([(each.key, scores[each.key]) for each in kept], len(found), breakdown)
 
 
 def _clear(scores: Sequence[float]) -> None:

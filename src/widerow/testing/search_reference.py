@@ -29,8 +29,8 @@ from widerow.testing.search_rows import (
     parse_date,
     plain_address,
     plain_document,
+    plain_from_text,
     plain_tokens,
-    plain_value,
 )
 
 __all__ = ["EARTH_METRES", "SearchReference", "SeveralAnswers", "arc_metres", "span_nanoseconds"]
@@ -529,7 +529,7 @@ def operand_of(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # a va
         case SearchFieldType.TEXT if isinstance(value, str):
             return value.encode()
         case _:
-            return plain_value(asked, value) if isinstance(value, str) else value
+            return plain_from_text(asked, value) if isinstance(value, str) else value
 
 
 def _within(packed: bytes, network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:

@@ -31,9 +31,9 @@ __all__ = [
     "parse_date",
     "plain_address",
     "plain_document",
+    "plain_from_text",
     "plain_point",
     "plain_tokens",
-    "plain_value",
 ]
 
 _T: Final = SearchFieldType
@@ -200,7 +200,7 @@ def _of_column(asked: SearchField, value: Value) -> Any:  # noqa: ANN401  # as `
         case SearchFieldType.VECTOR:
             return _vector(asked, value)
         case _:
-            return plain_value(asked, value) if isinstance(value, str) else None
+            return plain_from_text(asked, value) if isinstance(value, str) else None
 
 
 def _finite(value: float) -> float | None:
@@ -216,8 +216,8 @@ def _of_json(asked: SearchField, value: object) -> Any:  # noqa: ANN401  # as `v
     if asked.type is _T.DATE:
         return parse_date(asked, value)
     if asked.type in {_T.KEYWORD, _T.FUZZY_KEYWORD, _T.TEXT} and type(value) in {int, float}:
-        return plain_value(asked, json.dumps(value))
-    return plain_value(asked, value) if isinstance(value, str) else None
+        return plain_from_text(asked, json.dumps(value))
+    return plain_from_text(asked, value) if isinstance(value, str) else None
 
 
 def _number(kind: SearchFieldType, value: object) -> Any:  # noqa: ANN401  # int or float
@@ -237,7 +237,7 @@ def _number(kind: SearchFieldType, value: object) -> Any:  # noqa: ANN401  # int
     return int(value) if int(value) in _LONG else None
 
 
-def plain_value(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # as `values` says
+def plain_from_text(asked: SearchField, text: str) -> Any:  # noqa: ANN401  # as `values` says
     """A text as a value of a KEYWORD, TEXT, IP or GEO_POINT; None where it is none."""
     if len(text.encode()) > _BYTES_MAX.get(asked.type, math.inf):
         return None

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from widerow.cli.main import app
 from widerow.cli.search_json import QueryUnreadable, query_of_json
 from widerow.cli.search_text import placed_fields, query_of_text
-from widerow.cli.search_why import Finding, RowFound, explain
+from widerow.cli.search_why import RowFound, SearchFinding, explain
 from widerow.model.search import query as q
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema, TextAnalyzer
 from widerow.model.values import Value
@@ -180,7 +180,7 @@ def test_json_that_is_no_query_is_told(text: str, part: str) -> None:
 
 def why(
     columns: dict[str, Value], query: q.Query | None = None, *, seconds: int = -1
-) -> list[Finding]:
+) -> list[SearchFinding]:
     return explain(SCHEMA, RowFound((("k", "a"),), columns, 1000), query, (seconds, 61_000))
 
 
@@ -208,7 +208,7 @@ def test_the_tokens_of_the_row_and_of_the_query_are_told() -> None:
         "tokens: green tea",
         "tokens: green cup",
     ]
-    assert found[-1] == Finding(0, "the query does not find it", good=False)
+    assert found[-1] == SearchFinding(0, "the query does not find it", good=False)
 
 
 def test_each_clause_says_whether_it_matches() -> None:

@@ -117,8 +117,9 @@ def test_a_virtual_text_of_a_number_is_found() -> None:
     assert _values(_T.TEXT, 12, source="column").tokens == ["12"]
 
 
-def _ns(*parts: int) -> int:
-    return int(datetime(*parts, tzinfo=UTC).timestamp()) * 10**9  # type: ignore[arg-type, misc]  # of a moment
+def _ns(*day: int, at: tuple[int, int, int] = (0, 0, 0)) -> int:
+    year, month, date = day
+    return int(datetime(year, month, date, *at, tzinfo=UTC).timestamp()) * 10**9
 
 
 @pytest.mark.parametrize(
@@ -132,14 +133,18 @@ def _ns(*parts: int) -> int:
         (
             ("yyyy-MM-dd HH:mm:ss.SSS",),
             "2022-05-01 01:02:03.456",
-            _ns(2022, 5, 1, 1, 2, 3) + 456 * 10**6,
+            _ns(2022, 5, 1, at=(1, 2, 3)) + 456 * 10**6,
         ),
-        (("yyyy-MM-dd'T'HH:mm:ssX",), "2022-05-01T01:02:03Z", _ns(2022, 5, 1, 1, 2, 3)),
-        (("yyyy-MM-dd'T'HH:mm:ssXXX",), "2022-05-01T01:02:03+08:00", _ns(2022, 4, 30, 17, 2, 3)),
+        (("yyyy-MM-dd'T'HH:mm:ssX",), "2022-05-01T01:02:03Z", _ns(2022, 5, 1, at=(1, 2, 3))),
+        (
+            ("yyyy-MM-dd'T'HH:mm:ssXXX",),
+            "2022-05-01T01:02:03+08:00",
+            _ns(2022, 4, 30, at=(17, 2, 3)),
+        ),
         (("yyyy-MM-dd'T'HH:mm:ssxxx",), "2022-05-01T01:02:03Z", None),
-        (("yyyy-MM-dd KK:mm a",), "2022-05-01 01:30 PM", _ns(2022, 5, 1, 13, 30)),
+        (("yyyy-MM-dd KK:mm a",), "2022-05-01 01:30 PM", _ns(2022, 5, 1, at=(13, 30, 0))),
         (("yyyy-MM-dd KK:mm a",), "2022-05-01 12:30 PM", None),
-        (("yyyy 'o''clock' H",), "2022 o'clock 7", _ns(2022, 1, 1, 7)),
+        (("yyyy 'o''clock' H",), "2022 o'clock 7", _ns(2022, 1, 1, at=(7, 0, 0))),
         (("MM/dd/yyyy", "yyyy-MM-dd"), "2022-05-01", _ns(2022, 5, 1)),
         (("epoch_second",), 5, 5 * 10**9),
         (("epoch_millis",), 5, 5 * 10**6),
@@ -185,7 +190,7 @@ def test_which_formats_can_be_read(written: str, readable: bool) -> None:  # noq
         ("2017-05-01 00:00", _ns(2017, 5, 1)),
         ("2017-05", _ns(2017, 5, 1)),
         ("2017", _ns(2017, 1, 1)),
-        ("2017-05-01T10:00:00+02:00", _ns(2017, 5, 1, 8)),
+        ("2017-05-01T10:00:00+02:00", _ns(2017, 5, 1, at=(8, 0, 0))),
         (1000, 10**9),
         ("x", None),
     ],

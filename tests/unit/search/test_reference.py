@@ -14,7 +14,7 @@ from widerow.model.search.schema import SearchSchema
 from widerow.model.values import Value
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.results.page import FoundHit, find_page
 from widerow.testing.search_outcomes import plain_outcome
 from widerow.testing.search_reference import SearchReference, SeveralAnswers
@@ -29,7 +29,7 @@ def index_of(
     index = DocumentIndex(fields)
     for key, row in rows:
         document = None if row is None else document_of(fields, (), row)
-        index.apply([Change(key, document, 0)])
+        index.apply([DocumentChange(key, document, 0)])
     return index
 
 
@@ -51,7 +51,9 @@ def tables(draw: st.DrawFn) -> tuple[SearchSchema, list[tuple[bytes, dict[str, V
     schema = draw(schemas())
     written = st.tuples(st.integers(0, 11).map(lambda key: key.to_bytes()), columns(schema))
     gone = st.tuples(st.integers(0, 11).map(lambda key: key.to_bytes()), st.none())
-    return schema, draw(st.lists(st.one_of(written, written, written, gone), max_size=16))
+    return schema, draw(
+        st.lists(st.one_of(written, written, written, gone), min_size=5, max_size=16)
+    )
 
 
 def same_number(one: object, other: object) -> bool:

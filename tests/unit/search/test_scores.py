@@ -6,6 +6,7 @@ from typing import Final
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.query import (
@@ -51,6 +52,7 @@ from widerow.model.search.schema import (
     VectorMetric,
     VectorOptions,
 )
+from widerow.model.values import Value
 from widerow.search.fields import SearchFields
 from widerow.search.view import SegmentedView
 from widerow.testing.search_index import changes_of, index_of
@@ -226,6 +228,10 @@ def test_scores_of_bool_dis_max_and_const() -> None:
 # --- vectors -----------------------------------------------------------------------------------
 
 
+def _vector_rows(vectors: NDArray[np.float32]) -> dict[bytes, dict[str, Value]]:
+    return {b"%03d" % at: {"v": vector.tobytes(), "l": at % 3} for at, vector in enumerate(vectors)}
+
+
 @pytest.mark.parametrize("metric", list(VectorMetric))
 @pytest.mark.parametrize("parts", [1, 3])
 def test_the_nearest_vectors_are_found_all(metric: VectorMetric, parts: int) -> None:
@@ -241,7 +247,7 @@ def test_the_nearest_vectors_are_found_all(metric: VectorMetric, parts: int) -> 
             )
         )
     )
-    rows = {b"%03d" % at: {"v": vector.tobytes(), "l": at % 3} for at, vector in enumerate(vectors)}
+    rows = _vector_rows(vectors)
     index = index_of(fields, {})
     for part in range(parts):
         chosen = {key: row for key, row in rows.items() if int(key) % parts == part}

@@ -22,6 +22,7 @@ from widerow.model.search.schema import (
     SearchSchema,
     TextAnalyzer,
 )
+from widerow.model.values import Value
 from widerow.search.analyzers import dictionary
 from widerow.search.analyzers.analysis import analysis_of
 from widerow.search.fields import SearchFields
@@ -97,7 +98,7 @@ _CHINESE = SearchFields(
         )
     )
 )
-_ROWS = {
+_ROWS: dict[bytes, dict[str, Value]] = {
     b"%d" % number: {"t": title, "pv": pv}
     for number, (title, pv) in enumerate(zip(_TITLES, (25, 30, 0, 120), strict=True))
 }

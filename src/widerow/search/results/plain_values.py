@@ -15,7 +15,7 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 from widerow.limits import SEARCH_TOKEN_DEPTH_MAX
 from widerow.model.search import highlight, query
 
-__all__ = ["plain_value", "read_plain"]
+__all__ = ["plain_form", "read_plain"]
 
 _CLASSES: Final[Mapping[str, type]] = MappingProxyType(
     {
@@ -30,20 +30,20 @@ _TUPLE: Final[object] = tuple
 _SCALARS: Final = (NoneType, bool, int, float, str, bytes)
 
 
-def plain_value(value: object) -> object:
+def plain_form(value: object) -> object:
     """A frozen value as lists, texts, bytes, numbers and None."""
     if isinstance(value, IntEnum):
         return int(value)
     if isinstance(value, tuple):
-        return [plain_value(each) for each in value]
+        return [plain_form(each) for each in value]
     if isinstance(value, _SCALARS):
         return value
-    held = [plain_value(getattr(value, each.name)) for each in fields(value)]  # type: ignore[arg-type]  # a frozen value
+    held = [plain_form(getattr(value, each.name)) for each in fields(value)]  # type: ignore[arg-type]  # a frozen value
     return [type(value).__name__, *held]
 
 
 def read_plain(kind: _Kind, data: object, depth: int = 0) -> Any:  # noqa: ANN401  # of that kind
-    """The value of a type that `plain_value` made `data` of.
+    """The value of a type that `plain_form` made `data` of.
 
     Raises `ValueError` for anything else, and for values too deep within each other.
     """

@@ -14,7 +14,7 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.limits import SEARCH_TOKEN_BYTES_MAX, SEARCH_TOKEN_DEPTH_MAX
 from widerow.model.search.query import SearchSort
 from widerow.search.results.columns import Held
-from widerow.search.results.plain_values import plain_value, read_plain
+from widerow.search.results.plain_values import plain_form, read_plain
 
 __all__ = ["PageToken", "open_token", "read_page_token", "sealed_token", "write_page_token"]
 
@@ -53,7 +53,7 @@ def open_token(token: bytes) -> object:
 
 def write_page_token(sort: SearchSort, held: Sequence[Held]) -> bytes:
     """The token of a page; `sort` with all sorters that its rows were compared by."""
-    return sealed_token([plain_value(sort), list(held)])
+    return sealed_token([plain_form(sort), list(held)])
 
 
 def _pair(content: object) -> tuple[object, object]:

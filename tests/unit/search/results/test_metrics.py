@@ -102,11 +102,16 @@ def test_the_numbers_of_the_python_suite(
 
 
 def test_averages_and_sums_are_rounded_once(make: Make) -> None:
-    # search §6.2: G expects exactly 4.6 and 46.0; naive addition gives 45.99999999999999
+    # search §6.2: G expects exactly 4.6 and 46.0. Ten times 0.1, added one by one, is not 1.
     rows = [{"d": number + 0.1} for number in range(10)]
     index = make(fields(d=T.DOUBLE), rows)
     assert index.value(Metric("m", K.AVG, "d")) == 4.6
     assert index.value(Metric("m", K.SUM, "d")) == 46.0
+    index = make(fields(d=T.DOUBLE), [{"d": 0.1}] * 10)
+    assert index.value(Metric("m", K.SUM, "d")) == 1.0
+    below = Breakdown((Metric("m", K.SUM, "d"),))
+    (group,) = index.groups(FieldGroupBy("g", "d", below=below))
+    assert group.below.aggregations[0].value == 1.0
 
 
 def test_metrics_of_nothing(make: Make) -> None:
