@@ -503,6 +503,19 @@ def group_bys(draw: st.DrawFn, schema: SearchSchema, depth: int) -> a.GroupBy:
 
 
 @st.composite
+def best_first(draw: st.DrawFn, schema: SearchSchema) -> Search:
+    """A search for words, or for what a tree says, by score."""
+    texts = [each for each in _of_type(schema, "", T.TEXT) if not _is_fuzzy(each[1])]
+    query: q.Query = q.MatchAllQuery()
+    if texts:
+        query = draw(_text_queries(draw(st.sampled_from(texts)), 1.0, scored=True))
+    sort = q.SearchSort((q.ScoreSort(), q.PrimaryKeySort()))
+    return Search(
+        "table", "index", query, limit=draw(st.integers(1, 5)), sort=sort, get_total_count=True
+    )
+
+
+@st.composite
 def requests(draw: st.DrawFn, schema: SearchSchema) -> Search:
     """A search of all there is to it."""
     single = [
