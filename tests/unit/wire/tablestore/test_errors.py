@@ -104,6 +104,8 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSSessionBusy": {409},
         "OTSRequestBodyTooLarge": {413},
         "OTSServerBusy": {503},
+        "OTSTimeout": {503},
+        "OTSSessionExpired": {400},
         "OTSServerUnavailable": {503},
     }
     assert row.status in expected[row.code]
