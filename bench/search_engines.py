@@ -33,7 +33,7 @@ from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.results.page import find_page
 
 __all__ = ["ENGINES", "Fts5", "Own", "SearchEngine", "Tantivy"]
@@ -278,7 +278,7 @@ class Own:
     def add(self, found: Sequence[Article]) -> None:
         """Add or replace documents."""
         self._index.apply(
-            Change(
+            DocumentChange(
                 each.number.to_bytes(8),
                 document_of(self._fields, (), each._asdict()),
                 each.created,

@@ -49,6 +49,7 @@ from widerow.testing.process import WiderowProcess
 from widerow.testing.requests import (
     BODIES,
     DELIVERY_BODIES,
+    SEARCH_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
     get_range_request,
@@ -168,7 +169,13 @@ def attacks() -> Iterator[Attack]:
 
 
 def _bodies_of() -> Iterator[tuple[str, bytes]]:
-    for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES, **DELIVERY_BODIES}.items():
+    for action, make in {
+        **BODIES,
+        **STREAM_BODIES,
+        **TUNNEL_BODIES,
+        **DELIVERY_BODIES,
+        **SEARCH_BODIES,
+    }.items():
         yield action, make("Stolen" if action == "CreateTable" else TABLE)
     yield "WiderowPartitions", b'{"table": "T"}'
     yield "WiderowIndexes", b'{"table": "T"}'

@@ -12,6 +12,7 @@ from widerow.testing.requests import (
     BODIES,
     DELIVERY_BODIES,
     KEY,
+    SEARCH_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
     batch_get_request,
@@ -194,7 +195,13 @@ def recorded(table: str) -> list[tuple[str, str, bytes]]:
     """Action, variant and body of right requests; every action is among them."""
     plain = [
         (action, "plain", make("New" if action == "CreateTable" else table))
-        for action, make in {**BODIES, **STREAM_BODIES, **TUNNEL_BODIES, **DELIVERY_BODIES}.items()
+        for action, make in {
+            **BODIES,
+            **STREAM_BODIES,
+            **TUNNEL_BODIES,
+            **DELIVERY_BODIES,
+            **SEARCH_BODIES,
+        }.items()
     ]
     varied = [
         (action, variant, make("New" if action == "CreateTable" else table).SerializeToString())

@@ -52,7 +52,6 @@ public final class Measure {
             .put("http.type", "netty4")
             .put("http.port", "0")
             .put("transport.port", "0")
-            .put("ingest.geoip.downloader.enabled", false)
             .build();
     Environment environment =
         InternalSettingsPreparer.prepareEnvironment(settings, Map.of(), null, () -> "measured");
@@ -94,7 +93,8 @@ public final class Measure {
     try (BufferedReader lines = Files.newBufferedReader(documents)) {
       BulkRequestBuilder bulk = client.prepareBulk();
       for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-        bulk.add(client.prepareIndex(INDEX, "_doc", Integer.toString(count++)).setSource(line, XContentType.JSON));
+        bulk.add(client.prepareIndex(INDEX, "_doc", Integer.toString(count++))
+                .setSource(line, XContentType.JSON));
         if (bulk.numberOfActions() == BATCH) {
           bulk.get();
           bulk = client.prepareBulk();

@@ -266,7 +266,7 @@ SEARCH_SESSIONS_MAX: Final = 100  # parallel scans at once; each holds a moment 
 SEARCH_SESSION_QUERIES_MAX: Final = 64  # results that one session holds
 SEARCH_ALIVE_SECONDS: Final = 60  # of a session, from its last request on (search §7)
 SEARCH_ALIVE_SECONDS_MAX: Final = 24 * 3600
-SEARCH_SCAN_ROWS_MAX: Final = 2000  # of a page of a parallel scan, and as many unless asked (§7)
+SEARCH_SCAN_ROWS_MAX: Final = 2000  # of a page of a parallel scan, and its default (search §7)
 
 # --- search: schemas (search §8) -------------------------------------------------------------
 SEARCH_INDEXES_MAX: Final = 50  # of a table; ours: each costs every write, and memory of its own

@@ -17,7 +17,8 @@ from widerow.testing.requests import BODIES
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),
     *("ComputeSplitPointsBySize", "WiderowPartitions", "WiderowIndexes", "WiderowNodes"),
-    *("ListSearchIndex", "ListTimeseriesTable"),
+    "ListTimeseriesTable",
+    *("ListSearchIndex", "DescribeSearchIndex", "Search", "ComputeSplits", "ParallelScan"),
     *("ListStream", "DescribeStream", "GetShardIterator", "GetStreamRecord"),
     *(f"tunnel/{name}" for name in ("list", "describe", "connect", "heartbeat", "shutdown")),
     *(f"tunnel/{name}" for name in ("getcheckpoint", "readrecords", "checkpoint")),
@@ -33,6 +34,7 @@ MANAGE: Final = {
     *("AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex"),
     *("tunnel/create", "tunnel/delete", "tunnel/schedule"),
     *("CreateDeliveryTask", "DeleteDeliveryTask"),
+    *("CreateSearchIndex", "UpdateSearchIndex", "DeleteSearchIndex"),
 }
 
 

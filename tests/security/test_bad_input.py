@@ -12,7 +12,13 @@ import pytest
 
 from widerow.limits import BODY_BYTES_MAX
 from widerow.testing.http import Sender, Wire, assert_refused, digest, encode_request
-from widerow.testing.requests import BODIES, DELIVERY_BODIES, STREAM_BODIES, TUNNEL_BODIES
+from widerow.testing.requests import (
+    BODIES,
+    DELIVERY_BODIES,
+    SEARCH_BODIES,
+    STREAM_BODIES,
+    TUNNEL_BODIES,
+)
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -30,7 +36,9 @@ def body_of(action: str) -> bytes:
 
 
 def test_every_action_is_attacked() -> None:
-    assert {*BODIES, *DELIVERY_BODIES, *STREAM_BODIES, *TUNNEL_BODIES} == set(OPERATIONS)
+    assert {*BODIES, *DELIVERY_BODIES, *SEARCH_BODIES, *STREAM_BODIES, *TUNNEL_BODIES} == set(
+        OPERATIONS
+    )
 
 
 # --- who asks (wire §1.2, §1.3) ------------------------------------------------------------------
@@ -226,9 +234,7 @@ EMPTY: Final = {
 }
 
 
-@pytest.mark.parametrize(
-    "action", [name for name in ACTIONS if name not in {*NAMELESS, "ListSearchIndex"}]
-)
+@pytest.mark.parametrize("action", [name for name in ACTIONS if name not in NAMELESS])
 def test_an_empty_message_is_refused(wire: Wire, sender: Sender, action: str) -> None:
     answer = wire.ask(sender.request(action, b""))
     error = EMPTY.get(action, unreadable())
@@ -294,13 +300,6 @@ ROW_BY_ROW: Final = ("BatchGetRow", "BatchWriteRow", "BulkImport")
 NOT_FOUND: Final[Error] = (404, "OTSObjectNotExist", "Requested table does not exist.")
 
 
-def _not_found(action: str, table: str) -> Error:
-    """Search indexes have a text of their own (search §1.1)."""
-    if action == "ListSearchIndex":
-        return invalid(f"table [{table}] does not exist")
-    return NOT_FOUND
-
-
 def _rows(
     action: str, body: bytes
 ) -> Sequence[m.RowInBulkImportResponse | m.RowInBatchGetRowResponse]:
@@ -314,7 +313,7 @@ def _rows(
 def test_an_unknown_table_is_refused(wire: Wire, sender: Sender, action: str, table: str) -> None:
     answer = wire.ask(sender.request(action, BODIES[action](table)))
     if action not in ROW_BY_ROW:
-        assert_refused(sender, action, answer, _not_found(action, table))
+        assert_refused(sender, action, answer, NOT_FOUND)
         return
     assert answer.status == 200  # each row fails by itself (semantics §4.8, §5.5; change §D1)
     assert sender.signed(action, answer)
@@ -340,4 +339,4 @@ def test_tables_of_another_instance_are_not_there(wire: Wire, sender: Sender, ac
     if action in ROW_BY_ROW:
         assert NOT_FOUND[1].encode() in answer.body
     else:
-        assert_refused(sender, action, answer, _not_found(action, TABLE))
+        assert_refused(sender, action, answer, NOT_FOUND)

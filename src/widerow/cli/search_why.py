@@ -16,7 +16,7 @@ from widerow.model.values import KeyValue, Value, column_type
 from widerow.search.analyzers.analysis import analysis_of
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.interface import IndexView
 
 __all__ = ["RowFound", "SearchFinding", "explain"]
@@ -91,7 +91,7 @@ def _index(schema: SearchSchema, row: RowFound) -> IndexView:
     compiled = SearchFields(schema)
     index = DocumentIndex(compiled)
     document = document_of(compiled, row.key, row.columns)
-    index.apply([Change(_KEY, document, row.written_ms or 0)])
+    index.apply([DocumentChange(_KEY, document, row.written_ms or 0)])
     return index.view()
 
 

@@ -212,6 +212,8 @@ def _sorter(value: Json) -> PrimaryKeySort | FieldSort:
     _check_known(known)
     if name is None:
         return PrimaryKeySort(order)
+    if missing_value is not None and not isinstance(missing_value, str | int | float):
+        raise TypeError(f"no value of a column: {missing_value!r}")
     return FieldSort(
         _as(str, name),
         order,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widerow.model.search.schema import SearchFieldType
-from widerow.search.columns import Column, TermColumn, TextColumn, ValueColumn
+from widerow.search.columns import FieldColumn, TermColumn, TextColumn, ValueColumn
 from widerow.search.documents import TokenList
 from widerow.search.interface import Integers
 from widerow.search.terms import SortedTerms, packed, picked, united
@@ -28,14 +28,14 @@ _CHUNK: Final = 4_000_000  # postings that are put in order at once: 32 MB
 class MergedPart(NamedTuple):
     """A column, and the new number of each of its documents; -1: dropped."""
 
-    column: Column
+    column: FieldColumn
     numbers: Integers
 
 
 class ColumnKind(NamedTuple):
     """How columns of a type are read, built and merged; `count` documents come out."""
 
-    column: type[Column]
+    column: type[FieldColumn]
     build: Callable[[Sequence[Any]], _Built]
     merge: Callable[[Sequence[MergedPart], int], _Built]
 

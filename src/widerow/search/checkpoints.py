@@ -19,7 +19,7 @@ from widerow.search.files import (
     write_manifest,
 )
 from widerow.search.interface import IndexFiles
-from widerow.search.segments import Segment, SegmentView
+from widerow.search.segments import IndexSegment, SegmentView
 
 __all__ = ["Checkpoint", "opened"]
 
@@ -37,7 +37,7 @@ class Checkpoint:
     fields: SearchFields
     segments: Sequence[SegmentView]
     state: bytes
-    mapped: dict[object, Segment] = field(default_factory=dict)
+    mapped: dict[object, IndexSegment] = field(default_factory=dict)
 
     def write(self, files: IndexFiles) -> None:
         """Write what is new, then the manifest; then remove what is of no more use.
@@ -73,9 +73,9 @@ def _number(name: str) -> int:
 
 def _mapped(
     fields: SearchFields, files: IndexFiles, name: str, identity: object | None = None
-) -> Segment:
+) -> IndexSegment:
     arrays, facts = open_arrays(files, name)
-    segment = Segment(fields, arrays, facts["counts"], identity)
+    segment = IndexSegment(fields, arrays, facts["counts"], identity)
     segment.file = name
     return segment
 
@@ -113,7 +113,7 @@ def opened(fields: SearchFields, files: IndexFiles) -> tuple[list[SegmentView], 
         return None
 
 
-def _view(segment: Segment, order: Mapping[str, NDArray[Any]], at: int) -> SegmentView:
+def _view(segment: IndexSegment, order: Mapping[str, NDArray[Any]], at: int) -> SegmentView:
     ranks = order[f"{at}/ranks"]
     live = order.get(f"{at}/live")
     if len(ranks) != segment.count or (live is not None and len(live) != segment.count):

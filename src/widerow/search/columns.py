@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widerow.search.interface import Booleans, Integers
-from widerow.search.terms import SortedTerms, gathered, spread
+from widerow.search.terms import SortedTerms, gathered, run_numbers
 
 __all__ = [
     "Arrays",
-    "Column",
+    "FieldColumn",
     "Postings",
     "TermColumn",
     "TextColumn",
@@ -70,7 +70,7 @@ def _taken_values(
     return Taken(gathered(values, low, lengths), places)
 
 
-class Column:
+class FieldColumn:
     """What all columns have: arrays, and for how many documents. Immutable."""
 
     def __init__(self, arrays: Arrays, count: int) -> None:
@@ -96,7 +96,7 @@ class Column:
         return hit if owners is None else mask_of(owners[hit], self.count)
 
 
-class ValueColumn(Column):
+class ValueColumn(FieldColumn):
     """LONG, DATE, DOUBLE, BOOLEAN: numbers. GEO_POINT: pairs (n, 2). VECTOR: vectors (n, d)."""
 
     @property
@@ -114,7 +114,7 @@ class ValueColumn(Column):
         return _taken_values(self.values, self.owners, numbers, self.count)
 
 
-class TermColumn(Column):
+class TermColumn(FieldColumn):
     """KEYWORD, FUZZY_KEYWORD, IP: numbers of terms, and for each term its documents."""
 
     @cached_property
@@ -153,7 +153,7 @@ class Postings(NamedTuple):
     frequencies: NDArray[Any]
 
 
-class TextColumn(Column):
+class TextColumn(FieldColumn):
     """TEXT: for each token, the documents and positions where it stands, as one number each.
 
     `document << 20 | position`, ascending. `lengths`: of each document's text, for scores; -1
@@ -194,5 +194,5 @@ class TextColumn(Column):
     def documents_of(self, numbers: Integers) -> Integers:
         """The documents of some tokens; some may come several times."""
         starts = np.asarray(self.arrays["posting_starts"], dtype=np.int64)
-        at = spread(starts[numbers], starts[numbers + 1] - starts[numbers])
+        at = run_numbers(starts[numbers], starts[numbers + 1] - starts[numbers])
         return (self.arrays["postings"][at] >> np.uint64(_POSITION_BITS)).astype(np.int64)

@@ -29,7 +29,7 @@ from widerow.model.values import Value
 from widerow.search.fields import IndexedField
 from widerow.search.places import parse_point, quantised
 
-__all__ = ["address_bytes", "column_reader", "json_values", "number_text", "parsed"]
+__all__ = ["address_bytes", "column_reader", "json_values", "number_text", "parsed_json"]
 
 _Type = SearchFieldType
 _Convert = Callable[[IndexedField, object], Any]
@@ -38,7 +38,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][+-]?[0-
 _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
 
 
-def parsed(text: str) -> Any:  # noqa: ANN401  # what JSON can say
+def parsed_json(text: str) -> Any:  # noqa: ANN401  # what JSON can say
     """The value of a JSON text. Raises ValueError where it is none, however it is malformed."""
     try:
         return json.loads(text, parse_constant=_refuse)
@@ -99,7 +99,7 @@ def _array(field: IndexedField, value: Value) -> list[Any]:
     if not isinstance(value, str):
         return []
     try:
-        return json_values(field, parsed(value))
+        return json_values(field, parsed_json(value))
     except ValueError:
         return []
 
@@ -204,7 +204,7 @@ def _vector(field: IndexedField, value: object) -> bytes | None:
     options = field.definition.vector
     if isinstance(value, str):
         try:
-            value = parsed(value)
+            value = parsed_json(value)
         except ValueError:
             return None
     if options is None:

@@ -10,8 +10,14 @@ from widerow.limits import (
 )
 from widerow.model.search.schema import SearchFieldType
 from widerow.model.values import KeyValue, Value
-from widerow.search.conversion import column_reader, json_values, parsed
-from widerow.search.fields import IndexedField, Level, ObjectField, Reader, SearchFields
+from widerow.search.conversion import column_reader, json_values, parsed_json
+from widerow.search.fields import (
+    DocumentLevel,
+    FieldReader,
+    IndexedField,
+    ObjectField,
+    SearchFields,
+)
 
 __all__ = ["Document", "TokenList", "document_of"]
 
@@ -31,8 +37,8 @@ class Document(NamedTuple):
 
     `values[slot]` is None for a field without a value, a `TokenList` for TEXT, else the list of
     values, which is not empty, in the forms of `search.conversion`. `children`: for each level
-    below, in the order of `Level.children`, the documents there. `place`: the place of the object
-    in its array, 0 for rows.
+    below, in the order of `DocumentLevel.children`, the documents there. `place`: the place of the
+    object in its array, 0 for rows.
     """
 
     values: list[Any]
@@ -61,14 +67,14 @@ def document_of(
     return made
 
 
-def _readers(fields: SearchFields) -> dict[str, list[Reader]]:
+def _readers(fields: SearchFields) -> dict[str, list[FieldReader]]:
     return {
         column: [(field, column_reader(field)) for field in members]
         for column, members in fields.by_column.items()
     }
 
 
-def _empty(level: Level, place: int = 0) -> Document:
+def _empty(level: DocumentLevel, place: int = 0) -> Document:
     return Document([None] * len(level.fields), [[] for _ in level.children], place)
 
 
@@ -121,7 +127,7 @@ def _put_objects(made: Document, holder: ObjectField, value: Value) -> None:
     if not isinstance(value, str):
         return
     try:
-        _put_parsed(made, holder, parsed(value))
+        _put_parsed(made, holder, parsed_json(value))
     except ValueError:
         return
 

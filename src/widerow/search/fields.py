@@ -25,10 +25,10 @@ __all__ = [
     "KEYWORD_TYPES",
     "NUMBER_TYPES",
     "TERM_TYPES",
+    "DocumentLevel",
+    "FieldReader",
     "IndexedField",
-    "Level",
     "ObjectField",
-    "Reader",
     "SearchFields",
     "settled",
 ]
@@ -99,7 +99,7 @@ class IndexedField:
         return analysis_of(self.definition.analyzer or _DEFAULT_ANALYZER)
 
 
-Reader = tuple[IndexedField, Callable[[Any], list[Any]]]
+FieldReader = tuple[IndexedField, Callable[[Any], list[Any]]]
 """A field of rows, and how its values are read from its column."""
 
 
@@ -113,13 +113,13 @@ class ObjectField:
 
     name: str
     member: str
-    level: "Level | None"
+    level: "DocumentLevel | None"
     fields: tuple[IndexedField, ...] = ()
     objects: "tuple[ObjectField, ...]" = ()
 
 
 @dataclass(frozen=True)
-class Level:
+class DocumentLevel:
     """The rows (path "") or a nested path. `fields` are in the order of their slots.
 
     `members`: those fields that an object or row of this level has itself; `objects` likewise.
@@ -129,24 +129,24 @@ class Level:
 
     path: str
     number: int
-    parent: "Level | None" = None
+    parent: "DocumentLevel | None" = None
     fields: list[IndexedField] = field(default_factory=list)
     members: list[IndexedField] = field(default_factory=list)
     objects: list[ObjectField] = field(default_factory=list)
-    children: "list[Level]" = field(default_factory=list)
+    children: "list[DocumentLevel]" = field(default_factory=list)
 
     @cached_property
     def by_name(self) -> dict[str, IndexedField]:
         """The fields of this level by their full names."""
         return {each.name: each for each in self.fields}
 
-    def below(self) -> "Iterator[Level]":
+    def below(self) -> "Iterator[DocumentLevel]":
         """All levels below, outer ones first."""
         for child in self.children:
             yield child
             yield from child.below()
 
-    def is_below(self, other: "Level") -> bool:
+    def is_below(self, other: "DocumentLevel") -> bool:
         """Whether it stands below another one."""
         above = self.parent
         while above is not None and above is not other:
@@ -160,9 +160,9 @@ class SearchFields:
     def __init__(self, schema: SearchSchema) -> None:
         """Compile a schema that the rules of CreateSearchIndex allow (search §1.1)."""
         self.schema = schema
-        self.root = Level("", 0)
-        self.levels: list[Level] = [self.root]
-        self.readers: dict[str, list[Reader]] = {}  # by column, made with the first row
+        self.root = DocumentLevel("", 0)
+        self.levels: list[DocumentLevel] = [self.root]
+        self.readers: dict[str, list[FieldReader]] = {}  # by column, made with the first row
         self._definitions: dict[str, SearchField] = {}
         members, objects = self._compile(schema.fields, self.root, "")
         self.root.members.extend(members)
@@ -195,11 +195,11 @@ class SearchFields:
         """A field by its full name, of any type, settled; None where there is none."""
         return self._definitions.get(name)
 
-    def level(self, path: str) -> Level | None:
+    def level(self, path: str) -> DocumentLevel | None:
         """The level of a nested path, "" for the rows; None where there is none."""
         return self._by_path.get(path)
 
-    def level_of(self, name: str) -> Level | None:
+    def level_of(self, name: str) -> DocumentLevel | None:
         """The level that a field stands at; for one of type NESTED, the level that it makes."""
         return self._level_of.get(name) or self._by_path.get(name)
 
@@ -212,7 +212,7 @@ class SearchFields:
         return found
 
     def _compile(
-        self, declared: tuple[SearchField, ...], level: Level, prefix: str
+        self, declared: tuple[SearchField, ...], level: DocumentLevel, prefix: str
     ) -> tuple[list[IndexedField], list[ObjectField]]:
         members: list[IndexedField] = []
         objects: list[ObjectField] = []
@@ -239,7 +239,7 @@ class SearchFields:
             below, deeper = self._compile(at.declared.fields, at.level, prefix)
             objects.append(ObjectField(at.name, at.member, None, tuple(below), tuple(deeper)))
             return
-        child = Level(at.name, len(self.levels), at.level)
+        child = DocumentLevel(at.name, len(self.levels), at.level)
         self.levels.append(child)
         at.level.children.append(child)
         below, deeper = self._compile(at.declared.fields, child, prefix)
@@ -255,7 +255,7 @@ class _Place:
     declared: SearchField
     name: str
     member: str
-    level: Level
+    level: DocumentLevel
 
 
 _COMPILERS: Final[

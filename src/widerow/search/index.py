@@ -27,18 +27,18 @@ from widerow.search.documents import Document, TokenList
 from widerow.search.fields import SearchFields
 from widerow.search.interface import IndexFiles, Integers
 from widerow.search.ranks import added, ranked_afresh
-from widerow.search.segments import Entry, Segment, SegmentView, merged, segment_of
+from widerow.search.segments import Entry, IndexSegment, SegmentView, merged_segment, segment_of
 from widerow.search.terms import packed
 from widerow.search.unions import TermUnions
 from widerow.search.view import SegmentedView
 
-__all__ = ["Change", "DocumentIndex", "Merge"]
+__all__ = ["DocumentChange", "DocumentIndex", "SegmentMerge"]
 
 _FEW: Final = 8  # keys that are looked for one by one
 _TOKEN_BYTES: Final = 100  # of a token as it waits in the list
 
 
-class Change(NamedTuple):
+class DocumentChange(NamedTuple):
     """A row that was written, by its encoded primary key; `document` None: it was deleted."""
 
     key: bytes
@@ -56,13 +56,13 @@ class Tail:
     def __init__(self, fields: SearchFields) -> None:
         """Nothing was written."""
         self.fields = fields
-        self.changes: list[Change] = []
+        self.changes: list[DocumentChange] = []
         self.latest: dict[bytes, Document | None] = {}
         self.rows = 0
         self.tokens = 0
-        self.made: tuple[int, Segment] | None = None
+        self.made: tuple[int, IndexSegment] | None = None
 
-    def append(self, change: Change) -> None:
+    def append(self, change: DocumentChange) -> None:
         """Add what was written."""
         known = self.latest.get(change.key)
         self.rows += (change.document is not None) - (known is not None)
@@ -71,7 +71,7 @@ class Tail:
         if change.document is not None:
             self.tokens += _weight(change.document)
 
-    def segment(self, count: int) -> Segment:
+    def segment(self, count: int) -> IndexSegment:
         """The first `count` changes as a segment. Any thread; two may do the same work."""
         made = self.made
         if made is not None and made[0] == count:
@@ -110,7 +110,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Merge:
+class SegmentMerge:
     """Large segments that are to become one; `run` may take seconds and holds up nobody."""
 
     fields: SearchFields
@@ -118,7 +118,7 @@ class Merge:
 
     def run(self, pause: Callable[[], None] = safepoint) -> "Merged":
         """Merge them as they were. Any thread."""
-        segment, numbers = merged(self.fields, self.parts, pause)
+        segment, numbers = merged_segment(self.fields, self.parts, pause)
         return Merged(self.parts, segment, tuple(numbers))
 
 
@@ -126,7 +126,7 @@ class Merged(NamedTuple):
     """What a merge came to. `numbers`: for each part, the new number of each row, or -1."""
 
     parts: tuple[SegmentView, ...]
-    segment: Segment
+    segment: IndexSegment
     numbers: tuple[Integers, ...]
 
 
@@ -152,7 +152,7 @@ class DocumentIndex:
         segments = sum(each.segment.bytes for each in (*state.large, *state.small))
         return segments + state.tail.tokens * _TOKEN_BYTES
 
-    def apply(self, changes: Iterable[Change]) -> None:
+    def apply(self, changes: Iterable[DocumentChange]) -> None:
         """Write changes in their order; the same key again replaces. Views from now on see them.
 
         Cost: tens of microseconds for each document.
@@ -185,7 +185,7 @@ class DocumentIndex:
         state = self._state
         tail, count = state.tail, state.count
 
-        def last() -> Segment | None:
+        def last() -> IndexSegment | None:
             return tail.segment(count) if count else None
 
         return SegmentedView(
@@ -255,13 +255,13 @@ class DocumentIndex:
 
     # --- segments --------------------------------------------------------------------------------
 
-    def due_merge(self) -> Merge | None:
+    def due_merge(self) -> SegmentMerge | None:
         """Segments that are worth a merge, if there are any (search §11.5).
 
         Of one size there are several, or of one more than a quarter of the rows are deleted.
         """
         parts = _worth_merging(self._state.large)
-        return None if parts is None else Merge(self.fields, parts)
+        return None if parts is None else SegmentMerge(self.fields, parts)
 
     def install(self, merge: Merged) -> bool:
         """Put a merge in the place of its parts, without rows that were deleted meanwhile.
@@ -316,7 +316,7 @@ def _settled_tail(fields: SearchFields, state: State) -> State:
     while len(small) > 1 and small[-2].segment.count < (
         SEARCH_SMALL_MERGE_FACTOR * small[-1].segment.count
     ):
-        segment, _ = merged(fields, small[-2:], safepoint)
+        segment, _ = merged_segment(fields, small[-2:], safepoint)
         small[-2:] = [SegmentView(segment, None)]
     settled = State(state.large, tuple(small), Tail(fields), 0)
     if sum(map(_size, small)) >= SEARCH_PENDING_DOCUMENTS_MAX:
@@ -333,7 +333,7 @@ def _frozen(fields: SearchFields, state: State) -> State:
     if not small:
         return State(state.large, (), Tail(fields), 0)
     if len(small) > 1 or small[0].live is not None:
-        segment, _ = merged(fields, small, safepoint)
+        segment, _ = merged_segment(fields, small, safepoint)
         small = [SegmentView(segment, None)]
     large = added(state.large, small[0])
     ranked = sum(map(_size, large))

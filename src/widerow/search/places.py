@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from widerow.search.interface import Booleans, Floats
 
-__all__ = ["Box", "degrees", "distances", "in_box", "in_polygon", "parse_point", "quantised"]
+__all__ = ["GeoBox", "degrees", "distances", "in_box", "in_polygon", "parse_point", "quantised"]
 
 EARTH_RADIUS_M: Final = 6_371_008.7714
 _LATITUDE_UNIT: Final = 180.0 / 2**32
@@ -25,7 +25,7 @@ _POINT: Final = re.compile(
 )
 
 
-class Box(NamedTuple):
+class GeoBox(NamedTuple):
     """Corners in degrees: the greatest latitude and first longitude, and the others."""
 
     top: float
@@ -57,7 +57,7 @@ def degrees(stored: NDArray[np.int32]) -> Floats:
     return np.asarray(stored * np.array([_LATITUDE_UNIT, _LONGITUDE_UNIT]))
 
 
-def in_box(stored: NDArray[np.int32], box: Box) -> Booleans:
+def in_box(stored: NDArray[np.int32], box: GeoBox) -> Booleans:
     """Which stored points lie in a box; it crosses the date line where left > right."""
     top = min(math.floor(box.top / _LATITUDE_UNIT), 2**31 - 1)
     right = min(math.floor(box.right / _LONGITUDE_UNIT), 2**31 - 1)

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from widerow.search.interface import Integers
-from widerow.search.segments import Segment, SegmentView
+from widerow.search.segments import IndexSegment, SegmentView
 from widerow.search.terms import SortedTerms
 
 __all__ = ["SMALL_BITS", "added", "ranked_afresh", "small_ranks", "smaller"]
@@ -62,7 +62,7 @@ def ranked_afresh(large: Sequence[SegmentView]) -> list[SegmentView]:
     return result
 
 
-def small_ranks(large: Sequence[SegmentView], small: Sequence[Segment]) -> list[Integers]:
+def small_ranks(large: Sequence[SegmentView], small: Sequence[IndexSegment]) -> list[Integers]:
     """Ranks of the rows of small segments.
 
     Comparable with those of large segments where these are shifted by SMALL_BITS.

@@ -15,13 +15,21 @@ from numpy.typing import NDArray
 
 from widerow.safepoint import safepoint
 from widerow.search.building import COLUMN_KINDS, MergedPart
-from widerow.search.columns import Arrays, Column
+from widerow.search.columns import Arrays, FieldColumn
 from widerow.search.documents import Document
-from widerow.search.fields import IndexedField, Level, SearchFields
+from widerow.search.fields import DocumentLevel, IndexedField, SearchFields
 from widerow.search.interface import Booleans, Integers
 from widerow.search.terms import SortedTerms, packed, picked
 
-__all__ = ["Entry", "Segment", "SegmentView", "Table", "TableView", "merged", "segment_of"]
+__all__ = [
+    "Entry",
+    "IndexSegment",
+    "LevelTable",
+    "SegmentView",
+    "TableView",
+    "merged_segment",
+    "segment_of",
+]
 
 
 class Entry(NamedTuple):
@@ -52,17 +60,17 @@ class _Under(Mapping[str, NDArray[Any]]):
 
 
 @final
-class Table:
+class LevelTable:
     """The documents of one level in one segment. Immutable."""
 
-    def __init__(self, level: Level, arrays: Arrays, count: int) -> None:
+    def __init__(self, level: DocumentLevel, arrays: Arrays, count: int) -> None:
         """`count` documents, with the arrays of the whole segment."""
         self.level = level
         self.count = count
         self._arrays = arrays
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, FieldColumn] = {}
 
-    def column(self, field: IndexedField) -> Column:
+    def column(self, field: IndexedField) -> FieldColumn:
         """The values of a field of this level. Raises KeyError for a type that has no columns."""
         known = self._columns.get(field.name)
         if known is None:
@@ -83,7 +91,7 @@ class Table:
 
 
 @final
-class Segment:
+class IndexSegment:
     """The documents of some rows. Immutable; any thread may read."""
 
     def __init__(
@@ -98,7 +106,8 @@ class Segment:
         self.arrays = arrays
         self.counts = tuple(counts)
         self.tables = [
-            Table(level, arrays, count) for level, count in zip(fields.levels, counts, strict=True)
+            LevelTable(level, arrays, count)
+            for level, count in zip(fields.levels, counts, strict=True)
         ]
         self.identity = object() if identity is None else identity
         self.file: str | None = None  # its name, once it has one
@@ -125,7 +134,7 @@ class Segment:
         """When each row was written, in milliseconds since 1970."""
         return self.arrays["written"]
 
-    def above(self, level: Level, ancestor: Level) -> Integers:
+    def above(self, level: DocumentLevel, ancestor: DocumentLevel) -> Integers:
         """For documents of a level, the number of the document at a level above, ascending."""
         known = self._above.get((level.number, ancestor.number))
         if known is None:
@@ -137,7 +146,7 @@ class Segment:
         return known
 
 
-def segment_of(fields: SearchFields, entries: Sequence[Entry]) -> Segment:
+def segment_of(fields: SearchFields, entries: Sequence[Entry]) -> IndexSegment:
     """A segment of entries in the order of their keys, each key once."""
     keys = packed([each.key for each in entries])
     arrays: dict[str, NDArray[Any]] = {
@@ -147,11 +156,14 @@ def segment_of(fields: SearchFields, entries: Sequence[Entry]) -> Segment:
     }
     counts = [0] * len(fields.levels)
     _build_level(fields.root, [each.document for each in entries], arrays, counts)
-    return Segment(fields, arrays, counts)
+    return IndexSegment(fields, arrays, counts)
 
 
 def _build_level(
-    level: Level, documents: Sequence[Document], arrays: dict[str, NDArray[Any]], counts: list[int]
+    level: DocumentLevel,
+    documents: Sequence[Document],
+    arrays: dict[str, NDArray[Any]],
+    counts: list[int],
 ) -> None:
     counts[level.number] = len(documents)
     for field in level.fields:
@@ -182,7 +194,7 @@ class SegmentView:
     """
 
     def __init__(
-        self, segment: Segment, live: Booleans | None, ranks: Integers | None = None
+        self, segment: IndexSegment, live: Booleans | None, ranks: Integers | None = None
     ) -> None:
         """A moment of a segment."""
         self.segment = segment
@@ -218,7 +230,7 @@ class SegmentView:
 class TableView:
     """The documents of one level in a moment of a segment."""
 
-    def __init__(self, above: SegmentView, table: Table) -> None:
+    def __init__(self, above: SegmentView, table: LevelTable) -> None:
         """`above`: the moment of the segment."""
         self.above = above
         self.table = table
@@ -241,9 +253,9 @@ class TableView:
 # --- merging -----------------------------------------------------------------------------------
 
 
-def merged(
+def merged_segment(
     fields: SearchFields, parts: Sequence[SegmentView], pause: Callable[[], None]
-) -> tuple[Segment, list[Integers]]:
+) -> tuple[IndexSegment, list[Integers]]:
     """One segment of the living documents of several; and the new number of each old row, or -1.
 
     Where all parts have ranks these say the order, else the keys do. `pause` is called between
@@ -263,7 +275,7 @@ def merged(
     arrays["keys"], arrays["key_starts"] = keys.blob, keys.starts
     counts = [0] * len(fields.levels)
     _merge_level(_Merging(parts, arrays, counts, pause), fields.root, numbers, count)
-    return Segment(fields, arrays, counts), numbers
+    return IndexSegment(fields, arrays, counts), numbers
 
 
 def _joined(parts: Sequence[SortedTerms]) -> SortedTerms:
@@ -317,7 +329,7 @@ class _Merging(NamedTuple):
     pause: Callable[[], None]
 
 
-def _merge_level(at: _Merging, level: Level, numbers: list[Integers], count: int) -> None:
+def _merge_level(at: _Merging, level: DocumentLevel, numbers: list[Integers], count: int) -> None:
     at.counts[level.number] = count
     tables = [part.segment.tables[level.number] for part in at.parts]
     for field in level.fields:
@@ -334,7 +346,7 @@ def _merge_level(at: _Merging, level: Level, numbers: list[Integers], count: int
         _merge_child(at, child, numbers)
 
 
-def _merge_child(at: _Merging, child: Level, above: list[Integers]) -> None:
+def _merge_child(at: _Merging, child: DocumentLevel, above: list[Integers]) -> None:
     tables = [part.segment.tables[child.number] for part in at.parts]
     parents = [new[table.parents] for table, new in zip(tables, above, strict=True)]
     every = np.concatenate(parents)

@@ -12,7 +12,7 @@ from widerow.model.search.query import Query
 from widerow.model.search.schema import SearchField, SearchFieldType
 from widerow.model.values import Value
 from widerow.search.columns import TermColumn, ValueColumn
-from widerow.search.fields import TERM_TYPES, IndexedField, Level, SearchFields
+from widerow.search.fields import TERM_TYPES, DocumentLevel, IndexedField, SearchFields
 from widerow.search.interface import (
     Booleans,
     FieldLiteral,
@@ -25,10 +25,10 @@ from widerow.search.queries.compile import compiled
 from widerow.search.queries.node import Asked
 from widerow.search.queries.values import literal_of
 from widerow.search.segments import SegmentView
-from widerow.search.terms import spread
+from widerow.search.terms import run_numbers
 from widerow.search.unions import TermUnions
 
-__all__ = ["KeyOrder", "Moment", "SelectedDocuments"]
+__all__ = ["KeyOrder", "SelectedDocuments", "ViewMoment"]
 
 _NO_NUMBERS: Final = np.zeros(0, dtype=np.int64)
 _FEW: Final = 16  # times fewer values than terms, and only the terms of the values are united
@@ -42,7 +42,7 @@ class KeyOrder(NamedTuple):
 
 
 @final
-class Moment:
+class ViewMoment:
     """What all sets of documents of one view share."""
 
     def __init__(
@@ -108,8 +108,8 @@ class SelectedDocuments:
 
     def __init__(
         self,
-        moment: Moment,
-        level: Level,
+        moment: ViewMoment,
+        level: DocumentLevel,
         parts: Sequence[Integers | None],
         scores: Floats | None = None,
     ) -> None:
@@ -269,7 +269,7 @@ class SelectedDocuments:
                 continue
             low = np.searchsorted(above, part, side="left")
             lengths = np.searchsorted(above, part, side="right") - low
-            parts.append(spread(low, lengths))
+            parts.append(run_numbers(low, lengths))
             owners = np.arange(len(part), dtype=np.int64) + self._starts[at]
             ancestors.append(np.repeat(owners, lengths))
         return SelectedDocuments(self._moment, level, parts), np.concatenate(ancestors)

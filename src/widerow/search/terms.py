@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from widerow.search.interface import Booleans, Integers
 
-__all__ = ["SortedTerms", "gathered", "packed", "picked", "spread", "united"]
+__all__ = ["SortedTerms", "gathered", "packed", "picked", "run_numbers", "united"]
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -25,7 +25,7 @@ _HEAD_BYTES: Final = 8
 _FEW: Final = 50_000  # terms that are united one by one
 
 
-def spread(starts: Integers, lengths: Integers) -> Integers:
+def run_numbers(starts: Integers, lengths: Integers) -> Integers:
     """The numbers from each start on, as many as its length says, one run behind the other."""
     total = int(lengths.sum())
     if not total:
@@ -37,7 +37,7 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
 
 def gathered(values: NDArray[_T], starts: Integers, lengths: Integers) -> NDArray[_T]:
     """Runs of an array, one behind the other."""
-    return values[spread(starts, lengths)]
+    return values[run_numbers(starts, lengths)]
 
 
 @final

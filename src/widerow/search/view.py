@@ -11,14 +11,14 @@ from widerow.search.fields import SearchFields
 from widerow.search.interface import Integers, TokenSpan
 from widerow.search.queries.spans import token_spans
 from widerow.search.ranks import SMALL_BITS, small_ranks, smaller
-from widerow.search.segments import Segment, SegmentView
-from widerow.search.selection import KeyOrder, Moment, SelectedDocuments
+from widerow.search.segments import IndexSegment, SegmentView
+from widerow.search.selection import KeyOrder, SelectedDocuments, ViewMoment
 from widerow.search.terms import packed
 from widerow.search.unions import TermUnions
 
 __all__ = ["SegmentedView"]
 
-_Parts = tuple[Sequence[SegmentView], Sequence[SegmentView], Callable[[], Segment | None]]
+_Parts = tuple[Sequence[SegmentView], Sequence[SegmentView], Callable[[], IndexSegment | None]]
 
 
 @final
@@ -69,9 +69,9 @@ class SegmentedView:
         return [each.written_from(self._written_from_ms) for each in segments]
 
     @cached_property
-    def _moment(self) -> Moment:
+    def _moment(self) -> ViewMoment:
         order = KeyOrder(self._ranks, self._bounds)
-        return Moment(self._fields, self._segments, self._unions, self._check, order)
+        return ViewMoment(self._fields, self._segments, self._unions, self._check, order)
 
     def select(
         self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0

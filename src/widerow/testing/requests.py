@@ -16,7 +16,7 @@ from widerow.engine.streams.log import LogPosition
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore import search_messages as q
+from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "BODIES",
     "DELIVERY_BODIES",
     "KEY",
+    "SEARCH_BODIES",
     "STREAM_BODIES",
     "TUNNEL_BODIES",
     "add_defined_column_request",
@@ -202,9 +203,6 @@ BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
         ).SerializeToString(),
         "BulkImport": lambda table: bulk_import_request(table).SerializeToString(),
         "BulkExport": lambda table: bulk_export_request(table).SerializeToString(),
-        "ListSearchIndex": lambda table: q.ListSearchIndexRequest(
-            table_name=table
-        ).SerializeToString(),
         "ListTimeseriesTable": lambda _: b"",
     }
 )
@@ -291,3 +289,62 @@ DELIVERY_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
     }
 )
 """The body of a request of every action of delivery tasks, about a table."""
+
+_INDEX: Final = "x"
+
+
+def _create_search_index(table: str) -> bytes:
+    fields = [
+        s.FieldSchema(field_name="k", field_type=4),
+        s.FieldSchema(field_name="l", field_type=1, is_array=True),
+        s.FieldSchema(field_name="t", field_type=5, analyzer="split"),
+    ]
+    return s.CreateSearchIndexRequest(
+        table_name=table, index_name=_INDEX, schema=s.IndexSchema(field_schemas=fields)
+    ).SerializeToString()
+
+
+def _search(table: str) -> bytes:
+    words = s.MatchQuery(field_name="t", text="a b").SerializeToString()
+    inside = s.BoolQuery(must_queries=[s.Query(type=1, query=words)]).SerializeToString()
+    most = s.MaxAggregation(field_name="l").SerializeToString()
+    groups = s.GroupByField(field_name="k").SerializeToString()
+    asked = s.SearchQuery(
+        query=s.Query(type=6, query=inside),
+        sort=s.Sort(sorter=[s.Sorter(field_sort=s.FieldSort(field_name="l", order=1))]),
+        aggs=s.Aggregations(aggs=[s.Aggregation(name="a", type=2, body=most)]),
+        group_bys=s.GroupBys(group_bys=[s.GroupBy(name="g", type=1, body=groups)]),
+    )
+    return s.SearchRequest(
+        table_name=table, index_name=_INDEX, search_query=asked.SerializeToString()
+    ).SerializeToString()
+
+
+SEARCH_BODIES: Final[Mapping[str, Callable[[str], bytes]]] = MappingProxyType(
+    {
+        "CreateSearchIndex": _create_search_index,
+        "ListSearchIndex": lambda table: s.ListSearchIndexRequest(
+            table_name=table
+        ).SerializeToString(),
+        "DescribeSearchIndex": lambda table: s.DescribeSearchIndexRequest(
+            table_name=table, index_name=_INDEX
+        ).SerializeToString(),
+        "UpdateSearchIndex": lambda table: s.UpdateSearchIndexRequest(
+            table_name=table, index_name=_INDEX, time_to_live=-1
+        ).SerializeToString(),
+        "Search": _search,
+        "ComputeSplits": lambda table: s.ComputeSplitsRequest(
+            table_name=table,
+            search_index_splits_options=s.SearchIndexSplitsOptions(index_name=_INDEX),
+        ).SerializeToString(),
+        "ParallelScan": lambda table: s.ParallelScanRequest(
+            table_name=table,
+            index_name=_INDEX,
+            scan_query=s.ScanQuery(query=s.Query(type=11), limit=10),
+        ).SerializeToString(),
+        "DeleteSearchIndex": lambda table: s.DeleteSearchIndexRequest(
+            table_name=table, index_name=_INDEX
+        ).SerializeToString(),
+    }
+)
+"""The body of a request of every action of search indexes, about a table."""

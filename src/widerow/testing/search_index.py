@@ -8,7 +8,7 @@ from widerow.model.search.schema import SearchField, SearchFieldType, SearchSche
 from widerow.model.values import Value
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.view import SegmentedView
 
 __all__ = ["MemoryFiles", "changes_of", "index_of", "keys_of", "one_field"]
@@ -50,9 +50,12 @@ def one_field(kind: SearchFieldType, **options: object) -> SearchFields:
     return SearchFields(SearchSchema((SearchField("f", kind, **options),)))  # type: ignore[arg-type]  # of SearchField
 
 
-def changes_of(fields: SearchFields, rows: Rows) -> list[Change]:
+def changes_of(fields: SearchFields, rows: Rows) -> list[DocumentChange]:
     """Rows by their encoded keys as changes, written at 0."""
-    return [Change(key, document_of(fields, (), dict(columns)), 0) for key, columns in rows.items()]
+    return [
+        DocumentChange(key, document_of(fields, (), dict(columns)), 0)
+        for key, columns in rows.items()
+    ]
 
 
 def index_of(fields: SearchFields, rows: Rows) -> DocumentIndex:

@@ -137,16 +137,16 @@ class SearchReference:
             return self.term(q.TermQuery(query.field, query.text, query.weight), document, level)
         analyzer = asked.analyzer or TextAnalyzer()
         if analyzer.name is AnalyzerName.FUZZY:
-            return _yes(_fuzzy_match(analyzer, query.text, document.values.get(query.field, ())))
+            values = document.values.get(query.field, ())
+            grams = _grams(analyzer, query.text)
+            found = [each for each in grams if _fuzzy_match(analyzer, each, values)]
+            least = _least(query, len(grams))
+            return _yes(bool(found) and len(found) >= least)
         tokens = plain_tokens(analyzer, query.text)
         if len(set(tokens)) < len(tokens):
             raise SeveralAnswers("a word comes twice in the text of a query")
         found = [each for each in tokens if _has_token(document, query.field, each)]
-        least = 1
-        if query.operator is q.QueryOperator.AND:
-            least = len(tokens)
-        elif query.minimum_should_match is not None:
-            least = max(1, enough(query.minimum_should_match, len(tokens)))
+        least = _least(query, len(tokens))
         if not found or len(found) < least:
             return None
         return query.weight * sum(self._token_score(query.field, t, document) for t in found)
@@ -473,6 +473,24 @@ def _has_token(document: PlainDocument, name: str, token: str) -> bool:
 
 def _length(document: PlainDocument, name: str) -> int:
     return sum(each not in _UNCOUNTED for _, each in document.tokens.get(name, ()))
+
+
+def _least(query: q.MatchQuery, count: int) -> int:
+    """How many of `count` distinct tokens have to be there."""
+    if query.operator is q.QueryOperator.AND:
+        return count
+    if query.minimum_should_match is None:
+        return 1
+    return max(1, enough(query.minimum_should_match, count))
+
+
+def _grams(analyzer: TextAnalyzer, text: str) -> set[str]:
+    folded = text if analyzer.case_sensitive else text.lower()
+    return {
+        folded[at : at + length]
+        for length in range(analyzer.min_chars, analyzer.max_chars + 1)
+        for at in range(len(folded) - length + 1)
+    }
 
 
 def _fuzzy_match(analyzer: TextAnalyzer, text: str, values: Iterable[str]) -> bool:

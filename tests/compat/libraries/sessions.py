@@ -10,10 +10,11 @@ says why under "panic". What is right is for the tests to say. Runs in the envir
 import json
 import sys
 import traceback
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tablestore as sdk
+from langchain_community.vectorstores.tablestore import TablestoreVectorStore as LangChainStore
+from langchain_core.embeddings import Embeddings
 from llama_index.core.schema import TextNode
 from llama_index.core.vector_stores.types import (
     FilterOperator,
@@ -28,6 +29,9 @@ from tablestore_for_agent_memory.base.base_memory_store import Message, Session
 from tablestore_for_agent_memory.base.filter import Filters
 from tablestore_for_agent_memory.knowledge.knowledge_store import KnowledgeStore
 from tablestore_for_agent_memory.memory.memory_store import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Facts = dict[str, Any]
 
@@ -138,12 +142,55 @@ def llama(ots: sdk.OTSClient) -> Facts:
     return seen | {"left": asked(VectorStoreQueryMode.DEFAULT)}
 
 
+class Embedded(Embeddings):  # type: ignore[misc]  # its type is known in its environment only
+    """Vectors of the three texts, and of whatever else is asked."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        known = dict(TEXTS.values())
+        return [known.get(text, [1.0, 0.0]) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def langchain(_ots: sdk.OTSClient) -> Facts:
+    """The vector store of LangChain."""
+    store = LangChainStore(
+        embedding=Embedded(),
+        endpoint=sys.argv[1],
+        instance_name=sys.argv[2],
+        access_key_id="widerow",
+        access_key_secret="widerow",  # of a server of this test
+        table_name="langchain",
+        index_name="langchain_index",
+        vector_dimension=2,
+        metadata_mappings=[sdk.FieldSchema("kind", sdk.FieldType.KEYWORD)],
+    )
+    store.create_table_if_not_exist()
+    store.create_search_index_if_not_exist()
+    store.add_texts(
+        [text for text, _ in TEXTS.values()],
+        [{"kind": "cake" if name == "c" else "soup"} for name in TEXTS],
+        ids=list(TEXTS),
+    )
+    scored = store.similarity_search_with_score("soup", k=2)
+    cakes = store.similarity_search(
+        "soup", k=2, tablestore_filter_query=sdk.TermQuery("kind", "cake")
+    )
+    store.delete(["a"])
+    return {
+        "near": [[document.id, score] for document, score in scored],
+        "cakes": [document.page_content for document in cakes],
+        "left": [document.id for document in store.similarity_search("soup", k=3)],
+    }
+
+
 def main() -> None:
     """Run every session in the instance."""
     endpoint, instance = sys.argv[1:]
     ots = sdk.OTSClient(endpoint, "widerow", "widerow", instance)
     seen: dict[str, Facts] = {}
-    sessions: tuple[Callable[[sdk.OTSClient], Facts], ...] = (knowledge, memory, llama)
+    sessions: tuple[Callable[[sdk.OTSClient], Facts], ...] = (knowledge, memory, llama, langchain)
     for session in sessions:
         try:
             seen[session.__name__] = session(ots)

@@ -1,11 +1,10 @@
-"""Libraries for agents and retrieval, each in a session of use against `widerow serve` (search §10).
+"""Libraries for agents and retrieval, each in a session of use against a server (search §10).
 
 They wait for nothing: a row that was written is found by the next search.
 """
 
 import fcntl
 import subprocess
-import sys
 import venv
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ Facts = dict[str, Any]
 
 
 def installed() -> Path:
-    """The Python of an environment with what `requirements.txt` names. Skips where it cannot be."""
+    """The Python of an environment with what `requirements.txt` names; skips without it."""
     wanted = HERE / "requirements.txt"
     program = PLACE / "bin" / "python"
     marker = PLACE / "installed.txt"
@@ -48,8 +47,6 @@ def installed() -> Path:
 @pytest.fixture(scope="session")
 def sessions(run_program: Callable[[str, Any], dict[str, Facts]]) -> Callable[[str], Facts]:
     """What a session saw, by its name; the test fails if it did not come to its end."""
-    if sys.platform == "win32":
-        pytest.skip("environments lie elsewhere there")
     seen = run_program("libraries", lambda _: [str(installed()), str(HERE / "sessions.py")])
 
     def session(name: str) -> Facts:
@@ -84,3 +81,12 @@ def test_the_vector_store_of_llama_index(sessions: Callable[[str], Facts]) -> No
         "both": ["a", "c"],
         "left": [],
     }
+
+
+def test_the_vector_store_of_langchain(sessions: Callable[[str], Facts]) -> None:
+    """Vectors with their scores (search §4.8: half of one and the cosine), with a filter too."""
+    seen = sessions("langchain")
+    cosine = 0.9 / 0.82**0.5
+    assert seen["near"] == [["a", 1.0], ["b", pytest.approx((1 + cosine) / 2)]]
+    assert seen["cakes"] == ["apple cake"]
+    assert seen["left"] == ["b", "c"]

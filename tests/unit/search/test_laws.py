@@ -36,7 +36,7 @@ from widerow.search import index as index_module
 from widerow.search import terms as terms_module
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.terms import SortedTerms, packed, united
 from widerow.search.view import SegmentedView
 from widerow.testing.search_index import MemoryFiles
@@ -93,9 +93,9 @@ _QUERIES: Final[tuple[Query, ...]] = (
 )
 
 
-def _changes(writes: list[tuple[bytes, dict[str, Value] | None]]) -> list[Change]:
+def _changes(writes: list[tuple[bytes, dict[str, Value] | None]]) -> list[DocumentChange]:
     return [
-        Change(key, None if row is None else document_of(_FIELDS, (), row), 0)
+        DocumentChange(key, None if row is None else document_of(_FIELDS, (), row), 0)
         for key, row in writes
     ]
 
@@ -244,7 +244,9 @@ def test_parts_are_found_inside_terms_only(given_terms: list[bytes], part: bytes
 
 def test_rows_that_are_too_old_are_not_seen() -> None:
     index = DocumentIndex(_FIELDS)
-    index.apply([Change(b"%d" % n, document_of(_FIELDS, (), {"d": 0.5}), n) for n in range(9)])
+    index.apply(
+        [DocumentChange(b"%d" % n, document_of(_FIELDS, (), {"d": 0.5}), n) for n in range(9)]
+    )
     view = index.view(written_from_ms=4)
     assert view.rows == view.select(MATCH_ALL, scored=False).count == 5
     assert index.written_before(4, 3) == [b"0", b"1", b"2"]

@@ -14,7 +14,7 @@ from widerow.model.search.schema import SearchSchema
 from widerow.model.values import Value
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.results.page import FoundHit, find_page
 from widerow.testing.search_outcomes import plain_outcome
 from widerow.testing.search_reference import SearchReference, SeveralAnswers
@@ -29,7 +29,7 @@ def index_of(
     index = DocumentIndex(fields)
     for key, row in rows:
         document = None if row is None else document_of(fields, (), row)
-        index.apply([Change(key, document, 0)])
+        index.apply([DocumentChange(key, document, 0)])
     return index
 
 

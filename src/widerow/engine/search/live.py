@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from widerow.search.fields import SearchFields
-    from widerow.search.index import Change, DocumentIndex, Merge, Merged
+    from widerow.search.index import DocumentChange, DocumentIndex, Merged, SegmentMerge
     from widerow.search.interface import IndexView
 
 __all__ = ["IndexParts", "LiveIndex"]
@@ -86,7 +86,7 @@ class LiveIndex:
         self._table_id = table.id
         self._apart = not parts.store.capabilities.atomic_across_shards
         self._rows: DocumentIndex | None = None
-        self._convert: Callable[[bytes, SearchedRow | None], Change] | None = None
+        self._convert: Callable[[bytes, SearchedRow | None], DocumentChange] | None = None
         self._files = parts.host.files(index.id)
         self._positions: JournalPositions | None = None
         self._building = False
@@ -120,7 +120,7 @@ class LiveIndex:
         assert self._rows is not None, "opened"
         return self._rows.view(written_from_ms=written_from_ms, check=check)
 
-    def due_merge(self) -> "Merge | None":
+    def due_merge(self) -> "SegmentMerge | None":
         """Segments that are worth a merge, which may be run without the lock."""
         return None if self._rows is None else self._rows.due_merge()
 
@@ -208,12 +208,12 @@ class LiveIndex:
 
     def _use(self, rows: "DocumentIndex", fields: "SearchFields") -> None:
         from widerow.search.documents import document_of  # noqa: PLC0415  # as above
-        from widerow.search.index import Change  # noqa: PLC0415  # same
+        from widerow.search.index import DocumentChange  # noqa: PLC0415  # same
 
-        def convert(key: bytes, row: SearchedRow | None) -> Change:
+        def convert(key: bytes, row: SearchedRow | None) -> DocumentChange:
             if row is None:
-                return Change(key, None, 0)
-            return Change(key, document_of(fields, row.key, row.columns), row.written_ms)
+                return DocumentChange(key, None, 0)
+            return DocumentChange(key, document_of(fields, row.key, row.columns), row.written_ms)
 
         self._rows, self._convert = rows, convert
 
@@ -248,11 +248,13 @@ class LiveIndex:
         apart = can.shared and not can.atomic_across_shards
         return log.enabled_at_us + TRANSACTION_SECONDS_MAX * 1_000_000 if apart else 0
 
-    def _next_rows(self, reader: Reader, table: Table) -> "tuple[list[Change], bytes | None]":
+    def _next_rows(
+        self, reader: Reader, table: Table
+    ) -> "tuple[list[DocumentChange], bytes | None]":
         """The documents of the next rows, and where the step behind begins; None: no more."""
         prefix = row_prefix(table.id)
         assert self._convert is not None, "opened"
-        changes: list[Change] = []
+        changes: list[DocumentChange] = []
         size = 0
         alive = self._live_from(table)
         scanned = reader.scan(max(prefix, self._cursor), after_prefix(prefix))

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from widerow.search.index import Merge
+    from widerow.search.index import SegmentMerge
     from widerow.search.interface import IndexView
 
 _ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
@@ -343,7 +343,7 @@ class SearchIndexes:
             if due is not None:
                 self._merge(live, due)
 
-    def _merge(self, live: LiveIndex, due: "Merge") -> None:
+    def _merge(self, live: LiveIndex, due: "SegmentMerge") -> None:
         try:
             merged = due.run()
         except IndexDamaged as error:

@@ -37,7 +37,7 @@ from widerow.model.search.query import (
     TermsQuery,
     WildcardQuery,
 )
-from widerow.search.fields import IndexedField, Level
+from widerow.search.fields import DocumentLevel, IndexedField
 from widerow.search.queries.compound import (
     AllNode,
     BoolNode,
@@ -64,7 +64,7 @@ from widerow.search.segments import TableView
 __all__ = ["compiled"]
 
 
-def compiled(query: Query, asked: Asked, level: Level, *, scored: bool) -> Node:
+def compiled(query: Query, asked: Asked, level: DocumentLevel, *, scored: bool) -> Node:
     """A query at a level as a node. Raises `InvalidRequest` for what is not allowed."""
     return _Compiler(asked).node(query, _At(level, scored=scored, depth=1, nested=0))
 
@@ -72,12 +72,12 @@ def compiled(query: Query, asked: Asked, level: Level, *, scored: bool) -> Node:
 class _At(NamedTuple):
     """Where a query stands: at which level, whether its scores count, and how deep."""
 
-    level: Level
+    level: DocumentLevel
     scored: bool
     depth: int
     nested: int
 
-    def deeper(self, *, scored: bool | None = None, level: Level | None = None) -> "_At":
+    def deeper(self, *, scored: bool | None = None, level: DocumentLevel | None = None) -> "_At":
         return _At(
             self.level if level is None else level,
             self.scored if scored is None else scored,

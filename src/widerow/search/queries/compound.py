@@ -7,10 +7,10 @@ import numpy as np
 
 from widerow.model.search.query import BoolQuery, NestedScoreMode
 from widerow.search.columns import mask_of
-from widerow.search.fields import Level
+from widerow.search.fields import DocumentLevel
 from widerow.search.interface import Floats, Integers
 from widerow.search.queries.minimum import required_of
-from widerow.search.queries.node import NOTHING, Asked, Matched, Node, both, constant, hits
+from widerow.search.queries.node import NO_MATCH, Asked, Matched, Node, both, constant, hits
 from widerow.search.segments import TableView
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class ConstNode(Node):
 
 
 def required_should(query: BoolQuery) -> int:
-    """How many of `should` have to match: 1 by default where there is nothing else (§4.2)."""
+    """How many of `should` have to match: 1 by default where it stands alone (search §4.2)."""
     others = bool(query.must or query.filter or query.must_not)
     absent = 1 if query.should and not others else 0
     return required_of(query.minimum_should_match, len(query.should), absent=absent)
@@ -84,7 +84,7 @@ class BoolNode(Node):
                 _add(totals, result)
             found = result if found is None else both(found, result)
             if found.numbers is not None and not len(found.numbers):
-                return NOTHING
+                return NO_MATCH
         found = self._with_should(at, found, totals)
         for node in self._must_not:
             self._check()
@@ -100,7 +100,7 @@ class BoolNode(Node):
         if self._required <= 0 and totals is None:
             return every
         if self._required > len(self._should):
-            return NOTHING
+            return NO_MATCH
         results: list[Matched] = []
         for node in self._should:
             self._check()
@@ -157,7 +157,7 @@ class DisMaxNode(Node):
         """The documents of a segment."""
         count = self._tables[at].count
         results = [node.run(at) for node in self._nodes]
-        found = _enough(results, 1, count) if results else NOTHING
+        found = _enough(results, 1, count) if results else NO_MATCH
         if self._factors is None:
             return Matched(found.numbers, found.mask)
         best, total = np.full(count, -np.inf), np.zeros(count)
@@ -181,7 +181,7 @@ class NestedNode(Node):
     def __init__(
         self,
         asked: Asked,
-        levels: tuple[Level, Level],
+        levels: tuple[DocumentLevel, DocumentLevel],
         below: Node,
         score: tuple[NestedScoreMode, float] | None,
     ) -> None:
@@ -201,7 +201,7 @@ class NestedNode(Node):
             return Matched(None, mask_of(chosen, segment.counts[self._level.number]))
         owners = above[found.as_numbers()]
         if not len(owners):
-            return NOTHING
+            return NO_MATCH
         mode, weight = self._score
         begins = np.flatnonzero(np.concatenate(([True], owners[1:] != owners[:-1])))
         scores = np.zeros(len(begins))

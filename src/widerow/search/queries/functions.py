@@ -27,7 +27,7 @@ from widerow.model.search.query import (
 )
 from widerow.model.search.schema import SearchFieldType
 from widerow.search.columns import ValueColumn
-from widerow.search.fields import IndexedField, Level
+from widerow.search.fields import DocumentLevel, IndexedField
 from widerow.search.interface import Booleans, Floats, Integers
 from widerow.search.places import degrees, distances
 from widerow.search.queries.node import Asked, Matched, Node
@@ -120,7 +120,7 @@ def field_score_node(
 # --- one function ------------------------------------------------------------------------------
 
 
-def _factor(asked: Asked, level: Level, function: FieldValueFactor) -> _Base:
+def _factor(asked: Asked, level: DocumentLevel, function: FieldValueFactor) -> _Base:
     field = asked.fields.indexed(function.field)
     if field.type not in (_Type.LONG, _Type.DOUBLE):
         raise refused_type(field, "FIELD_VALUE_FACTOR")
@@ -156,7 +156,7 @@ _MODIFIERS: Final[dict[FunctionModifier, Callable[[Floats], Floats]]] = {
 }
 
 
-def _decay(asked: Asked, level: Level, function: DecayFunction) -> _Base:
+def _decay(asked: Asked, level: DocumentLevel, function: DecayFunction) -> _Base:
     field = asked.fields.indexed(function.field)
     away, scale, offset = _distance_of(field, function.param)
     _finite(scale, offset)
@@ -221,7 +221,7 @@ def _finite(*numbers: float) -> None:
             raise InvalidRequest(Rule.SEARCH_QUERY_WEIGHT, value=str(number))
 
 
-def _base_of(asked: Asked, level: Level, function: ScoreFunction, number: int) -> _Base:
+def _base_of(asked: Asked, level: DocumentLevel, function: ScoreFunction, number: int) -> _Base:
     _finite(function.weight)
     if isinstance(function.function, FieldValueFactor):
         return _factor(asked, level, function.function)
@@ -312,7 +312,7 @@ _COMBINE_MODES: Final[dict[FunctionCombineMode, Callable[[Floats, Floats], Float
 def functions_node(
     query: FunctionsScoreQuery,
     asked: Asked,
-    level: Level,
+    level: DocumentLevel,
     below: tuple[Node, list[Node | None]],
     *,
     scored: bool,

@@ -7,7 +7,7 @@ from widerow.limits import SEARCH_POLYGON_POINTS_MAX
 from widerow.model.search.query import GeoBoundingBoxQuery, GeoDistanceQuery, GeoPolygonQuery
 from widerow.model.search.schema import SearchFieldType
 from widerow.search.fields import IndexedField
-from widerow.search.places import Box, degrees, distances, in_box, in_polygon
+from widerow.search.places import GeoBox, degrees, distances, in_box, in_polygon
 from widerow.search.queries.node import Asked, Node
 from widerow.search.queries.terms import LookupNode
 from widerow.search.queries.values import point_of, refused_type
@@ -26,7 +26,7 @@ def box_node(query: GeoBoundingBoxQuery, field: IndexedField, tables: list[Table
     _points_only(field, "GEO_BOUNDING_BOX")
     top, left = point_of(query.top_left)
     bottom, right = point_of(query.bottom_right)
-    box = Box(top, left, bottom, right)
+    box = GeoBox(top, left, bottom, right)
     return LookupNode(tables, field, lambda stored: in_box(stored, box))
 
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widerow.search.columns import mask_of
-from widerow.search.fields import Level, SearchFields
+from widerow.search.fields import DocumentLevel, SearchFields
 from widerow.search.interface import Booleans, Floats, Integers
 from widerow.search.segments import SegmentView, TableView
 
 __all__ = [
-    "NOTHING",
+    "NO_MATCH",
     "Asked",
     "Matched",
     "Node",
@@ -50,7 +50,7 @@ class Matched(NamedTuple):
 
 
 _NO_NUMBERS: Integers = np.zeros(0, dtype=np.int64)
-NOTHING = Matched(_NO_NUMBERS, scores=np.zeros(0, dtype=np.float64))
+NO_MATCH = Matched(_NO_NUMBERS, scores=np.zeros(0, dtype=np.float64))
 """No document."""
 
 
@@ -67,7 +67,7 @@ class Asked:
     limit: int = 0
     seed: int = 0
 
-    def tables(self, level: Level) -> list[TableView]:
+    def tables(self, level: DocumentLevel) -> list[TableView]:
         """The documents of a level, segment by segment."""
         return [each.tables[level.number] for each in self.segments]
 
@@ -85,7 +85,7 @@ class NoneNode(Node):
 
     def run(self, at: int) -> Matched:  # noqa: ARG002  # of every segment
         """Nothing."""
-        return NOTHING
+        return NO_MATCH
 
 
 def hits(numbers: NDArray[Any], count: int) -> Matched:

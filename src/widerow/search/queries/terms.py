@@ -1,4 +1,4 @@
-"""Queries that look values up: terms, ranges, prefixes, suffixes, wildcards, existence (§4.1)."""
+"""Queries that look values up: terms, ranges, prefixes, wildcards, existence (search §4.1)."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ from widerow.search.columns import TermColumn, TextColumn, ValueColumn
 from widerow.search.conversion import address_bytes
 from widerow.search.fields import FUZZY_TYPES, KEYWORD_TYPES, NUMBER_TYPES, TERM_TYPES, IndexedField
 from widerow.search.interface import Booleans, Integers
-from widerow.search.queries.node import NOTHING, Asked, Matched, Node, NoneNode, hits
+from widerow.search.queries.node import NO_MATCH, Asked, Matched, Node, NoneNode, hits
 from widerow.search.queries.values import asked_number, asked_term, refused_type, refused_value
 from widerow.search.queries.wildcards import Wildcard
 from widerow.search.segments import TableView
@@ -90,9 +90,9 @@ class LookupNode(Node):
 def _documents(column: TermColumn | TextColumn, span: Span, count: int) -> Matched:
     """The documents of terms; those of one term of a keyword come in order, each once."""
     if span.numbers is not None:
-        return hits(column.documents_of(span.numbers), count) if len(span.numbers) else NOTHING
+        return hits(column.documents_of(span.numbers), count) if len(span.numbers) else NO_MATCH
     if span.first >= span.beyond:
-        return NOTHING
+        return NO_MATCH
     found = column.documents(span.first, span.beyond)
     if isinstance(column, TermColumn) and span.beyond - span.first == 1:
         return Matched(found.astype(np.int64))

@@ -17,7 +17,7 @@ from widerow.model.search.schema import SearchFieldType, VectorMetric, VectorOpt
 from widerow.search.columns import ValueColumn
 from widerow.search.fields import IndexedField
 from widerow.search.interface import Floats, Integers
-from widerow.search.queries.node import NOTHING, Asked, Matched, Node
+from widerow.search.queries.node import NO_MATCH, Asked, Matched, Node
 from widerow.search.queries.values import refused_type
 from widerow.search.segments import TableView
 
@@ -35,7 +35,7 @@ class _VectorNode(Node):
 
     def run(self, at: int) -> Matched:
         """The documents of a segment."""
-        return self._found.get(at, NOTHING)
+        return self._found.get(at, NO_MATCH)
 
 
 class _Candidates(NamedTuple):

@@ -12,7 +12,7 @@ from widerow.model.search.schema import SearchField, SearchFieldType, SearchSche
 from widerow.model.values import Value
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.search.index import Change, DocumentIndex
+from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.interface import IndexView
 from widerow.search.results.page import FoundPage, find_page
 
@@ -77,12 +77,12 @@ def core_view(schema: SearchSchema, rows: Sequence[tuple[bytes, Mapping[str, Val
     """The real index: rows of several segments, of which some were replaced or deleted."""
     compiled = SearchFields(schema)
     index = DocumentIndex(compiled)
-    written = [Change(key, document_of(compiled, (), dict(row)), 0) for key, row in rows]
-    gone = Change(b"gone", written[0].document if written else None, 0)
+    written = [DocumentChange(key, document_of(compiled, (), dict(row)), 0) for key, row in rows]
+    gone = DocumentChange(b"gone", written[0].document if written else None, 0)
     index.apply([gone, *written[::2]])
     index.view()
     index.freeze(b"")
-    index.apply([*written[1::3], Change(b"gone", None, 0)])
+    index.apply([*written[1::3], DocumentChange(b"gone", None, 0)])
     index.apply([*written[3:4], *written[1::2]])
     return index.view()
 

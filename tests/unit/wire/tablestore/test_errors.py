@@ -82,8 +82,6 @@ def test_statuses_and_codes_belong_together(rule: Rule) -> None:
         "OTSMissingHeader": {400},
         "OTSUnsupportOperation": {400},
         "OTSMetaNotMatch": {400},
-        "OTSSessionExpired": {400},  # search §8
-        "OTSTimeout": {503},  # search §8
         "OTSAuthFailed": {403},
         "OTSNoPermissionAccess": {403},
         "OTSConditionCheckFail": {403},
