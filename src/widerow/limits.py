@@ -5,7 +5,6 @@ from typing import Final
 INT32_MAX: Final = 2**31 - 1  # fields of messages: limits of rows and versions
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
-INT32_MAX: Final = 2**31 - 1
 
 # --- names -----------------------------------------------------------------------------------
 NAME_BYTES_MAX: Final = 255  # tables, columns, indexes (semantics §17)
