@@ -3,15 +3,9 @@
 from typing import Final
 
 from widerow.errors import Rule
+from widerow.wire.tablestore.error_rows import ErrorRow, invalid_row
 
 __all__ = ["DELIVERY_ERRORS"]
-
-ErrorRow = tuple[str, int, str, str, bool]
-"""The fields of a row of `error_table.py`, which this table is joined to."""
-
-
-def _invalid(template: str, when: str) -> ErrorRow:
-    return "OTSParameterInvalid", 400, template, when, False
 
 
 def _unsupported(template: str, when: str) -> ErrorRow:
@@ -27,37 +21,39 @@ DELIVERY_ERRORS: Final[dict[Rule, ErrorRow]] = {
         "Delivery tasks need pyarrow, which is not installed on the server.",
         "CreateDeliveryTask at a server that cannot write Parquet",
     ),
-    Rule.DELIVERY_NAME: _invalid(
+    Rule.DELIVERY_NAME: invalid_row(
         "Invalid delivery task name: '{name}'.", "a task name of other characters, or too long"
     ),
-    Rule.DELIVERY_TYPE: _invalid("Invalid delivery task type: {value}.", "a task of no known type"),
-    Rule.DELIVERY_BUCKET: _invalid(
+    Rule.DELIVERY_TYPE: invalid_row(
+        "Invalid delivery task type: {value}.", "a task of no known type"
+    ),
+    Rule.DELIVERY_BUCKET: invalid_row(
         "Invalid OSS bucket: '{bucket}'.", "a bucket of other characters, or none"
     ),
-    Rule.DELIVERY_PREFIX: _invalid(
+    Rule.DELIVERY_PREFIX: invalid_row(
         "Invalid OSS prefix: '{prefix}'.", "a prefix that leads nowhere or out of its bucket"
     ),
-    Rule.DELIVERY_COLUMN_COUNT: _invalid(
+    Rule.DELIVERY_COLUMN_COUNT: invalid_row(
         "Invalid number of schema columns: {count}, the limit is {limit}.",
         "a task without columns, or with too many",
     ),
-    Rule.DELIVERY_COLUMN_NAME: _invalid(
+    Rule.DELIVERY_COLUMN_NAME: invalid_row(
         "Invalid column name in schema: '{name}'.", "a column of a schema without a name"
     ),
-    Rule.DELIVERY_COLUMN_TYPE: _invalid(
+    Rule.DELIVERY_COLUMN_TYPE: invalid_row(
         "Invalid data type of column {name}: {value}.", "a column of a type that no value has"
     ),
-    Rule.DELIVERY_COLUMN_DUPLICATE: _invalid(
+    Rule.DELIVERY_COLUMN_DUPLICATE: invalid_row(
         "Duplicated column in schema: '{name}'.", "two columns of one name in the files"
     ),
-    Rule.DELIVERY_EVENT_TIME: _invalid(
+    Rule.DELIVERY_EVENT_TIME: invalid_row(
         "Invalid event time column.", "an event column without a name or a known format"
     ),
-    Rule.DELIVERY_FORMAT: _invalid("Invalid {field}: {value}.", "a format that is not Parquet"),
-    Rule.DELIVERY_TEXT: _invalid(
+    Rule.DELIVERY_FORMAT: invalid_row("Invalid {field}: {value}.", "a format that is not Parquet"),
+    Rule.DELIVERY_TEXT: invalid_row(
         "Invalid {field}: it is longer than {limit} bytes.", "a long endpoint or role"
     ),
-    Rule.DELIVERY_COUNT: _invalid(
+    Rule.DELIVERY_COUNT: invalid_row(
         "The number of delivery tasks exceeds the limit: {limit}.",
         "one delivery task of a table too many",
     ),

@@ -9,26 +9,21 @@ from typing import Final
 
 from widerow.errors import Rule
 from widerow.limits import SEARCH_REINDEX_SUFFIX, SEARCH_TREE_NODES_MAX
+from widerow.wire.tablestore.error_rows import ErrorRow, invalid_row
 
 __all__ = ["SEARCH_ERRORS"]
 
-_Row = tuple[str, int, str, str, bool]
+
+def _schema(reason: str, when: str) -> ErrorRow:
+    return invalid_row(f"invalid parameter: {reason}", when)
 
 
-def _invalid(template: str, when: str, *, published: bool = False) -> _Row:
-    return "OTSParameterInvalid", 400, template, when, published
+def _query(reason: str, when: str) -> ErrorRow:
+    return invalid_row(f"failed to query index, please check the request parameter: {reason}", when)
 
 
-def _schema(reason: str, when: str) -> _Row:
-    return _invalid(f"invalid parameter: {reason}", when)
-
-
-def _query(reason: str, when: str) -> _Row:
-    return _invalid(f"failed to query index, please check the request parameter: {reason}", when)
-
-
-SEARCH_ERRORS: Final[dict[Rule, _Row]] = {
-    Rule.SEARCH_INDEX_NAME: _invalid(
+SEARCH_ERRORS: Final[dict[Rule, ErrorRow]] = {
+    Rule.SEARCH_INDEX_NAME: invalid_row(
         "Invalid search index name: '{name}'.", "a search index name of other characters"
     ),
     Rule.SEARCH_INDEX_NOT_FOUND: (
@@ -38,10 +33,10 @@ SEARCH_ERRORS: Final[dict[Rule, _Row]] = {
         "any action on a search index that does not exist",
         True,
     ),
-    Rule.SEARCH_INDEX_EXISTS: _invalid(
+    Rule.SEARCH_INDEX_EXISTS: invalid_row(
         "search index [{index}] already exists", "a search index of a name that is taken"
     ),
-    Rule.SEARCH_INDEX_COUNT: _invalid(
+    Rule.SEARCH_INDEX_COUNT: invalid_row(
         "the number of search indexes of the table exceeds the limit: {limit}",
         "one search index of a table too many",
     ),
@@ -52,7 +47,7 @@ SEARCH_ERRORS: Final[dict[Rule, _Row]] = {
         "a search index at a server without the libraries for it",
         False,
     ),
-    Rule.SEARCH_TABLE_TTL: _invalid(
+    Rule.SEARCH_TABLE_TTL: invalid_row(
         "operation is denied as table TTL exists.",
         "a search index of a table with a time_to_live that may be updated",
         published=True,
@@ -169,12 +164,12 @@ SEARCH_ERRORS: Final[dict[Rule, _Row]] = {
     Rule.SEARCH_TREE_DEPTH: _query(
         "nested deeper than {limit} levels", "a search that is nested too deeply"
     ),
-    Rule.SEARCH_SPLITS_OPTIONS: _invalid(
+    Rule.SEARCH_SPLITS_OPTIONS: invalid_row(
         "[search index splits options] must not be null",
         "ComputeSplits without the index",
         published=True,
     ),
-    Rule.SEARCH_SCAN_COLUMNS: _invalid(
+    Rule.SEARCH_SCAN_COLUMNS: invalid_row(
         "[parallel_scan.columns_to_get] must not be RETURN_ALL",
         "ParallelScan of all columns, which an index does not have",
     ),

@@ -17,18 +17,17 @@ from widerow.limits import (
     SEARCH_TERMS_MAX,
     SEARCH_TOP_K_MAX,
 )
+from widerow.wire.tablestore.error_rows import ErrorRow, invalid_row
 
 __all__ = ["SEARCH_QUERY_ERRORS"]
 
-_Row = tuple[str, int, str, str, bool]
 
-
-def _query(reason: str, when: str) -> _Row:
+def _query(reason: str, when: str) -> ErrorRow:
     text = f"failed to query index, please check the request parameter: {reason}"
-    return "OTSParameterInvalid", 400, text, when, False
+    return invalid_row(text, when)
 
 
-SEARCH_QUERY_ERRORS: Final[dict[Rule, _Row]] = {
+SEARCH_QUERY_ERRORS: Final[dict[Rule, ErrorRow]] = {
     Rule.SEARCH_QUERY_FIELD: _query(
         "field [{field}] does not exist", "a query of a field that the index does not have"
     ),

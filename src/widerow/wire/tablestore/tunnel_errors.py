@@ -7,19 +7,13 @@ passes is told by it. A tunnel's table that is not there is a parameter that is 
 from typing import Final
 
 from widerow.errors import Exhausted, NotFound, Rule
+from widerow.wire.tablestore.error_rows import ErrorRow, invalid_row
 
 __all__ = ["TUNNEL_ERRORS", "tunnel_foreign"]
-
-ErrorRow = tuple[str, int, str, str, bool]
-"""The fields of a row of `error_table.py`, which this table is joined to."""
 
 _UNAVAILABLE: Final = "OTSTunnelServerUnavailable"
 
 _OURS: Final = 500  # from this status on, the failure is the server's and passes
-
-
-def _invalid(template: str, when: str, *, published: bool = False) -> ErrorRow:
-    return "OTSParameterInvalid", 400, template, when, published
 
 
 def _gone(template: str, when: str) -> ErrorRow:
@@ -27,22 +21,22 @@ def _gone(template: str, when: str) -> ErrorRow:
 
 
 TUNNEL_ERRORS: Final[dict[Rule, ErrorRow]] = {
-    Rule.TUNNEL_NAME: _invalid(
+    Rule.TUNNEL_NAME: invalid_row(
         "Invalid tunnel name: '{name}'.", "a tunnel name of other characters, or too long"
     ),
-    Rule.TUNNEL_KIND: _invalid("Invalid tunnel type: {value}.", "a tunnel of no known type"),
-    Rule.TUNNEL_START_FLAG: _invalid(
+    Rule.TUNNEL_KIND: invalid_row("Invalid tunnel type: {value}.", "a tunnel of no known type"),
+    Rule.TUNNEL_START_FLAG: invalid_row(
         "Invalid start offset flag: {value}.", "a stream tunnel that begins at no known place"
     ),
-    Rule.TUNNEL_RANGE: _invalid(
+    Rule.TUNNEL_RANGE: invalid_row(
         "The end offset must not be less than the start offset.",
         "a tunnel that ends before it begins",
     ),
-    Rule.TUNNEL_START: _invalid(
+    Rule.TUNNEL_START: invalid_row(
         "Invalid start offset: it must lie within the expiration time of the stream.",
         "a tunnel that begins in the future, or where changes are gone",
     ),
-    Rule.TUNNEL_COUNT: _invalid(
+    Rule.TUNNEL_COUNT: invalid_row(
         "The number of tunnels exceeds the limit: {limit}.", "one tunnel of a table too many"
     ),
     Rule.TUNNEL_EXISTS: (
@@ -52,7 +46,7 @@ TUNNEL_ERRORS: Final[dict[Rule, ErrorRow]] = {
         "a name that is taken",
         False,
     ),
-    Rule.TUNNEL_NOT_FOUND: _invalid(
+    Rule.TUNNEL_NOT_FOUND: invalid_row(
         "tunnel id not exist", "any action on a tunnel that does not exist", published=True
     ),
     Rule.TUNNEL_EXPIRED: (
@@ -62,10 +56,10 @@ TUNNEL_ERRORS: Final[dict[Rule, ErrorRow]] = {
         "the rows took longer to consume than changes are kept",
         False,
     ),
-    Rule.TUNNEL_TIMEOUT: _invalid(
+    Rule.TUNNEL_TIMEOUT: invalid_row(
         "Invalid client timeout: {value}.", "a client that may be silent for too long or too short"
     ),
-    Rule.TUNNEL_CLIENT_TAG: _invalid(
+    Rule.TUNNEL_CLIENT_TAG: invalid_row(
         "Invalid client tag: it is longer than {limit} bytes.", "a long client tag"
     ),
     Rule.TUNNEL_CLIENTS: (
@@ -78,16 +72,16 @@ TUNNEL_ERRORS: Final[dict[Rule, ErrorRow]] = {
     Rule.TUNNEL_CLIENT_GONE: _gone(
         "Requested client does not exist.", "a heartbeat of a client that fell silent before"
     ),
-    Rule.TUNNEL_CHANNEL_NOT_FOUND: _invalid(
+    Rule.TUNNEL_CHANNEL_NOT_FOUND: invalid_row(
         "channel id not exist", "an action on a channel that does not exist"
     ),
     Rule.TUNNEL_CHANNEL_TAKEN: _gone(
         "The channel is consumed by another client.", "an action on another client's channel"
     ),
-    Rule.TUNNEL_CHANNEL_STATUS: _invalid(
+    Rule.TUNNEL_CHANNEL_STATUS: invalid_row(
         "Invalid channel status: {value}.", "a channel with a status of no known number"
     ),
-    Rule.TUNNEL_TOKEN: _invalid(
+    Rule.TUNNEL_TOKEN: invalid_row(
         "Invalid token.", "a token that no answer for the channel returned"
     ),
     Rule.TUNNEL_SEQUENCE: (
@@ -97,7 +91,7 @@ TUNNEL_ERRORS: Final[dict[Rule, ErrorRow]] = {
         "a checkpoint that does not follow the last one",
         False,
     ),
-    Rule.STREAM_HAS_TUNNELS: _invalid(
+    Rule.STREAM_HAS_TUNNELS: invalid_row(
         "The stream of table {table} is used by tunnels.",
         "switching a stream off that a tunnel hands out",
     ),
