@@ -264,16 +264,16 @@ SEARCH_SPLITS_MAX: Final = 32  # the same: more parts are not read faster
 SEARCH_SESSIONS_MAX: Final = 100  # parallel scans at once; each holds a moment of its index
 SEARCH_SESSION_QUERIES_MAX: Final = 64  # results that one session holds
 SEARCH_ALIVE_SECONDS: Final = 60  # of a session, from its last request on (search §7)
-SEARCH_ALIVE_SECONDS_MAX: Final = 24 * 3600
+SEARCH_ALIVE_SECONDS_MAX: Final = 24 * 3600  # ours: a session holds a view of its index
 SEARCH_SCAN_ROWS_MAX: Final = 2000  # of a page of a parallel scan, and its default (search §7)
 
 # --- search: schemas (search §8) -------------------------------------------------------------
 SEARCH_INDEXES_MAX: Final = 50  # of a table; ours: each costs every write, and memory of its own
 SEARCH_FIELDS_MAX: Final = 1000  # of one index, those below others included
 SEARCH_FIELDS_BELOW_MAX: Final = 100  # of one field
-SEARCH_NESTED_LEVELS_MAX: Final = 5
+SEARCH_NESTED_LEVELS_MAX: Final = 5  # fields below fields (search §8)
 SEARCH_VECTOR_FIELDS_MAX: Final = 5  # of one index
-SEARCH_VECTOR_DIMENSION_MAX: Final = 4096
+SEARCH_VECTOR_DIMENSION_MAX: Final = 4096  # numbers of a vector (search §8)
 SEARCH_FUZZY_SPAN_MAX: Final = 6  # max_chars - min_chars: so many substrings begin at a character
 SEARCH_REINDEX_SUFFIX: Final = "_reindex"  # of an index that replaces another one (search §1.4)
 
@@ -281,8 +281,7 @@ SEARCH_REINDEX_SUFFIX: Final = "_reindex"  # of an index that replaces another o
 SEARCH_TREE_NODES_MAX: Final = 1024  # queries, aggregations and group-bys (search §4)
 SEARCH_TREE_DEPTH_MAX: Final = 30  # of these within each other; Elasticsearch's for bool queries
 SEARCH_REQUEST_FIELDS_MAX: Final = 65_536  # of protobuf; the largest part is 1024 terms per query
-# Each level of a tree is copied out of the one above it; a body has 5 MB.
-SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024
+SEARCH_UNFOLDED_BYTES_MAX: Final = 32 * 1024 * 1024  # of a tree, whose levels are copied one by one
 
 # --- search indexes: documents and queries (search §8) ----------------------------------------
 SEARCH_KEYWORD_BYTES_MAX: Final = 4096  # of one value; a longer one is not indexed (search §2)

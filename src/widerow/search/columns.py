@@ -19,6 +19,7 @@ __all__ = [
     "Arrays",
     "FieldColumn",
     "Postings",
+    "TakenValues",
     "TermColumn",
     "TextColumn",
     "ValueColumn",
@@ -46,7 +47,7 @@ def _numbering(numbers: Integers, count: int) -> Integers:
     return places
 
 
-class Taken(NamedTuple):
+class TakenValues(NamedTuple):
     """Values of some documents; `owners` None where each has exactly one."""
 
     values: NDArray[Any]
@@ -55,19 +56,19 @@ class Taken(NamedTuple):
 
 def _taken_values(
     values: NDArray[Any], owners: NDArray[Any] | None, numbers: Integers | None, count: int
-) -> Taken:
+) -> TakenValues:
     """The values of documents with ascending numbers, owned by their places; None: of all."""
     if owners is None:
-        return Taken(values if numbers is None else values[numbers], None)
+        return TakenValues(values if numbers is None else values[numbers], None)
     if numbers is None:
-        return Taken(values, owners.astype(np.int64))
+        return TakenValues(values, owners.astype(np.int64))
     if len(numbers) * _MANY > count:
         chosen = mask_of(numbers, count)[owners]
-        return Taken(values[chosen], _numbering(numbers, count)[owners[chosen]])
+        return TakenValues(values[chosen], _numbering(numbers, count)[owners[chosen]])
     low = np.searchsorted(owners, numbers, side="left")
     lengths = np.searchsorted(owners, numbers, side="right") - low
     places = np.repeat(np.arange(len(numbers), dtype=np.int64), lengths)
-    return Taken(gathered(values, low, lengths), places)
+    return TakenValues(gathered(values, low, lengths), places)
 
 
 class FieldColumn:
@@ -109,7 +110,7 @@ class ValueColumn(FieldColumn):
         """The square of the length of each vector."""
         return np.asarray(np.einsum("ij,ij->i", self.values, self.values))
 
-    def taken(self, numbers: Integers | None) -> Taken:
+    def taken(self, numbers: Integers | None) -> TakenValues:
         """The values of some documents, or of all."""
         return _taken_values(self.values, self.owners, numbers, self.count)
 
@@ -127,7 +128,7 @@ class TermColumn(FieldColumn):
         """The number of the term of each value."""
         return self.arrays["ordinals"]
 
-    def taken(self, numbers: Integers | None) -> Taken:
+    def taken(self, numbers: Integers | None) -> TakenValues:
         """The numbers of the terms of some documents, or of all."""
         return _taken_values(self.values, self.owners, numbers, self.count)
 

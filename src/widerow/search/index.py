@@ -32,7 +32,7 @@ from widerow.search.terms import packed
 from widerow.search.unions import TermUnions
 from widerow.search.view import SegmentedView
 
-__all__ = ["DocumentChange", "DocumentIndex", "SegmentMerge"]
+__all__ = ["DocumentChange", "DocumentIndex", "Merged", "SegmentMerge"]
 
 _FEW: Final = 8  # keys that are looked for one by one
 _TOKEN_BYTES: Final = 100  # of a token as it waits in the list
@@ -47,7 +47,7 @@ class DocumentChange(NamedTuple):
 
 
 @final
-class Tail:
+class _Tail:
     """The documents that were written last, by key; None: deleted. It grows, and is replaced.
 
     `changes[:count]` at any moment is what a view of that moment sees.
@@ -95,12 +95,12 @@ def _weight(document: Document) -> int:
 
 
 @dataclass(frozen=True)
-class State:
+class _State:
     """A moment of an index: large segments with ranks, small ones, and the tail up to a point."""
 
     large: tuple[SegmentView, ...]
     small: tuple[SegmentView, ...]
-    tail: Tail
+    tail: _Tail
     count: int
 
     @property
@@ -138,7 +138,7 @@ class DocumentIndex:
         """An index with nothing in it."""
         self.fields = fields
         self._unions = TermUnions()
-        self._state = State((), (), Tail(fields), 0)
+        self._state = _State((), (), _Tail(fields), 0)
 
     @property
     def rows(self) -> int:
@@ -164,7 +164,7 @@ class DocumentIndex:
         small = _without(state.small, new)
         for change in batch:
             state.tail.append(change)
-        state = State(large, small, state.tail, len(state.tail.changes))
+        state = _State(large, small, state.tail, len(state.tail.changes))
         if (
             len(state.tail.changes) >= SEARCH_PENDING_DOCUMENTS_MAX
             or state.tail.tokens >= SEARCH_PENDING_TOKENS_MAX
@@ -292,7 +292,7 @@ class DocumentIndex:
         while (due := self.due_merge()) is not None:
             self.install(due.run())
 
-    def _replace(self, state: State) -> None:
+    def _replace(self, state: _State) -> None:
         """Go on with another state; views of the former one keep what they need of it."""
         before = [id(each.segment) for each in self._state.large]
         self._state = state
@@ -304,7 +304,7 @@ def _size(each: SegmentView) -> int:
     return each.segment.count
 
 
-def _settled_tail(fields: SearchFields, state: State) -> State:
+def _settled_tail(fields: SearchFields, state: _State) -> _State:
     """The state with another tail where a search made a segment of the present one.
 
     A few documents stay, since their segment is made again as quickly as it is merged.
@@ -318,20 +318,20 @@ def _settled_tail(fields: SearchFields, state: State) -> State:
     ):
         segment, _ = merged_segment(fields, small[-2:], safepoint)
         small[-2:] = [SegmentView(segment, None)]
-    settled = State(state.large, tuple(small), Tail(fields), 0)
+    settled = _State(state.large, tuple(small), _Tail(fields), 0)
     if sum(map(_size, small)) >= SEARCH_PENDING_DOCUMENTS_MAX:
         return _frozen(fields, settled)
     return settled
 
 
-def _frozen(fields: SearchFields, state: State) -> State:
+def _frozen(fields: SearchFields, state: _State) -> _State:
     """The state with everything in large segments."""
     small = list(state.small)
     if state.count:
         small.append(SegmentView(state.tail.segment(state.count), None))
     small = [each for each in small if each.rows]
     if not small:
-        return State(state.large, (), Tail(fields), 0)
+        return _State(state.large, (), _Tail(fields), 0)
     if len(small) > 1 or small[0].live is not None:
         segment, _ = merged_segment(fields, small, safepoint)
         small = [SegmentView(segment, None)]
@@ -339,7 +339,7 @@ def _frozen(fields: SearchFields, state: State) -> State:
     ranked = sum(map(_size, large))
     if max(int(each.ranks[-1]) for each in large if each.ranks is not None) > 4 * ranked:
         large = ranked_afresh(large)
-    return State(tuple(sorted(large, key=_size, reverse=True)), (), Tail(fields), 0)
+    return _State(tuple(sorted(large, key=_size, reverse=True)), (), _Tail(fields), 0)
 
 
 def _without(segments: Sequence[SegmentView], keys: list[bytes]) -> tuple[SegmentView, ...]:

@@ -12,7 +12,15 @@ from widerow.search.fields import IndexedField
 from widerow.search.interface import Floats, Integers
 from widerow.search.segments import TableView
 
-__all__ = ["FieldStatistics", "Scored", "inverse_frequency", "living", "statistics_of"]
+__all__ = [
+    "FieldStatistics",
+    "Scored",
+    "frequency_scores",
+    "inverse_frequency",
+    "living",
+    "scores_of",
+    "statistics_of",
+]
 
 K1: Final = 1.2
 B: Final = 0.75

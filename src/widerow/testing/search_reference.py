@@ -33,7 +33,15 @@ from widerow.testing.search_rows import (
     plain_tokens,
 )
 
-__all__ = ["EARTH_METRES", "SearchReference", "SeveralAnswers", "arc_metres", "span_nanoseconds"]
+__all__ = [
+    "EARTH_METRES",
+    "SearchReference",
+    "SeveralAnswers",
+    "arc_metres",
+    "enough",
+    "operand_of",
+    "span_nanoseconds",
+]
 
 EARTH_METRES: Final = 6_371_008.7714
 _T: Final = SearchFieldType
