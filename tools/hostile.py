@@ -491,8 +491,10 @@ def run(victim: Victim, table: Sequence[Attack]) -> Report:
     report.changed = int(victim.state() != before)
     report.secrets = victim.secrets_shown()
     bodies = dict(_bodies_of())
-    last = ("DeleteTable",)
-    for action, name, allowed in sorted(matrix(), key=lambda row: row[0] in last):
+    last = ("DeleteSearchIndex", "DeleteTable")  # what others are asked about goes last
+    for action, name, allowed in sorted(
+        matrix(), key=lambda row: last.index(row[0]) if row[0] in last else -1
+    ):
         if allowed:
             status = victim.ask(_sender(name).request(action, bodies[action]))
             report.locked_out += status != WELCOME.get(action, 200)
