@@ -45,6 +45,7 @@ from widerow.testing.requests import (
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import search_messages as f
 from widerow.wire.tablestore import tunnel_messages as t
 
 __all__ = ["Case", "Finding", "Report", "case_of", "main", "run"]
@@ -56,6 +57,14 @@ KEPT: Final = "Kept_and_never_named"
 
 
 _LOADED_LATER: Final = {
+    "CreateSearchIndex": f.CreateSearchIndexResponse,
+    "UpdateSearchIndex": f.UpdateSearchIndexResponse,
+    "DeleteSearchIndex": f.DeleteSearchIndexResponse,
+    "ListSearchIndex": f.ListSearchIndexResponse,
+    "DescribeSearchIndex": f.DescribeSearchIndexResponse,
+    "Search": f.SearchResponse,
+    "ComputeSplits": f.ComputeSplitsResponse,
+    "ParallelScan": f.ParallelScanResponse,
     "CreateDeliveryTask": d.CreateDeliveryTaskResponse,
     "DeleteDeliveryTask": d.DeleteDeliveryTaskResponse,
     "DescribeDeliveryTask": d.DescribeDeliveryTaskResponse,
