@@ -164,7 +164,7 @@ def _signed(action: str, body: bytes, flags: Mapping[str, Any]) -> dict[str, str
         "x-ots-instancename": flags["instance"],
         "x-ots-contentmd5": b64encode(md5(body, usedforsecurity=False).digest()).decode(),
     }
-    if flags["security_token"]:
+    if flags.get("security_token"):
         headers["x-ots-ststoken"] = flags["security_token"]
     mac = Mac(flags["access_key_secret"].encode(), "sha1")
     signature = mac.sign(canonical_request(f"/{action}", headers)).decode()

@@ -11,13 +11,11 @@ import tablestore
 from tablestore import (
     CapacityUnit,
     Condition,
-    MatchAllQuery,
     OTSClient,
     OTSServiceError,
     ReservedThroughput,
     Row,
     RowExistenceExpectation,
-    SearchQuery,
     TableMeta,
     TableOptions,
 )
@@ -84,9 +82,8 @@ def test_errors_are_signed_objects_of_the_sdk(ots: OTSClient) -> None:
 
 def test_actions_that_are_not_offered_say_so(ots: OTSClient) -> None:
     actions: tuple[Callable[[], object], ...] = (
-        lambda: ots.search("t", "i", SearchQuery(MatchAllQuery())),
         lambda: ots.exe_sql_query("select 1"),
-        lambda: ots.delete_search_index("t", "i"),
+        lambda: ots.describe_timeseries_table("t"),
     )
     for action in actions:
         with pytest.raises(OTSServiceError) as caught:

@@ -78,6 +78,7 @@ def test_an_index_outlives_a_kill_and_a_stop(tmp_path: Path) -> None:
         make(ots)
         for number in range(ROUNDS):
             put(ots, number, "first")
+        assert find(ots, MatchAllQuery())[0] == ROUNDS  # opened, so that there is what to write
         server.stop()
         server.start()
         assert (tmp_path / "data" / "search").is_dir()
