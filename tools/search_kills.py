@@ -13,6 +13,7 @@ of the journal before that, which must be noticed.
 """
 
 import argparse
+import gc
 import os
 import sys
 import tempfile
@@ -215,6 +216,7 @@ def cut_searches(cuts: int, seed: int, kind: str) -> SearchOutcome:
             except WiderowError as error:
                 print(f"after cut {cut + 1}: {error}", file=sys.stderr)
                 outcome.damaged += 1
+            gc.collect()  # files of indexes are mapped as long as an engine is there
             if outcome.violations:
                 break
     outcome.seconds = time.monotonic() - began
