@@ -181,7 +181,10 @@ def _lose_records(engine: Engine, store: Store) -> None:
 
 
 def kill_searches(kills: int, seed: int, *, control: bool = False) -> SearchOutcome:
-    """Kill a child so many times over one store, and look at everything after each."""
+    """Kill a child so many times over one store, and look at everything after each.
+
+    A control ends with the first kill behind which an answer is wrong.
+    """
     outcome = SearchOutcome()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
@@ -193,6 +196,8 @@ def kill_searches(kills: int, seed: int, *, control: bool = False) -> SearchOutc
             )
             _examine(directory, outcome, control=control)
             outcome.kills += 1
+            if control and outcome.wrong:
+                break
     outcome.seconds = time.monotonic() - began
     return outcome
 

@@ -21,7 +21,7 @@ def test_searches_are_what_the_table_says() -> None:
 
 @pytest.mark.timeout(120)
 def test_a_journal_that_loses_records_is_noticed() -> None:
-    run = kill_searches(4, seed=5, control=True)
+    run = kill_searches(20, seed=5, control=True)  # a kill may find nothing left to take
     assert run.wrong > 0
 
 
