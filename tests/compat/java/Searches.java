@@ -123,7 +123,7 @@ final class Searches {
         awaitBuild(client);
     }
 
-    /** A build over a shared store begins after a minute. */
+    /** A build over a shared store begins when all servers know of the index. */
     private static void awaitBuild(SyncClient client) throws InterruptedException {
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
         while (!"INCR".equals(described(client).get("phase"))) {

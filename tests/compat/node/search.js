@@ -79,7 +79,7 @@ const ids = (answer) => answer.rows.map((row) => Number(row.primaryKey[0].value)
 
 const INCR = 2; // of the message; the SDK has no name for it
 
-// A build over a shared store begins after a minute.
+// A build over a shared store begins when all servers know of the index.
 async function built() {
   for (let deadline = Date.now() + 200000; ;) {
     const { syncStat } = await client.describeSearchIndex({ tableName, indexName });

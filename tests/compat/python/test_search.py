@@ -107,7 +107,7 @@ def thousand(request: pytest.FixtureRequest) -> Iterator[sdk.OTSClient]:
 
 
 def built(ots: sdk.OTSClient, name: str) -> Any:  # noqa: ANN401  # what the SDK describes
-    """An index of `t` as soon as it is built, which takes a minute on a shared store."""
+    """An index of `t` as soon as it is built: on a shared store not at once."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         meta, sync = ots.describe_search_index("t", name)
