@@ -138,6 +138,9 @@ HOME_SECONDS_MAX: Final = (
 COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; the others wait for these
 MERGED_COMMITS_MAX: Final = 3  # refused ones of several shards; then each shard has one of its own
 BRIEF_READS_MAX: Final = 3  # attempts of one request; the second takes a view that lasts
+FIRST_PAGES_BYTES_MAX: Final = (
+    16 * 1024 * 1024  # of the ranges that bodies of a group read together
+)
 READ_ROUNDS_MAX: Final = 3  # of a group, in each of which all its bodies read together
 BACK_OFF_SECONDS: Final = 0.002  # before a body runs again; about a round trip and a commit
 BACK_OFF_SECONDS_MAX: Final = 0.064  # it doubles; a key that many processes write gets its turns

@@ -18,6 +18,7 @@ reaches the database, and commits under way have no answer. All chance comes fro
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from widerow.clock import Entropy
@@ -233,15 +234,27 @@ class _DriverView:
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page, which may end anywhere."""
-        view, driver = self._reading(), self._driver
-        if driver.chance(driver.weather.cut):
-            rows_max = 1
-        pairs, reached = view.page(start, stop, rows_max, reverse=reverse)
-        end = start if reverse else stop
+        return self._page(self._reading(), PageWanted(start, stop, rows_max, reverse))
+
+    def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+        """Pages by one round trip, each of which ends when it has so many bytes."""
+        view = self._reading()
+        return [self._page(view, each, bytes_max) for each in wanted]
+
+    def _page(self, view: MovingView, wanted: PageWanted, bytes_max: int | None = None) -> Page:
+        driver, reverse = self._driver, wanted.reverse
+        rows_max = 1 if driver.chance(driver.weather.cut) else wanted.rows_max
+        pairs, reached = view.page(wanted.start, wanted.stop, rows_max, reverse=reverse)
+        end = wanted.start if reverse else wanted.stop
+        kept = len(pairs)
         if pairs and driver.chance(driver.weather.cut):
-            cut = len(pairs) // 2
-            last = pairs[cut][0]
-            return Page(pairs[:cut], last + b"\x00" if reverse else last)
+            kept = len(pairs) // 2
+        if bytes_max is not None:
+            sizes = accumulate(len(value) for _, value in pairs)
+            kept = min(kept, 1 + sum(size < bytes_max for size in sizes))
+        if kept < len(pairs):
+            left_out = pairs[kept][0]
+            return Page(pairs[:kept], left_out + b"\x00" if reverse else left_out)
         return Page(pairs, None if reached == end else reached)
 
     def _reading(self) -> MovingView:

@@ -53,6 +53,13 @@ class DriverView(Protocol):
         """
         ...
 
+    def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+        """What `read_page` gives for each of these, in about the time of one.
+
+        Each page ends when it has about `bytes_max` bytes, or earlier.
+        """
+        ...
+
     def close(self) -> None:
         """Give up what the view holds. Idempotent; never waits, never raises."""
         ...

@@ -45,6 +45,7 @@ from widerow.limits import (
     BACK_OFF_SECONDS_MAX,
     COMMITS_TOGETHER_MAX,
     CONFLICT_SECONDS_MAX,
+    FIRST_PAGES_BYTES_MAX,
     HOME_SECONDS_MAX,
     MERGED_COMMITS_MAX,
     OUTCOME_SECONDS_MAX,
@@ -61,6 +62,7 @@ from widerow.storage.remote.reading import (
     ReadFailed,
     RemoteSnapshot,
     UnitReader,
+    Wanted,
     without_revisions,
 )
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
@@ -304,7 +306,7 @@ class OptimisticStore(Store):
         self._decide_open(units)
         for unit in units:
             if not unit.wanted:  # else it has run before and is known to ask for these
-                unit.run(UnitReader(self._guessed(unit), unit.wanted))
+                unit.run(UnitReader(self._guessed(unit), {}, unit.wanted))
         view = RemoteSnapshot(self._driver, self._lost_keys, patient=self._patient)
         try:
             self._run_on(view, units)
@@ -315,26 +317,32 @@ class OptimisticStore(Store):
 
     def _run_on(self, view: RemoteSnapshot, units: Sequence[Unit]) -> None:
         values: dict[bytes, bytes | None] = {}
-        asked: set[bytes] = set()
+        pages: dict[PageWanted, Page] = {}
+        asked = Wanted()
         for unit in units:
-            asked |= unit.revisions.keys() | unit.alone() | unit.wanted
+            asked.keys |= unit.revisions.keys() | unit.alone()
+            asked.add(unit.wanted)
         left = list(units)
         for _ in range(READ_ROUNDS_MAX):
-            if asked:
-                keys = sorted(asked)
+            if asked.keys:
+                keys = sorted(asked.keys)
                 values.update(zip(keys, view.get_many(keys), strict=True))
-            asked = set()
+            if asked.pages:
+                ranges = sorted(asked.pages)
+                found = view.read_pages(ranges, FIRST_PAGES_BYTES_MAX // len(ranges))
+                pages.update(zip(ranges, found, strict=True))
+            asked = Wanted()
             running, left = left, []
             for unit in running:
-                missed: set[bytes] = set()
-                if not unit.run(UnitReader(values, missed)):
+                missed = Wanted()
+                if not unit.run(UnitReader(values, pages, missed)):
                     left.append(unit)
-                unit.wanted |= missed
-                asked |= missed
+                unit.wanted.add(missed)
+                asked.add(missed)
             if not asked:
                 break
         for unit in left:
-            unit.run(UnitReader(values, unit.wanted, view))
+            unit.run(UnitReader(values, pages, unit.wanted, view))
         for unit in units:
             unit.saw(values)
             self._keep_guesses(unit, values)
