@@ -97,6 +97,7 @@ class MemoryDriver:
         self.weather = weather
         self.is_reachable = True
         self.away: set[bytes] = set()  # homes that are not reachable
+        self.waits = 0  # reads that would have waited for what is away
         self.before_commit: Callable[[], None] | None = None
         self._entropy = entropy
         self._closed = False
@@ -105,18 +106,13 @@ class MemoryDriver:
             MemoryPlacement(self, space.ranges, space.lock) if placed else None
         )
 
-    def view(self) -> "_DriverView":
+    def view(self, *, patient: bool = True) -> "_DriverView":
         """A view that has read nothing yet."""
-        return _DriverView(self)
+        return _DriverView(self, patient=patient)
 
-    def read_many(
-        self,
-        keys: Sequence[bytes],
-        *,
-        patient: bool = True,  # noqa: ARG002  # nothing is away for a moment only
-    ) -> list[bytes | None]:
+    def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
         """The values of `keys` in their order, by a view that ends with that."""
-        return self.view().read_many(keys)
+        return self.view(patient=patient).read_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page, by a view that ends with that."""
@@ -189,9 +185,13 @@ class MemoryDriver:
         self.check_open()
         self._trips += 1
 
-    def check_here(self, keys: Iterable[bytes]) -> None:
-        """Raise `StoreBusy` where one of the keys is of a home that is away."""
+    def check_here(self, keys: Iterable[bytes], *, patient: bool = False) -> None:
+        """Raise `StoreBusy` where one of the keys is of a home that is away.
+
+        Nothing is away for a moment only, so who is `patient` waits for nothing; it is counted.
+        """
         if self.away and not self.away.isdisjoint(map(self.home, keys)):
+            self.waits += patient
             raise StoreBusy("a part of the database is away")
 
     def chance(self, rate: float) -> bool:
@@ -223,13 +223,14 @@ def remote_store(driver: MemoryDriver, seed: int = 0) -> OptimisticStore:
 class _DriverView:
     """A view that begins with its first read."""
 
-    def __init__(self, driver: MemoryDriver) -> None:
+    def __init__(self, driver: MemoryDriver, *, patient: bool) -> None:
         self._driver = driver
+        self._patient = patient
         self._view: MovingView | None = None
 
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order."""
-        self._driver.check_here(keys)
+        self._driver.check_here(keys, patient=self._patient)
         return self._reading().get_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:

@@ -397,7 +397,7 @@ class HBaseReads(_RegionReads):
         if not _spans_several(start, stop):
             return super().read_page(start, stop, rows_max, reverse=reverse)
         # Several scans can be of one region then, and so of one shard.
-        view = HBaseView(self._shared)
+        view = HBaseView(self._shared, patient=self._seconds_max > 0)
         try:
             return view.read_page(start, stop, rows_max, reverse=reverse)
         finally:
@@ -429,9 +429,9 @@ class HBaseView(_RegionReads):
 
     __slots__ = ("_pins",)
 
-    def __init__(self, shared: SharedReads) -> None:
-        """A view that has read nothing yet."""
-        super().__init__(shared, _MOVES_SECONDS_MAX)
+    def __init__(self, shared: SharedReads, *, patient: bool = True) -> None:
+        """A view that has read nothing yet. `patient` as of `HBaseReads`."""
+        super().__init__(shared, _MOVES_SECONDS_MAX if patient else 0)
         self._pins: dict[bytes, _Pin] = {}
 
     def close(self) -> None:

@@ -77,7 +77,11 @@ class PostgresDriver:
         self._pool = Pool(url)
         self._closed = False
 
-    def view(self) -> "PostgresView":
+    def view(
+        self,
+        *,
+        patient: bool = True,  # noqa: ARG002  # a database is there as a whole, or away
+    ) -> "PostgresView":
         """A view that has read nothing yet."""
         return PostgresView(self._pool, self.check_open)
 

@@ -128,7 +128,7 @@ class OptimisticStore(Store):
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
         self._lost_keys = LostKeys()
-        self._away = AwayHomes(driver.read_many)
+        self._away = AwayHomes(partial(driver.read_many, patient=False))
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
         self._threads: ThreadPoolExecutor | None = None
         self._counting = threading.Lock()

@@ -176,8 +176,8 @@ class RemoteSnapshot:
     ) -> None:
         """Nothing is read yet; brief if there are `lost_keys`.
 
-        `rows`: how many a scan will probably give, 0 if nobody knows. `patient`: whether the first
-        read waits for a part of the database that is on its way.
+        `rows`: how many a scan will probably give, 0 if nobody knows. `patient`: whether reads of
+        keys, and what follows the first read, wait for a part of the database that is on its way.
         """
         self._patient = patient
         self._driver = driver
@@ -232,7 +232,7 @@ class RemoteSnapshot:
         if self._lost:
             raise ViewLost(_CHANGED)
         if self._view is None:
-            self._view = self._driver.view()
+            self._view = self._driver.view(patient=self._patient)
         first = self._first
         if first is not None:
             if not first.still_there(self._view):

@@ -184,6 +184,18 @@ def test_nobody_waits_again_for_what_is_known_to_be_away(divided: Process) -> No
     assert rests == []
 
 
+def test_groups_wait_nowhere_but_by_themselves(divided: Process) -> None:
+    """Also those that begin with a view, because others have overtaken a read of the same keys."""
+    divided.driver.away = {divided.driver.home(revision_key(A))}
+    divided.store._lost_keys.note(min(A, revision_key(A)))
+    first, second = divided.store.transact_group([add(A), add(B)])
+    assert isinstance(first.error, StoreBusy)
+    assert second.error is None
+    (away,) = divided.store._away._away.values()
+    assert isinstance(away.probe.exception(), StoreBusy)
+    assert divided.driver.waits == 0
+
+
 def test_a_part_that_answers_again_is_written_to_again(divided: Process) -> None:
     divided.driver.away = {divided.driver.home(revision_key(B))}
     divided.store.transact_group([add(A), add(B)])
