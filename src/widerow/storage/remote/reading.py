@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, Protocol, final
 from widerow.errors import StorageFailure, ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_REVISIONS
+from widerow.limits import REMOTE_PAGE_ROWS_MAX
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import Driver, DriverView
 
@@ -22,7 +23,6 @@ __all__ = [
 ]
 
 _PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
-_PAGE_ROWS_MAX: Final = 512  # a round trip costs as much as reading some hundred rows
 _LOST_KEYS_MAX: Final = 1000  # then all are forgotten: a view too many costs a round trip
 _CHANGED: Final = "what was read has changed before more was read with it: read again"
 
@@ -52,7 +52,7 @@ def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first:
 
 
 def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int) -> _Pairs:
-    rows_max = min(rows_first or _PAGE_ROWS_FIRST, _PAGE_ROWS_MAX)
+    rows_max = min(rows_first or _PAGE_ROWS_FIRST, REMOTE_PAGE_ROWS_MAX)
     while start < stop:
         page = view.read_page(start, stop, rows_max, reverse=reverse)
         yield from page.pairs
@@ -62,7 +62,7 @@ def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_fi
             stop = page.following
         else:
             start = page.following
-        rows_max = min(4 * rows_max, _PAGE_ROWS_MAX)
+        rows_max = min(4 * rows_max, REMOTE_PAGE_ROWS_MAX)
 
 
 @final
@@ -210,7 +210,7 @@ class RemoteSnapshot:
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of the view; one round trip, or a few."""
         with self._reading:
-            if self._rows <= _PAGE_ROWS_MAX and self._is_single(start):
+            if self._rows <= REMOTE_PAGE_ROWS_MAX and self._is_single(start):
                 page = self._driver.read_page(start, stop, rows_max, reverse=reverse)
                 self._first = _page_read(page, start, stop, reverse=reverse)
                 return page
