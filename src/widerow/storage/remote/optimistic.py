@@ -275,8 +275,10 @@ class OptimisticStore(Store):
 
     def _home_of(self, unit: Unit) -> bytes:
         revision = next(iter(unit.revisions), None)
-        if revision is None:
-            return b""
+        return b"" if revision is None else self._known_home(revision)
+
+    def _known_home(self, revision: bytes) -> bytes:
+        """The home of a shard; empty where it is not known now."""
         try:
             return self._driver.home(revision)
         except StoreBusy:
@@ -444,6 +446,9 @@ class OptimisticStore(Store):
             unit.doubt(error)
         if fate is _Fate.OPEN:
             self._open_commits.append(changes)
+            if self.placement is not None:  # it was waited for, and need not be again
+                key = changes[0].revision_key
+                self._away.note(self._known_home(key), key, StoreBusy(f"{cause}"))
 
     def _decide_open(self, units: Sequence[Unit]) -> None:
         """See that no commit of former groups can be made any more to the shards of these units.

@@ -224,9 +224,12 @@ def test_a_commit_that_stays_open_keeps_no_other_shard_waiting(divided: Process)
     divided.driver.before_commit = lose
     with pytest.raises(OutcomeUnknown):
         divided.store.transact_group([add(B)])
+    rests: list[float] = []
+    divided.store._rest = rests.append
     first, second = divided.store.transact_group([add(A), add(B)])
     assert first.result == 1
     assert isinstance(second.error, StoreBusy)
+    assert rests == [], "it was waited for once"
     divided.driver.away = set()
     while not _answers(divided):
         pass
