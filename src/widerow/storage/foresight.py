@@ -74,8 +74,12 @@ class ForeseenReads:
             _ATTEMPT.reads = None
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of `key`, or None."""
-        return self.get_many((key,))[0]
+        """The value of `key`, or None. By itself, because it is all that most requests read."""
+        values = self._values
+        if key in values:
+            return values[key]
+        self.wanted.append(key)
+        raise NotForeseen
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order, None where absent."""
