@@ -62,7 +62,7 @@ from widerow.storage.remote.reading import (
     ReadFailed,
     RemoteSnapshot,
     UnitReader,
-    Wanted,
+    WantedReads,
     without_revisions,
 )
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
@@ -320,7 +320,7 @@ class OptimisticStore(Store):
     def _run_on(self, view: RemoteSnapshot, units: Sequence[Unit]) -> None:
         values: dict[bytes, bytes | None] = {}
         pages: dict[PageWanted, Page] = {}
-        asked = Wanted()
+        asked = WantedReads()
         for unit in units:
             asked.keys |= unit.revisions.keys() | unit.alone()
             asked.add(unit.wanted)
@@ -333,10 +333,10 @@ class OptimisticStore(Store):
                 ranges = sorted(asked.pages)
                 found = view.read_pages(ranges, FIRST_PAGES_BYTES_MAX // len(ranges))
                 pages.update(zip(ranges, found, strict=True))
-            asked = Wanted()
+            asked = WantedReads()
             running, left = left, []
             for unit in running:
-                missed = Wanted()
+                missed = WantedReads()
                 if not unit.run(UnitReader(values, pages, missed)):
                     left.append(unit)
                 unit.wanted.add(missed)

@@ -17,7 +17,7 @@ __all__ = [
     "ReadFailed",
     "RemoteSnapshot",
     "UnitReader",
-    "Wanted",
+    "WantedReads",
     "pages",
     "without_revisions",
 ]
@@ -265,7 +265,7 @@ class ReadFailed(BaseException):
 
 
 @final
-class Wanted:
+class WantedReads:
     """What bodies ask for: keys, and first pages of ranges."""
 
     __slots__ = ("keys", "pages")
@@ -279,7 +279,7 @@ class Wanted:
         """Whether there is any."""
         return bool(self.keys or self.pages)
 
-    def add(self, other: "Wanted") -> None:
+    def add(self, other: "WantedReads") -> None:
         """What another one asks for too."""
         self.keys |= other.keys
         self.pages |= other.pages
@@ -300,7 +300,7 @@ class UnitReader:
         self,
         values: dict[bytes, bytes | None],
         pages: Mapping[PageWanted, Page],
-        missed: Wanted,
+        missed: WantedReads,
         view: RemoteSnapshot | None = None,
     ) -> None:
         """A reader of these values and pages, and of `view` where there is one."""

@@ -18,7 +18,7 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
 from widerow.storage.remote.driver import ShardChange
-from widerow.storage.remote.reading import Missing, Wanted
+from widerow.storage.remote.reading import Missing, WantedReads
 
 __all__ = ["Placed", "Unit", "placed_writes", "runs_of", "units_of"]
 
@@ -140,7 +140,7 @@ class Unit:
         self.outcomes: list[Outcome[Any]] = []
         self.changes: dict[bytes, WriteSet] = {}
         self.revisions: dict[bytes, bytes | None] = {}
-        self.wanted = Wanted()
+        self.wanted = WantedReads()
         self.busy: StoreBusy | None = None
 
     def add(self, placed: Placed) -> None:
