@@ -22,7 +22,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from widerow.clock import Entropy
-from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreHangs
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.pending import WriteSet
@@ -97,6 +97,7 @@ class MemoryDriver:
         self.weather = weather
         self.is_reachable = True
         self.away: set[bytes] = set()  # homes that are not reachable
+        self.hangs = False  # whether what is away keeps its connections
         self.waits = 0  # reads that would have waited for what is away
         self.before_commit: Callable[[], None] | None = None
         self._entropy = entropy
@@ -192,6 +193,8 @@ class MemoryDriver:
         """
         if self.away and not self.away.isdisjoint(map(self.home, keys)):
             self.waits += patient
+            if self.hangs:
+                raise StoreHangs("a part of the database does not answer")
             raise StoreBusy("a part of the database is away")
 
     def chance(self, rate: float) -> bool:

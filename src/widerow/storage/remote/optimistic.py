@@ -25,8 +25,8 @@ after the group began. Keys that a write reads alone (`Write.reads`) come from t
 
 Groups run one at a time, so writers of one process never overtake each other. Where a database is
 divided (`Store.placement`) and a part of it is away, a group waits for that part for
-`HOME_SECONDS_MAX`, beside the others; after that its writes end with `StoreBusy`, and those of
-later groups do so at once until it answers (`away.py`).
+`HOME_SECONDS_MAX`, beside the others, and not at all where a server hangs; after that its writes
+end with `StoreBusy`, and those of later groups do so at once until it answers (`away.py`).
 """
 
 import secrets
@@ -38,7 +38,13 @@ from functools import partial
 from time import monotonic, perf_counter_ns, sleep
 from typing import Any, Final, TypeVar
 
-from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StorePoisoned
+from widerow.errors import (
+    OutcomeUnknown,
+    StorageFailure,
+    StoreBusy,
+    StoreHangs,
+    StorePoisoned,
+)
 from widerow.limits import (
     ATTEMPT_SECONDS_MAX,
     BACK_OFF_SECONDS,
@@ -254,7 +260,8 @@ class OptimisticStore(Store):
                 for unit in waiting:
                     unit.fail(error)
                 break
-            if busy is not None and waiting and pause.passed(away_seconds):
+            hangs = isinstance(busy, StoreHangs)
+            if busy is not None and waiting and (hangs or pause.passed(away_seconds)):
                 for unit in waiting:
                     unit.refuse(busy)
                 return waited_ns, waiting

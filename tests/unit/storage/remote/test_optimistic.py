@@ -11,7 +11,7 @@ from tests.counting import SHARDS, differences, run_writers
 
 from widerow.engine.engine import Engine
 from widerow.engine.in_order import Behind, in_order
-from widerow.errors import OutcomeUnknown, StoreBusy
+from widerow.errors import OutcomeUnknown, StoreBusy, StoreHangs
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS, revision_key
 from widerow.model.requests import BatchGet, BatchWrite, StreamChange, TableGet, TableWrite
@@ -194,6 +194,17 @@ def test_groups_wait_nowhere_but_by_themselves(divided: Process) -> None:
     (away,) = divided.store._away._away.values()
     assert isinstance(away.probe.exception(), StoreBusy)
     assert divided.driver.waits == 0
+
+
+def test_nobody_waits_for_what_hangs(divided: Process) -> None:
+    """What is only away may be back in a moment; what hangs is not, and others would wait too."""
+    divided.driver.away, divided.driver.hangs = {divided.driver.home(revision_key(B))}, True
+    rests: list[float] = []
+    divided.store._rest = rests.append
+    first, second = divided.store.transact_group([add(A), add(B)])
+    assert first.error is None
+    assert isinstance(second.error, StoreHangs)
+    assert rests == []
 
 
 def test_a_part_that_answers_again_is_written_to_again(divided: Process) -> None:
