@@ -41,6 +41,7 @@ __all__ = [
     "StoreBusy",
     "StoreDamaged",
     "StoreFull",
+    "StoreHangs",
     "StoreLocked",
     "StorePoisoned",
     "TooLong",
@@ -612,6 +613,10 @@ class StoreFull(StorageFailure):
 
 class StoreBusy(StorageFailure):
     """The engine underneath asks for a pause (write stall). Nothing was changed."""
+
+
+class StoreHangs(StoreBusy):
+    """A part of the store keeps its connections and answers nothing: nobody waits for it."""
 
 
 class ViewLost(StoreBusy):

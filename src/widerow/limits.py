@@ -137,7 +137,11 @@ HOME_SECONDS_MAX: Final = (
 # and moves of regions take one to three
 COMMITS_TOGETHER_MAX: Final = 16  # of one group, to as many homes; the others wait for these
 MERGED_COMMITS_MAX: Final = 3  # refused ones of several shards; then each shard has one of its own
+REMOTE_PAGE_ROWS_MAX: Final = 512  # of one read; a round trip costs as much as some hundred rows
 BRIEF_READS_MAX: Final = 3  # attempts of one request; the second takes a view that lasts
+FIRST_PAGES_BYTES_MAX: Final = (
+    16 * 1024 * 1024  # of the ranges that bodies of a group read together
+)
 READ_ROUNDS_MAX: Final = 3  # of a group, in each of which all its bodies read together
 BACK_OFF_SECONDS: Final = 0.002  # before a body runs again; about a round trip and a commit
 BACK_OFF_SECONDS_MAX: Final = 0.064  # it doubles; a key that many processes write gets its turns

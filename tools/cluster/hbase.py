@@ -231,6 +231,9 @@ class Cluster:
                 "hbase.client.keyvalue.maxsize": 64 * 1024 * 1024,
                 "hbase.server.keyvalue.maxsize": 64 * 1024 * 1024,
                 "hbase.wal.hsync": "true",
+                # The master waits so long for a server that hangs, also one that had hbase:meta
+                # before, and moves no region meanwhile: 60 s otherwise.
+                "hbase.rpc.timeout": 5000,
                 # Halves of a region can be split, and a merged one merged, when the files of what
                 # they were made of are gone: two and five minutes otherwise.
                 "hbase.hfile.compaction.discharger.interval": 1000,

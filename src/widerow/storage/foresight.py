@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeVar, final
 
+from widerow.limits import REMOTE_PAGE_ROWS_MAX
 from widerow.storage.page import Page, PageWanted
 
 __all__ = ["ForeseenReads", "NotForeseen", "foreseen_reads", "refuse_in_attempt"]
 
 T = TypeVar("T")
 
-FORESEEN_ROWS_MAX: Final = 512  # of a page: those who want more read several, on a thread
 _NO_VALUES: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 _NO_PAGES: Final[Mapping[PageWanted, Page]] = MappingProxyType({})
 
@@ -74,8 +74,12 @@ class ForeseenReads:
             _ATTEMPT.reads = None
 
     def get(self, key: bytes) -> bytes | None:
-        """The value of `key`, or None."""
-        return self.get_many((key,))[0]
+        """The value of `key`, or None. By itself, because it is all that most requests read."""
+        values = self._values
+        if key in values:
+            return values[key]
+        self.wanted.append(key)
+        raise NotForeseen
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order, None where absent."""
@@ -90,7 +94,7 @@ class ForeseenReads:
         self, start: bytes, stop: bytes, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         """Pairs with start ≤ key < stop in order: the page that is known, and no more."""
-        if not 0 < self.rows <= FORESEEN_ROWS_MAX:
+        if not 0 < self.rows <= REMOTE_PAGE_ROWS_MAX:  # who wants more reads on a thread
             raise NotForeseen
         wanted = PageWanted(start, stop, self.rows, reverse)
         page = self._pages.get(wanted)

@@ -18,10 +18,11 @@ reaches the database, and commits under way have no answer. All chance comes fro
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from widerow.clock import Entropy
-from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
+from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreHangs
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.pending import WriteSet
@@ -96,6 +97,8 @@ class MemoryDriver:
         self.weather = weather
         self.is_reachable = True
         self.away: set[bytes] = set()  # homes that are not reachable
+        self.hangs = False  # whether what is away keeps its connections
+        self.waits = 0  # reads that would have waited for what is away
         self.before_commit: Callable[[], None] | None = None
         self._entropy = entropy
         self._closed = False
@@ -104,18 +107,13 @@ class MemoryDriver:
             MemoryPlacement(self, space.ranges, space.lock) if placed else None
         )
 
-    def view(self) -> "_DriverView":
+    def view(self, *, patient: bool = True) -> "_DriverView":
         """A view that has read nothing yet."""
-        return _DriverView(self)
+        return _DriverView(self, patient=patient)
 
-    def read_many(
-        self,
-        keys: Sequence[bytes],
-        *,
-        patient: bool = True,  # noqa: ARG002  # nothing is away for a moment only
-    ) -> list[bytes | None]:
+    def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
         """The values of `keys` in their order, by a view that ends with that."""
-        return self.view().read_many(keys)
+        return self.view(patient=patient).read_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page, by a view that ends with that."""
@@ -188,9 +186,15 @@ class MemoryDriver:
         self.check_open()
         self._trips += 1
 
-    def check_here(self, keys: Iterable[bytes]) -> None:
-        """Raise `StoreBusy` where one of the keys is of a home that is away."""
+    def check_here(self, keys: Iterable[bytes], *, patient: bool = False) -> None:
+        """Raise `StoreBusy` where one of the keys is of a home that is away.
+
+        Nothing is away for a moment only, so who is `patient` waits for nothing; it is counted.
+        """
         if self.away and not self.away.isdisjoint(map(self.home, keys)):
+            self.waits += patient
+            if self.hangs:
+                raise StoreHangs("a part of the database does not answer")
             raise StoreBusy("a part of the database is away")
 
     def chance(self, rate: float) -> bool:
@@ -222,26 +226,39 @@ def remote_store(driver: MemoryDriver, seed: int = 0) -> OptimisticStore:
 class _DriverView:
     """A view that begins with its first read."""
 
-    def __init__(self, driver: MemoryDriver) -> None:
+    def __init__(self, driver: MemoryDriver, *, patient: bool) -> None:
         self._driver = driver
+        self._patient = patient
         self._view: MovingView | None = None
 
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order."""
-        self._driver.check_here(keys)
+        self._driver.check_here(keys, patient=self._patient)
         return self._reading().get_many(keys)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page, which may end anywhere."""
-        view, driver = self._reading(), self._driver
-        if driver.chance(driver.weather.cut):
-            rows_max = 1
-        pairs, reached = view.page(start, stop, rows_max, reverse=reverse)
-        end = start if reverse else stop
+        return self._page(self._reading(), PageWanted(start, stop, rows_max, reverse))
+
+    def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+        """Pages by one round trip, each of which ends when it has so many bytes."""
+        view = self._reading()
+        return [self._page(view, each, bytes_max) for each in wanted]
+
+    def _page(self, view: MovingView, wanted: PageWanted, bytes_max: int | None = None) -> Page:
+        driver, reverse = self._driver, wanted.reverse
+        rows_max = 1 if driver.chance(driver.weather.cut) else wanted.rows_max
+        pairs, reached = view.page(wanted.start, wanted.stop, rows_max, reverse=reverse)
+        end = wanted.start if reverse else wanted.stop
+        kept = len(pairs)
         if pairs and driver.chance(driver.weather.cut):
-            cut = len(pairs) // 2
-            last = pairs[cut][0]
-            return Page(pairs[:cut], last + b"\x00" if reverse else last)
+            kept = len(pairs) // 2
+        if bytes_max is not None:
+            sizes = accumulate(len(value) for _, value in pairs)
+            kept = min(kept, 1 + sum(size < bytes_max for size in sizes))
+        if kept < len(pairs):
+            left_out = pairs[kept][0]
+            return Page(pairs[:kept], left_out + b"\x00" if reverse else left_out)
         return Page(pairs, None if reached == end else reached)
 
     def _reading(self) -> MovingView:

@@ -5,8 +5,10 @@ nothing more. The second one takes over when it has heard nothing for `SILENT_SE
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import pytest
 
@@ -18,9 +20,19 @@ from widerow.errors import Conflict
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix, statistics_key
 from widerow.limits import NODE_LOOK_SECONDS, SILENT_SECONDS, TRANSACTION_SECONDS_MAX
+from widerow.model.delivery import (
+    CreateDelivery,
+    DeliveryColumn,
+    DeliveryConfig,
+    DeliveryType,
+    ParquetType,
+)
 from widerow.model.requests import CreateIndex, IndexDefinition, StreamChange
 from widerow.model.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyMarker, KeyType
+from widerow.server.delivery.files import DeliveryRoot
+from widerow.server.delivery.task import DeliveryParts
+from widerow.server.delivery.worker import DeliveryWorker
 from widerow.testing.answers import decode_answer_rows
 from widerow.testing.changes import create, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -178,4 +190,94 @@ def test_what_a_holder_leaves_is_done_within_seconds_of_its_death(work: Work) ->
             break
     assert done_at is not None
     assert done_at >= SILENT_SECONDS - 2, "the holder lived, as far as was known"
+    assert other.lease.held()
+
+
+# --- delivery: what a holder left half done is in the files once ---------------------------------
+
+FILE_SECONDS: Final = 4  # a row waits so long for its file
+
+
+class Died(BaseException):
+    """The process of the holder ends here."""
+
+
+class Couriers:
+    """The workers of both servers, which write into one directory, as one that is mounted."""
+
+    def __init__(self, servers: Servers, root: Path) -> None:
+        self.servers, self.root = servers, root
+        self.dies_before_checkpoint = False
+        self.workers = [self._worker(engine) for engine in servers.engines]
+
+    def _worker(self, engine: Engine) -> DeliveryWorker:
+        engine.delivery_refusal = None
+        parts = DeliveryParts(
+            engine.deliveries,
+            lambda plan: self._commit(engine, plan),
+            self.servers.clock,
+            DeliveryRoot(self.root),
+            nullcontext(),
+            FILE_SECONDS * 1_000_000_000,
+        )
+        return DeliveryWorker(engine, parts)
+
+    def _commit(self, engine: Engine, plan: Plan[Any]) -> Any:  # noqa: ANN401  # what the plan answers
+        if self.dies_before_checkpoint and engine is self.servers.engines[0] and self.files():
+            raise Died
+        return engine.run(plan)
+
+    def work(self, number: int, seconds: float) -> None:
+        """A server lives for so long, and delivers."""
+        for _ in self.servers.live(seconds, self.servers.engines[number], works=True):
+            self.workers[number].step()
+
+    def files(self) -> list[Path]:
+        return sorted(self.root.rglob("*.parquet"))
+
+    def keys(self) -> list[int]:
+        """The keys of the rows in all files."""
+        parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'widerow[delivery]'")
+        rows = [row for path in self.files() for row in parquet.read_table(path).to_pylist()]
+        return sorted(row["k"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    "written", [False, True], ids=["a row that waits", "a file without a mark"]
+)
+def test_what_a_holder_had_to_deliver_is_in_the_files_once(
+    *, written: bool, tmp_path: Path
+) -> None:
+    """Change §D3. Also where it dies between its file and the mark behind it, and comes back."""
+    pytest.importorskip("pyarrow", reason="pip install 'widerow[delivery]'")
+    servers = Servers()
+    dying, other = servers.engines
+    couriers = Couriers(servers, tmp_path)
+    make_table(dying)
+    config = DeliveryConfig("bucket", (DeliveryColumn("k", "", ParquetType.INT64),), "out")
+    task = CreateDelivery("t", "task", DeliveryType.BASE_INC, config)
+    dying.run(dying.deliveries.create("i", task))
+    last = put("t", {"k": ROWS}, {"s": "x"})
+    if written:
+        couriers.dies_before_checkpoint = True
+        with pytest.raises(Died):
+            couriers.work(0, FILE_SECONDS)
+        assert couriers.files()
+    else:
+        couriers.work(0, 2 * FILE_SECONDS)
+        dying.run(dying.rows.write_row("i", last))
+        couriers.work(0, FILE_SECONDS / 2)
+        assert couriers.keys() == list(range(ROWS)), "the last one waits for company"
+    other.nodes.look()
+    couriers.work(1, SILENT_SECONDS / 2)
+    assert not other.lease.held(), "the holder lived, as far as was known"
+    couriers.work(1, SILENT_SECONDS + 4 * FILE_SECONDS)
+    if written:
+        assert couriers.keys() == list(range(ROWS)), "the file was written over"
+        other.run(other.rows.write_row("i", last))
+        couriers.work(1, 2 * FILE_SECONDS)
+    assert couriers.keys() == list(range(ROWS + 1))
+    couriers.dies_before_checkpoint = False
+    couriers.work(0, 2 * FILE_SECONDS)  # it was only paused
+    assert couriers.keys() == list(range(ROWS + 1))
     assert other.lease.held()

@@ -6,6 +6,7 @@ identity values first, or whose table got an index meanwhile (`concluded`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -25,14 +26,15 @@ from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
 from widerow.engine.typed.tables import TypedTables
 from widerow.engine.typed.write import HOUR_US, Moment, TypedRowWrite, WriteResult, write_typed_row
-from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported
+from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported, ViewLost
 from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES, sequence_prefix
+from widerow.limits import BRIEF_READS_MAX, REMOTE_PAGE_ROWS_MAX
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.rows.typed import typed_table_and_expiry
-from widerow.storage.interface import Outcome, Store, Transaction, Write
+from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
 
 __all__ = ["PAGE_ROWS_DEFAULT", "AskedOperation", "MultiRow", "TypedEngine"]
 
@@ -290,7 +292,11 @@ class TypedEngine:
         selection = self._select(form, rows)
         if selection.leading < form.key.shard_length:
             raise InvalidRequest(TypedRule.MULTI_GET_SHARD)
-        found = list(scan_rows(self.store.snapshot(), selection, self.now_hour()))
+        found = self._briefly(
+            selection,
+            REMOTE_PAGE_ROWS_MAX,
+            lambda reader: list(scan_rows(reader, selection, self.now_hour())),
+        )
         if self._note_load is not None:
             size = sum(len(row.record) for row in found)
             self._note(form.key.shard_of(selection.start), size)
@@ -319,24 +325,46 @@ class TypedEngine:
         told = [b""] * len(selection.ancestors)
         more = True
         while more:
-            page: list[StoredRow] = []
-            last = b""
-            more = False
-            found = scan_rows(
-                self.store.snapshot(), selection, self.now_hour(), reverse=reverse, told=told
+            page, more = self._briefly(
+                selection,
+                batch_rows,
+                partial(self._page, selection, batch_rows, told, reverse=reverse),
             )
-            for row in found:
-                page.append(row)
-                # An ancestor stands before its target, so a page never ends with one.
-                if row.table.id in selection.shown:
-                    last = row.encoded_key
-                    if len(page) >= batch_rows:
-                        more = True
-                        break
             self._note_page(selection.target, page)
             yield from page
             if more:
-                selection = selection.since(last, reverse=reverse)
+                # An ancestor stands before its target, so a page never ends with one.
+                selection = selection.since(page[-1].encoded_key, reverse=reverse)
+
+    def _page(
+        self,
+        selection: MultiRowSelection,
+        batch_rows: int,
+        told: list[bytes],
+        reader: Reader,
+        *,
+        reverse: bool,
+    ) -> tuple[list[StoredRow], bool]:
+        """The first rows of a selection, and whether there may be more."""
+        page: list[StoredRow] = []
+        now_hour = self.now_hour()
+        for row in scan_rows(reader, selection, now_hour, reverse=reverse, told=told):
+            page.append(row)
+            if len(page) >= batch_rows and row.table.id in selection.shown:
+                return page, True
+        return page, False
+
+    def _briefly(self, selection: MultiRowSelection, rows: int, read: Callable[[Reader], T]) -> T:
+        """Read a selection from a brief snapshot, again where it was lost. `rows`: as many come.
+
+        Ancestors are read by themselves, so a selection that has some takes one that lasts.
+        """
+        if selection.ancestors:
+            return read(self.store.snapshot())
+        for _ in range(BRIEF_READS_MAX - 1):
+            with suppress(ViewLost):
+                return read(self.store.brief_snapshot(rows))
+        return read(self.store.brief_snapshot(rows))
 
     def _note_page(self, form: TableForm, page: Sequence[StoredRow]) -> None:
         """A page counts where it begins, as a range read of the other dialect does."""

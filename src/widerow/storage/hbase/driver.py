@@ -79,9 +79,9 @@ class HBaseDriver:
         self._shared = SharedReads(regions)
         self.placement = HBasePlacement(regions)
 
-    def view(self) -> HBaseView:
+    def view(self, *, patient: bool = True) -> HBaseView:
         """A view that has read nothing yet."""
-        return HBaseView(self._shared)
+        return HBaseView(self._shared, patient=patient)
 
     def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
         """One scan of each region, all at once."""
@@ -153,7 +153,7 @@ class HBaseDriver:
             return {}
         kept = {row_of(key) for each in changes for key in (each.revision_key, *each.puts)}
         found: dict[CellPlace, int] = {}
-        view = self.view()
+        view = self.view(patient=False)
         try:
             for start, stop in [bounds for each in changes for bounds in each.ranges]:
                 found |= dict(view.cells(start, stop, _PAGE_ROWS))
@@ -202,7 +202,8 @@ class HBaseDriver:
 
     def _others(self, changes: Sequence[ShardChange], *, certain: bool = False) -> frozenset[bytes]:
         """The revisions that are not those expected; all, if they are by now (not if `certain`)."""
-        found = self.read_many([change.revision_key for change in changes])
+        revisions = [change.revision_key for change in changes]
+        found = self.read_many(revisions, patient=False)
         others = frozenset(
             change.revision_key
             for change, revision in zip(changes, found, strict=True)

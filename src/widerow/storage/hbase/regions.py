@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, TypeVar, final
 
 from google.protobuf.message import DecodeError, Message
 
-from widerow.errors import StorageFailure, StoreBusy
+from widerow.errors import StorageFailure, StoreBusy, StoreHangs
 from widerow.storage.hbase.messages import (
     Column,
     GetActiveMasterRequest,
@@ -82,6 +82,8 @@ def refused_untouched(error: RemoteFailure) -> bool:
 
 def storage_failure(error: ServerLost | RemoteFailure) -> StorageFailure:
     """What a failed read means to whoever asked."""
+    if isinstance(error, ServerLost) and error.hung:
+        return StoreHangs(f"a server of HBase does not answer: {error}")
     if isinstance(error, ServerLost) or error.kind in _PASSING:
         return StoreBusy(f"HBase cannot be reached, or asks to wait: {error}")
     return StorageFailure(f"HBase refuses ({error.kind}): {error}")

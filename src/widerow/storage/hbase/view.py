@@ -45,6 +45,7 @@ _PROOF_SECONDS: Final = 0.25
 _MOVES_SECONDS_MAX: Final = 5.0  # a read waits so long for a region that is on its way
 _PAGE_BYTES_MAX: Final = 1024 * 1024
 _ROWS_BYTES_MAX: Final = 8 * 1024 * 1024  # of one answer to `read_many`
+_SCANS_MAX: Final = 64  # asked for together: a server refuses what goes above ten for each handler
 _PROBES_MAX: Final = 64  # spans that are asked together whether anything is in them
 _TIMESTAMPS_MAX: Final = 100_000
 
@@ -158,6 +159,7 @@ class _Read(NamedTuple):
     request: Callable[[int | None], ScanRequest]
     rows_max: int
     whole: bool
+    bytes_max: int
 
     def lacks(self, rows: int, cells: Sequence[FoundCell]) -> bool:
         """Whether more is wanted than these rows, which have these cells."""
@@ -165,7 +167,7 @@ class _Read(NamedTuple):
             return True
         return (
             rows < self.rows_max
-            and sum([len(value) for _, value, _ in cells]) < _PAGE_BYTES_MAX // 2
+            and sum([len(value) for _, value, _ in cells]) < self.bytes_max // 2
         )
 
 
@@ -234,6 +236,20 @@ class _RegionReads:
         asked = RangeRead(rows_max, _PAGE_BYTES_MAX, reverse)
         return _paged(self._patiently(lambda: self._page(start, stop, asked)))
 
+    def read_pages(
+        self, wanted: Sequence[PageWanted], bytes_max: int = _PAGE_BYTES_MAX
+    ) -> list[Page]:
+        """Pages of one region each, by scans that are asked for together."""
+        asked = [
+            (start, stop, RangeRead(rows_max, min(bytes_max, _PAGE_BYTES_MAX), reverse))
+            for start, stop, rows_max, reverse in wanted
+        ]
+        found: list[_CellPage] = []
+        for first in range(0, len(asked), _SCANS_MAX):
+            part = asked[first : first + _SCANS_MAX]
+            found += self._patiently(partial(self._pages, part))
+        return [_paged(each) for each in found]
+
     def cells(self, start: bytes, stop: bytes, rows_max: int) -> Iterator[tuple[CellPlace, int]]:
         """Where the keys of a range stand, and with which timestamps; without their values."""
         asked = RangeRead(rows_max, _PAGE_BYTES_MAX, reverse=False, keys_only=True)
@@ -283,6 +299,7 @@ class _RegionReads:
                 partial(scan_single_rows, region, wanted, _ROWS_BYTES_MAX),
                 len(wanted) + 1,
                 whole=True,
+                bytes_max=_ROWS_BYTES_MAX,
             )
             for region, wanted in by_region.items()
         ]
@@ -380,24 +397,22 @@ class HBaseReads(_RegionReads):
         if not _spans_several(start, stop):
             return super().read_page(start, stop, rows_max, reverse=reverse)
         # Several scans can be of one region then, and so of one shard.
-        view = HBaseView(self._shared)
+        view = HBaseView(self._shared, patient=self._seconds_max > 0)
         try:
             return view.read_page(start, stop, rows_max, reverse=reverse)
         finally:
             view.close()
 
-    def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
+    def read_pages(
+        self, wanted: Sequence[PageWanted], bytes_max: int = _PAGE_BYTES_MAX
+    ) -> list[Page]:
         """Pages of one region each, by scans that are asked for together."""
         if any(_spans_several(each.start, each.stop) for each in wanted):
             return [
                 self.read_page(start, stop, rows_max, reverse=reverse)
                 for start, stop, rows_max, reverse in wanted
             ]
-        asked = [
-            (start, stop, RangeRead(rows_max, _PAGE_BYTES_MAX, reverse))
-            for start, stop, rows_max, reverse in wanted
-        ]
-        return [_paged(each) for each in self._patiently(lambda: self._pages(asked))]
+        return super().read_pages(wanted, bytes_max)
 
     def _scan(self, reads: Sequence[_Read]) -> list[_Found]:
         sent = []
@@ -414,9 +429,9 @@ class HBaseView(_RegionReads):
 
     __slots__ = ("_pins",)
 
-    def __init__(self, shared: SharedReads) -> None:
-        """A view that has read nothing yet."""
-        super().__init__(shared, _MOVES_SECONDS_MAX)
+    def __init__(self, shared: SharedReads, *, patient: bool = True) -> None:
+        """A view that has read nothing yet. `patient` as of `HBaseReads`."""
+        super().__init__(shared, _MOVES_SECONDS_MAX if patient else 0)
         self._pins: dict[bytes, _Pin] = {}
 
     def close(self) -> None:
@@ -485,7 +500,7 @@ class HBaseView(_RegionReads):
 
 def _range_read(spot: _Spot, asked: RangeRead) -> _Read:
     request = partial(scan_range, spot.region, spot.span, asked)
-    return _Read(spot.region, request, asked.rows_max, whole=False)
+    return _Read(spot.region, request, asked.rows_max, whole=False, bytes_max=asked.bytes_max)
 
 
 def _edge(spot: _Spot | None, asked: RangeRead) -> bytes | None:

@@ -77,7 +77,11 @@ class PostgresDriver:
         self._pool = Pool(url)
         self._closed = False
 
-    def view(self) -> "PostgresView":
+    def view(
+        self,
+        *,
+        patient: bool = True,  # noqa: ARG002  # a database is there as a whole, or away
+    ) -> "PostgresView":
         """A view that has read nothing yet."""
         return PostgresView(self._pool, self.check_open)
 
@@ -94,14 +98,16 @@ class PostgresDriver:
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """One statement, which is a transaction by itself."""
         wanted = PageWanted(start, stop, rows_max, reverse)
-        return _page(self._ask_once(_page_call(wanted)), wanted)
+        answer = self._ask_once(_page_call(wanted, _PAGE_BYTES_MAX))
+        return _page(answer, wanted, _PAGE_BYTES_MAX)
 
     def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
         """A statement for each, sent together."""
         self.check_open()
-        session, answers = _first_answers(self._pool, [_page_call(each) for each in wanted])
+        calls = [_page_call(each, _PAGE_BYTES_MAX) for each in wanted]
+        session, answers = _first_answers(self._pool, calls)
         self._pool.give(session)
-        return [_page(*each) for each in zip(answers, wanted, strict=True)]
+        return _paged(answers, wanted, _PAGE_BYTES_MAX)
 
     def _ask_once(self, call: SqlCall) -> PGresult:
         self.check_open()
@@ -177,22 +183,28 @@ class PostgresView:
 
     def read_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """The values of `keys` in their order."""
-        found = dict(_pairs(self._ask((READ_MANY, read_arguments(keys)))))
+        (answer,) = self._ask(((READ_MANY, read_arguments(keys)),))
+        found = dict(_pairs(answer))
         return [found.get(key) for key in keys]
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of at most about a megabyte."""
-        wanted = PageWanted(start, stop, rows_max, reverse)
-        return _page(self._ask(_page_call(wanted)), wanted)
+        return self.read_pages([PageWanted(start, stop, rows_max, reverse)], _PAGE_BYTES_MAX)[0]
 
-    def _ask(self, call: SqlCall) -> PGresult:
+    def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+        """A statement for each, sent together."""
+        bytes_max = min(bytes_max, _PAGE_BYTES_MAX)
+        answers = self._ask([_page_call(each, bytes_max) for each in wanted])
+        return _paged(answers, wanted, bytes_max)
+
+    def _ask(self, calls: Sequence[SqlCall]) -> Sequence[PGresult]:
         self._check_open()
         session = self._session
         if session is None:
-            self._session, answers = _first_answers(self._pool, ((BEGIN_VIEW, ()), call))
-            return answers[-1]
+            self._session, answers = _first_answers(self._pool, ((BEGIN_VIEW, ()), *calls))
+            return answers[1:]
         try:
-            return session.ask((call,))[-1]
+            return session.ask(calls)
         except ConnectionLost as error:
             self._session = None
             self._pool.discard(session)
@@ -237,16 +249,20 @@ def _first_answers(pool: Pool, calls: Sequence[SqlCall]) -> tuple[DatabaseSessio
     raise AssertionError("the second attempt returns or raises")
 
 
-def _page_call(wanted: PageWanted) -> SqlCall:
+def _page_call(wanted: PageWanted, bytes_max: int) -> SqlCall:
     statement = PAGE_DOWN if wanted.reverse else PAGE_UP
-    return statement, page_arguments(wanted.start, wanted.stop, wanted.rows_max, _PAGE_BYTES_MAX)
+    return statement, page_arguments(wanted.start, wanted.stop, wanted.rows_max, bytes_max)
 
 
-def _page(answer: PGresult, wanted: PageWanted) -> Page:
-    """A page of at most about a megabyte."""
+def _paged(answers: Sequence[PGresult], wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+    return [_page(*each, bytes_max) for each in zip(answers, wanted, strict=True)]
+
+
+def _page(answer: PGresult, wanted: PageWanted, bytes_max: int) -> Page:
+    """A page of at most about `bytes_max` bytes."""
     pairs = _pairs(answer)
     size = sum([len(value) for _, value in pairs])
-    if len(pairs) < wanted.rows_max and size < _PAGE_BYTES_MAX:
+    if len(pairs) < wanted.rows_max and size < bytes_max:
         return Page(pairs, None)
     last = pairs[-1][0]
     return Page(pairs, last if wanted.reverse else last + b"\x00")

@@ -2,26 +2,33 @@
 
 A server of a database dies, and its part of the data is away until another one has it. Groups run
 one at a time, so whoever waits for that part keeps all others waiting. So a group waits for a place
-once, a few seconds; then the place is noted, and probed beside the groups until it answers.
+once, a few seconds; then the place is noted, and probed beside the groups until it answers. A probe
+waits for nothing, so one place keeps no other one from being found again.
 """
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from time import monotonic
 from typing import Any, Final, NamedTuple, final
 
 from widerow.errors import StoreBusy
 
 __all__ = ["AwayHomes"]
 
-_PROBES_AT_ONCE: Final = 2  # a probe waits for its place, so more than one place can be probed
+_PROBES_AT_ONCE: Final = 2  # the first probe of a server that hangs takes seconds
+_PROBE_SECONDS: Final = 0.1  # from one probe of a place to the next one, at least
 
 
 class _Away(NamedTuple):
-    """A place, why nothing is written there, and the probe that is under way or has ended."""
+    """A place, why nothing is written there, and the probe that is under way or has ended.
+
+    `since`: when the probe was asked for.
+    """
 
     error: StoreBusy
     key: bytes
     probe: "Future[Any]"
+    since: float
 
 
 @final
@@ -29,14 +36,14 @@ class AwayHomes:
     """The places that were found away. For one group at a time; its threads may add to them."""
 
     def __init__(self, read: Callable[[Sequence[bytes]], object]) -> None:
-        """None is away. `read` asks for keys, and may take its time."""
+        """None is away. `read` asks for keys, and waits for nothing that is away."""
         self._read = read
         self._away: dict[bytes, _Away] = {}
         self._threads: ThreadPoolExecutor | None = None
 
     def note(self, home: bytes, key: bytes, error: StoreBusy) -> None:
         """Refuse what is to be written to `home` until `key`, which it has, can be read."""
-        self._away[home] = _Away(error, key, self._probe(key))
+        self._away[home] = _Away(error, key, self._probe(key), monotonic())
 
     def refusal(self, home: bytes) -> StoreBusy | None:
         """Why nothing is written there now; None: nothing is wrong, as far as is known."""
@@ -47,7 +54,8 @@ class AwayHomes:
             if away.probe.exception() is None:
                 del self._away[home]
                 return None
-            self._away[home] = away._replace(probe=self._probe(away.key))
+            if monotonic() - away.since >= _PROBE_SECONDS:
+                self.note(home, away.key, away.error)
         return away.error
 
     def __len__(self) -> int:

@@ -53,6 +53,13 @@ class DriverView(Protocol):
         """
         ...
 
+    def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+        """What `read_page` gives for each of these, in about the time of one.
+
+        Each page ends when it has about `bytes_max` bytes, or earlier.
+        """
+        ...
+
     def close(self) -> None:
         """Give up what the view holds. Idempotent; never waits, never raises."""
         ...
@@ -68,8 +75,8 @@ class Driver(Protocol):
         """What divides the data into ranges; None where the database does not, or not by keys."""
         ...
 
-    def view(self) -> DriverView:
-        """A view that has read nothing yet. Costs nothing."""
+    def view(self, *, patient: bool = True) -> DriverView:
+        """A view that has read nothing yet. Costs nothing. `patient` as of `read_many`."""
         ...
 
     def read_many(self, keys: Sequence[bytes], *, patient: bool = True) -> list[bytes | None]:
@@ -105,6 +112,8 @@ class Driver(Protocol):
         are no longer the same, it raises `StoreBusy`. The ranges of a whole table, index, stream or
         tunnel, which hold nothing that anybody reads any more (`keys/layout.py`), may be removed
         in parts before the rest is made, so also where the rest is not.
+
+        Nothing is waited for that is away for a moment.
 
         Raises: `OutcomeUnknown` where it is not known whether the changes were made, or will be.
         After a later commit under the condition of one of the same revisions has succeeded, they

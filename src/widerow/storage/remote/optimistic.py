@@ -25,8 +25,8 @@ after the group began. Keys that a write reads alone (`Write.reads`) come from t
 
 Groups run one at a time, so writers of one process never overtake each other. Where a database is
 divided (`Store.placement`) and a part of it is away, a group waits for that part for
-`HOME_SECONDS_MAX`, beside the others; after that its writes end with `StoreBusy`, and those of
-later groups do so at once until it answers (`away.py`).
+`HOME_SECONDS_MAX`, beside the others, and not at all where a server hangs; after that its writes
+end with `StoreBusy`, and those of later groups do so at once until it answers (`away.py`).
 """
 
 import secrets
@@ -38,13 +38,20 @@ from functools import partial
 from time import monotonic, perf_counter_ns, sleep
 from typing import Any, Final, TypeVar
 
-from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StorePoisoned
+from widerow.errors import (
+    OutcomeUnknown,
+    StorageFailure,
+    StoreBusy,
+    StoreHangs,
+    StorePoisoned,
+)
 from widerow.limits import (
     ATTEMPT_SECONDS_MAX,
     BACK_OFF_SECONDS,
     BACK_OFF_SECONDS_MAX,
     COMMITS_TOGETHER_MAX,
     CONFLICT_SECONDS_MAX,
+    FIRST_PAGES_BYTES_MAX,
     HOME_SECONDS_MAX,
     MERGED_COMMITS_MAX,
     OUTCOME_SECONDS_MAX,
@@ -62,6 +69,7 @@ from widerow.storage.remote.reading import (
     ReadFailed,
     RemoteSnapshot,
     UnitReader,
+    WantedReads,
     without_revisions,
 )
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
@@ -127,7 +135,7 @@ class OptimisticStore(Store):
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
         self._lost_keys = LostKeys()
-        self._away = AwayHomes(driver.read_many)
+        self._away = AwayHomes(partial(driver.read_many, patient=False))
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
         self._open_until: float | None = None  # until when the last one of them may be made
         self._threads: ThreadPoolExecutor | None = None
@@ -254,7 +262,8 @@ class OptimisticStore(Store):
                 for unit in waiting:
                     unit.fail(error)
                 break
-            if busy is not None and waiting and pause.passed(away_seconds):
+            hangs = isinstance(busy, StoreHangs)
+            if busy is not None and waiting and (hangs or pause.passed(away_seconds)):
                 for unit in waiting:
                     unit.refuse(busy)
                 return waited_ns, waiting
@@ -275,8 +284,10 @@ class OptimisticStore(Store):
 
     def _home_of(self, unit: Unit) -> bytes:
         revision = next(iter(unit.revisions), None)
-        if revision is None:
-            return b""
+        return b"" if revision is None else self._known_home(revision)
+
+    def _known_home(self, revision: bytes) -> bytes:
+        """The home of a shard; empty where it is not known now."""
         try:
             return self._driver.home(revision)
         except StoreBusy:
@@ -306,7 +317,7 @@ class OptimisticStore(Store):
         self._decide_open(units)
         for unit in units:
             if not unit.wanted:  # else it has run before and is known to ask for these
-                unit.run(UnitReader(self._guessed(unit), unit.wanted))
+                unit.run(UnitReader(self._guessed(unit), {}, unit.wanted))
         view = RemoteSnapshot(self._driver, self._lost_keys, patient=self._patient)
         try:
             self._run_on(view, units)
@@ -317,26 +328,32 @@ class OptimisticStore(Store):
 
     def _run_on(self, view: RemoteSnapshot, units: Sequence[Unit]) -> None:
         values: dict[bytes, bytes | None] = {}
-        asked: set[bytes] = set()
+        pages: dict[PageWanted, Page] = {}
+        asked = WantedReads()
         for unit in units:
-            asked |= unit.revisions.keys() | unit.alone() | unit.wanted
+            asked.keys |= unit.revisions.keys() | unit.alone()
+            asked.add(unit.wanted)
         left = list(units)
         for _ in range(READ_ROUNDS_MAX):
-            if asked:
-                keys = sorted(asked)
+            if asked.keys:
+                keys = sorted(asked.keys)
                 values.update(zip(keys, view.get_many(keys), strict=True))
-            asked = set()
+            if asked.pages:
+                ranges = sorted(asked.pages)
+                found = view.read_pages(ranges, FIRST_PAGES_BYTES_MAX // len(ranges))
+                pages.update(zip(ranges, found, strict=True))
+            asked = WantedReads()
             running, left = left, []
             for unit in running:
-                missed: set[bytes] = set()
-                if not unit.run(UnitReader(values, missed)):
+                missed = WantedReads()
+                if not unit.run(UnitReader(values, pages, missed)):
                     left.append(unit)
-                unit.wanted |= missed
-                asked |= missed
+                unit.wanted.add(missed)
+                asked.add(missed)
             if not asked:
                 break
         for unit in left:
-            unit.run(UnitReader(values, unit.wanted, view))
+            unit.run(UnitReader(values, pages, unit.wanted, view))
         for unit in units:
             unit.saw(values)
             self._keep_guesses(unit, values)
@@ -439,6 +456,9 @@ class OptimisticStore(Store):
         if fate is _Fate.OPEN:
             self._open_until = monotonic() + TRANSACTION_SECONDS_MAX
             self._open_commits.append(changes)
+            if self.placement is not None:  # it was waited for, and need not be again
+                key = changes[0].revision_key
+                self._away.note(self._known_home(key), key, StoreBusy(f"{cause}"))
 
     def _decide_open(self, units: Sequence[Unit]) -> None:
         """See that no commit of former groups can be made any more to the shards of these units.

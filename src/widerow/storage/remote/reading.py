@@ -1,13 +1,14 @@
 """How the layer over a driver reads: for snapshots, and for the bodies of writes."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, Protocol, final
 
 from widerow.errors import StorageFailure, ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_REVISIONS
-from widerow.storage.page import Page
+from widerow.limits import REMOTE_PAGE_ROWS_MAX
+from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import Driver, DriverView
 
 __all__ = [
@@ -16,12 +17,12 @@ __all__ = [
     "ReadFailed",
     "RemoteSnapshot",
     "UnitReader",
+    "WantedReads",
     "pages",
     "without_revisions",
 ]
 
 _PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
-_PAGE_ROWS_MAX: Final = 512  # a round trip costs as much as reading some hundred rows
 _LOST_KEYS_MAX: Final = 1000  # then all are forgotten: a view too many costs a round trip
 _CHANGED: Final = "what was read has changed before more was read with it: read again"
 
@@ -51,7 +52,7 @@ def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first:
 
 
 def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int) -> _Pairs:
-    rows_max = min(rows_first or _PAGE_ROWS_FIRST, _PAGE_ROWS_MAX)
+    rows_max = min(rows_first or _PAGE_ROWS_FIRST, REMOTE_PAGE_ROWS_MAX)
     while start < stop:
         page = view.read_page(start, stop, rows_max, reverse=reverse)
         yield from page.pairs
@@ -61,7 +62,7 @@ def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_fi
             stop = page.following
         else:
             start = page.following
-        rows_max = min(4 * rows_max, _PAGE_ROWS_MAX)
+        rows_max = min(4 * rows_max, REMOTE_PAGE_ROWS_MAX)
 
 
 @final
@@ -175,8 +176,8 @@ class RemoteSnapshot:
     ) -> None:
         """Nothing is read yet; brief if there are `lost_keys`.
 
-        `rows`: how many a scan will probably give, 0 if nobody knows. `patient`: whether the first
-        read waits for a part of the database that is on its way.
+        `rows`: how many a scan will probably give, 0 if nobody knows. `patient`: whether reads of
+        keys, and what follows the first read, wait for a part of the database that is on its way.
         """
         self._patient = patient
         self._driver = driver
@@ -209,11 +210,16 @@ class RemoteSnapshot:
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         """A page of the view; one round trip, or a few."""
         with self._reading:
-            if self._rows <= _PAGE_ROWS_MAX and self._is_single(start):
+            if self._rows <= REMOTE_PAGE_ROWS_MAX and self._is_single(start):
                 page = self._driver.read_page(start, stop, rows_max, reverse=reverse)
                 self._first = _page_read(page, start, stop, reverse=reverse)
                 return page
             return self._held().read_page(start, stop, rows_max, reverse=reverse)
+
+    def read_pages(self, wanted: Sequence[PageWanted], bytes_max: int) -> list[Page]:
+        """Pages of the view, each of about `bytes_max` bytes at most; one round trip, or a few."""
+        with self._reading:
+            return self._held().read_pages(wanted, bytes_max)
 
     def _is_single(self, key: bytes) -> bool:
         """Whether a read that begins with this key is the first one, and can do without a view."""
@@ -226,7 +232,7 @@ class RemoteSnapshot:
         if self._lost:
             raise ViewLost(_CHANGED)
         if self._view is None:
-            self._view = self._driver.view()
+            self._view = self._driver.view(patient=self._patient)
         first = self._first
         if first is not None:
             if not first.still_there(self._view):
@@ -259,23 +265,47 @@ class ReadFailed(BaseException):
 
 
 @final
+class WantedReads:
+    """What bodies ask for: keys, and first pages of ranges."""
+
+    __slots__ = ("keys", "pages")
+
+    def __init__(self) -> None:
+        """Nothing."""
+        self.keys: set[bytes] = set()
+        self.pages: set[PageWanted] = set()
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.keys or self.pages)
+
+    def add(self, other: "WantedReads") -> None:
+        """What another one asks for too."""
+        self.keys |= other.keys
+        self.pages |= other.pages
+
+
+@final
 class UnitReader:
     """What the bodies of one unit read.
 
-    Without a view it knows `values` only: what else is asked for is kept in `missed`, so that it
-    can be read together with what other bodies ask for, and the body is given up.
+    Without a view it knows `values` and `pages` only: what else is asked for is kept in `missed`,
+    so that it can be read together with what other bodies ask for, and the body is given up. Of a
+    range that is the first page; what follows it is read by the view, a page at a time.
     """
 
-    __slots__ = ("_values", "_view", "missed")
+    __slots__ = ("_pages", "_values", "_view", "missed")
 
     def __init__(
         self,
         values: dict[bytes, bytes | None],
-        missed: set[bytes],
+        pages: Mapping[PageWanted, Page],
+        missed: WantedReads,
         view: RemoteSnapshot | None = None,
     ) -> None:
-        """A reader of these values, and of `view` where there is one."""
+        """A reader of these values and pages, and of `view` where there is one."""
         self._values = values
+        self._pages = pages
         self._view = view
         self.missed = missed
 
@@ -294,20 +324,25 @@ class UnitReader:
 
     def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> _Pairs:
         """Pairs with start ≤ key < stop in order, a page at a time."""
-        if self._view is None:
-            raise Missing
         return pages(self, start, stop, reverse=reverse)
 
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
-        """A page of the view."""
-        assert self._view is not None, "a reader that scans has a view"
+        """A page that is known, or one of the view."""
+        wanted = PageWanted(start, stop, rows_max, reverse)
+        known = self._pages.get(wanted)
+        if known is not None:
+            return known
+        if self._view is None:
+            if rows_max == _PAGE_ROWS_FIRST:
+                self.missed.pages.add(wanted)
+            raise Missing
         try:
             return self._view.read_page(start, stop, rows_max, reverse=reverse)
         except StorageFailure as error:
             raise ReadFailed(error) from error
 
     def _read(self, keys: Sequence[bytes]) -> None:
-        self.missed.update(keys)
+        self.missed.keys.update(keys)
         if self._view is None:
             raise Missing
         try:

@@ -18,7 +18,7 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
 from widerow.storage.remote.driver import ShardChange
-from widerow.storage.remote.reading import Missing
+from widerow.storage.remote.reading import Missing, WantedReads
 
 __all__ = ["Placed", "Unit", "placed_writes", "runs_of", "units_of"]
 
@@ -127,7 +127,7 @@ class Unit:
     """Writes that are committed together. See the module.
 
     `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
-    `wanted`: keys that they read, which the next attempt reads beforehand. `busy`: why the database
+    `wanted`: what they read, which the next attempt reads beforehand. `busy`: why the database
     did not take the last attempt's change, where it said so. `revisions`: those of
     the shards at the moment of what was read. `tokens`: those that the last change was to set.
     """
@@ -140,7 +140,7 @@ class Unit:
         self.outcomes: list[Outcome[Any]] = []
         self.changes: dict[bytes, WriteSet] = {}
         self.revisions: dict[bytes, bytes | None] = {}
-        self.wanted: set[bytes] = set()
+        self.wanted = WantedReads()
         self.busy: StoreBusy | None = None
 
     def add(self, placed: Placed) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
 
-from widerow.errors import StorageFailure, StoreBusy
+from widerow.errors import StorageFailure, StoreBusy, StoreHangs
 from widerow.storage.hbase.messages import (
     Cell,
     GetMetaRegionLocationsResponse,
@@ -190,6 +190,12 @@ def test_what_a_refusal_means(name: str, *, busy: bool, untouched: bool) -> None
     error = RemoteFailure(f"org.apache.hadoop.hbase.{name}", "")
     assert isinstance(storage_failure(error), StoreBusy) is busy
     assert refused_untouched(error) is untouched
+
+
+@pytest.mark.parametrize("hung", [False, True])
+def test_a_server_that_hangs_is_told_from_one_that_is_gone(*, hung: bool) -> None:
+    error = storage_failure(ServerLost("lost", sent=False, hung=hung))
+    assert type(error) is (StoreHangs if hung else StoreBusy)
 
 
 def test_regions_are_where_they_were_while_nobody_can_say_where_they_are(meta: Meta) -> None:

@@ -5,6 +5,7 @@ import socket
 import pytest
 from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
 
+from widerow.errors import StoreBusy
 from widerow.keys.layout import SPACE_ROWS
 from widerow.storage.hbase.messages import ScanRequest, ScanResponse
 from widerow.storage.hbase.regions import Region, Regions, Servers
@@ -65,5 +66,20 @@ def test_no_scanner_stays_open_where_one_of_two_regions_was_away(
     shared.close_unwanted()
     assert HBaseView(shared).read_many([FIRST]) == [None]  # answered behind what was closed
     assert len(holder.open) == 1
+    servers.close()
+    holder.server.close()
+
+
+def test_who_is_not_patient_waits_for_no_region(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A group of writes waits by itself, so its reads must not: others would wait with it."""
+    holder = Holder(b"one", times=1)
+    servers = Servers([holder.server.address])
+    regions = Regions(servers, "t")
+    monkeypatch.setattr(regions, "_known", holder.regions())
+    monkeypatch.setattr(Regions, "forget", lambda _: None)
+    view = HBaseView(SharedReads(regions), patient=False)
+    with pytest.raises(StoreBusy):
+        view.read_many([FIRST])
+    assert view.read_many([FIRST]) == [None]
     servers.close()
     holder.server.close()

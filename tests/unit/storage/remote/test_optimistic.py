@@ -1,16 +1,20 @@
 """The layer over drivers of databases across a network (storage/remote/optimistic.py)."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.counting import SHARDS, differences, run_writers
 
 from widerow.engine.engine import Engine
 from widerow.engine.in_order import Behind, in_order
-from widerow.errors import OutcomeUnknown, StoreBusy
-from widerow.keys.layout import revision_key
-from widerow.model.requests import BatchGet, TableGet
+from widerow.errors import OutcomeUnknown, StoreBusy, StoreHangs
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import SPACE_INTENTS, revision_key
+from widerow.model.requests import BatchGet, BatchWrite, StreamChange, TableGet, TableWrite
 from widerow.model.selection import Selection
 from widerow.model.values import KeyType
 from widerow.storage.interface import Outcome, Transaction, Write
@@ -180,6 +184,29 @@ def test_nobody_waits_again_for_what_is_known_to_be_away(divided: Process) -> No
     assert rests == []
 
 
+def test_groups_wait_nowhere_but_by_themselves(divided: Process) -> None:
+    """Also those that begin with a view, because others have overtaken a read of the same keys."""
+    divided.driver.away = {divided.driver.home(revision_key(A))}
+    divided.store._lost_keys.note(min(A, revision_key(A)))
+    first, second = divided.store.transact_group([add(A), add(B)])
+    assert isinstance(first.error, StoreBusy)
+    assert second.error is None
+    (away,) = divided.store._away._away.values()
+    assert isinstance(away.probe.exception(), StoreBusy)
+    assert divided.driver.waits == 0
+
+
+def test_nobody_waits_for_what_hangs(divided: Process) -> None:
+    """What is only away may be back in a moment; what hangs is not, and others would wait too."""
+    divided.driver.away, divided.driver.hangs = {divided.driver.home(revision_key(B))}, True
+    rests: list[float] = []
+    divided.store._rest = rests.append
+    first, second = divided.store.transact_group([add(A), add(B)])
+    assert first.error is None
+    assert isinstance(second.error, StoreHangs)
+    assert rests == []
+
+
 def test_a_part_that_answers_again_is_written_to_again(divided: Process) -> None:
     divided.driver.away = {divided.driver.home(revision_key(B))}
     divided.store.transact_group([add(A), add(B)])
@@ -208,9 +235,12 @@ def test_a_commit_that_stays_open_keeps_no_other_shard_waiting(divided: Process)
     divided.driver.before_commit = lose
     with pytest.raises(OutcomeUnknown):
         divided.store.transact_group([add(B)])
+    rests: list[float] = []
+    divided.store._rest = rests.append
     first, second = divided.store.transact_group([add(A), add(B)])
     assert first.result == 1
     assert isinstance(second.error, StoreBusy)
+    assert rests == [], "it was waited for once"
     divided.driver.away = set()
     while not _answers(divided):
         pass
@@ -456,17 +486,17 @@ def test_an_unreachable_database_makes_writes_wait_and_then_refuses_them(
 def test_a_read_that_fails_inside_a_body_is_no_answer_of_the_body() -> None:
     """The body runs again; it never gets to see the failure."""
     (process,) = processes(1)
-    process.store.transact_group([add(A)])
+    process.store.transact_group([add(A + b"%02d" % number, A) for number in range(20)])
     seen: list[object] = []
     away = [True]
 
     def body(txn: Transaction) -> int:
-        txn.get(A)  # from here on the body reads by itself, because it scans
+        txn.get(A)
         if away and seen:
             process.driver.is_reachable = False
         seen.append("ran")
         try:
-            return len(list(txn.scan(A, A + b"\xff")))
+            return len(list(txn.scan(A, A + b"\xff")))  # by itself, behind the first page
         except Exception as error:
             seen.append(error)
             raise
@@ -476,7 +506,7 @@ def test_a_read_that_fails_inside_a_body_is_no_answer_of_the_body() -> None:
         process.driver.is_reachable = True
 
     store = OptimisticStore(process.driver, token=FakeEntropy(1).token_bytes, rest=rest)
-    assert store.transact((A,), body) == 1
+    assert store.transact((A,), body) == 20
     assert not away
     assert set(map(type, seen)) == {str}
 
@@ -511,6 +541,56 @@ def test_rows_of_a_batch_are_read_together() -> None:
     assert all(outcome.read is not None and outcome.read.row for outcome in answered)
     request = get("t", {"k": "001"})
     assert trips(process, lambda: engine.rows.get_row("i", request)) == 2
+
+
+@pytest.mark.parametrize("rows", [1, 100])
+def test_what_rows_of_a_stream_leave_is_looked_up_in_one_trip(rows: int) -> None:
+    """Two looks at the epoch, the rows, a view that has them again, the intents, a commit."""
+    (process,) = processes(1)
+    engine = Engine(process.store, FakeClock(), FakeEntropy(1))
+    asked = create("t", {"k": KeyType.STRING})
+    engine.run(engine.create_table("i", replace(asked, stream=StreamChange(enable=True))))
+
+    def write() -> None:
+        changes = tuple(put("t", {"k": f"{number:03}"}, {"x": 1}) for number in range(rows))
+        batch = BatchWrite((TableWrite("t", changes),))
+        engine.run(engine.rows.batch_write_row("i", batch))
+
+    write()
+    assert trips(process, write) == 6
+    waiting = list(process.store.snapshot().scan(SPACE_INTENTS, after_prefix(SPACE_INTENTS)))
+    assert len(waiting) == 2 * rows
+
+
+@given(cut=st.sampled_from([0.0, 0.4]), size=st.sampled_from([1, 400_000]))
+@settings(max_examples=20, deadline=None)
+def test_bodies_see_whole_ranges_that_they_read_together(cut: float, size: int) -> None:
+    """Also those with more than the first page, whether that ends by rows or by bytes."""
+    (process,) = processes(1, Weather(cut=cut))
+    value = b"v" * size
+    counts = {A: 0, B: 3, C: 40}
+
+    def fill(shard: bytes) -> Write[None]:
+        def body(txn: Transaction) -> None:
+            for number in range(counts[shard]):
+                txn.put(shard + b"%02d" % number, value)
+
+        return Write((shard,), body)
+
+    def look(shard: bytes, *, reverse: bool) -> Write[list[bytes]]:
+        def body(txn: Transaction) -> list[bytes]:
+            txn.put(shard + b"z", b"")
+            found = txn.scan(shard, after_prefix(shard), reverse=reverse)
+            return [key[len(shard) :] for key, _ in found]
+
+        return Write((shard,), body)
+
+    process.store.transact_group([fill(shard) for shard in counts])
+    for reverse in (False, True):
+        ends = process.store.transact_group([look(shard, reverse=reverse) for shard in counts])
+        for count, end in zip(counts.values(), ends, strict=True):
+            wanted = [*[b"%02d" % number for number in range(count)], b"z"]
+            assert end.result == (wanted[::-1] if reverse else wanted)
 
 
 def test_a_refused_write_says_why_the_database_refused_it(monkeypatch: pytest.MonkeyPatch) -> None:

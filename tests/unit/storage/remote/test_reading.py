@@ -54,9 +54,9 @@ def test_the_first_read_of_a_brief_snapshot_takes_no_view(
     def read_page(start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         return view().read_page(start, stop, rows_max, reverse=reverse)
 
-    def taken_view() -> DriverView:
+    def taken_view(*, patient: bool = True) -> DriverView:
         taken.append(None)
-        return view()
+        return view(patient=patient)
 
     monkeypatch.setattr(driver, "read_many", read_many)
     monkeypatch.setattr(driver, "read_page", read_page)
