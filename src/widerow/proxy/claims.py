@@ -54,6 +54,10 @@ class TrafficFacts:
             index = str(told.get("index_meta", {}).get("name", ""))
             _keep(self._mains, (instance, index), str(told.get("main_table_name", "")))
 
+    def learn_auto_column(self, instance: str, table: str, column: str) -> None:
+        """A writer let the server choose the value of this column."""
+        _keep(self._auto, (instance, table), column)
+
     def learn_transaction(self, transaction: str, claims: tuple[Claim, ...]) -> None:
         """A transaction was begun by a request with these claims."""
         _keep(self._transactions, transaction, claims)
@@ -120,7 +124,9 @@ def _everything(instance: str) -> tuple[Claim, ...]:
 _Finder = Callable[[str, Any, TrafficFacts], Iterable[Claim]]
 
 
-def _row_path(instance: str, table: str, columns: Iterable[tuple[str, Any]]) -> tuple[Hashable, ...]:
+def _row_path(
+    instance: str, table: str, columns: Iterable[tuple[str, Any]]
+) -> tuple[Hashable, ...]:
     """Where the row of a key lies: of one whose key is still to be made, its partition key."""
     values = [value for _, value in columns]
     path: list[Hashable] = [_ROWS, instance, table, _short(values[0])]
@@ -144,13 +150,20 @@ def _read_rows(
         yield Claim(_row_path(instance, table, decode_primary_key(key).columns), changes=False)
 
 
+_Changes = Iterable[tuple[bytes, Modification]]
+
+
 def _write_rows(
-    instance: str, table: str, changes: Iterable[tuple[bytes, Modification]], whole: str
+    place: tuple[str, str], changes: _Changes, transaction: str, facts: TrafficFacts
 ) -> Iterable[Claim]:
-    """`whole`: the name of a transaction, which has all of a partition key value."""
+    """`place`: instance and table. A transaction has all of a partition key value."""
     for change, modification in changes:
-        path = _row_path(instance, table, decode_row_change(change, modification)[0].columns)
-        yield Claim(path[:4] if whole else path, changes=True)
+        columns = decode_row_change(change, modification)[0].columns
+        for name, value in columns:
+            if value is KeyMarker.AUTO_INCREMENT:
+                facts.learn_auto_column(*place, name)
+        path = _row_path(*place, columns)
+        yield Claim(path[:4] if transaction else path, changes=True)
 
 
 def _get_row(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # the action's own
@@ -165,30 +178,30 @@ def _batch_get(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Cla
         yield from _read_rows(instance, table.table_name, table.primary_key, facts)
 
 
-def _put(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _put(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
     changes = ((message.row, Modification.PUT),)
-    return _write_rows(instance, message.table_name, changes, message.transaction_id)
+    return _write_rows((instance, message.table_name), changes, message.transaction_id, facts)
 
 
-def _update(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _update(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
     changes = ((message.row_change, Modification.UPDATE),)
-    return _write_rows(instance, message.table_name, changes, message.transaction_id)
+    return _write_rows((instance, message.table_name), changes, message.transaction_id, facts)
 
 
-def _delete(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _delete(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
     changes = ((message.primary_key, Modification.DELETE),)
-    return _write_rows(instance, message.table_name, changes, message.transaction_id)
+    return _write_rows((instance, message.table_name), changes, message.transaction_id, facts)
 
 
-def _batch_write(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _batch_write(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
     for table in message.tables:
         changes = [(each.row_change, _modification(each.type)) for each in table.rows]
-        yield from _write_rows(instance, table.table_name, changes, message.transaction_id)
+        yield from _write_rows((instance, table.table_name), changes, message.transaction_id, facts)
 
 
-def _bulk_import(instance: str, message: Any, _: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
+def _bulk_import(instance: str, message: Any, facts: TrafficFacts) -> Iterable[Claim]:  # noqa: ANN401  # same
     changes = [(each.row_change, _modification(each.type)) for each in message.rows]
-    return _write_rows(instance, message.table_name, changes, "")
+    return _write_rows((instance, message.table_name), changes, "", facts)
 
 
 def _modification(number: int) -> Modification:

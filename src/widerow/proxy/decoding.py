@@ -133,8 +133,8 @@ def answer_tree(action: str, answer: ProxiedAnswer) -> Tree:
         return {"code": code, "message": message} if code else answer.body
     types = message_types(action)
     body = inflated(answer.headers, answer.body, "response")
-    message = parse_message(types.answer if types else None, body)
-    return body if message is None else _tree(message, _ANSWER_FIELDS)
+    found = parse_message(types.answer if types else None, body)
+    return body if found is None else _tree(found, _ANSWER_FIELDS)
 
 
 def request_tree(action: str, headers: Mapping[str, str], body: bytes) -> Tree:

@@ -179,7 +179,10 @@ class Identifiers:
         except WiderowError:
             return None
         renamed = tuple(
-            (name, self._others.get((key.columns[0], name, each), each) if name in columns else each)
+            (
+                name,
+                self._others.get((key.columns[0], name, each), each) if name in columns else each,
+            )
             for name, each in key.columns
         )
         if renamed == key.columns:

@@ -10,6 +10,7 @@ No secret is written: no signature, no key id, no token of a key, no header of H
 is written as it was sent, so only the owner may read the files.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -124,13 +125,17 @@ class RecordingWriter:
         """Write a line whole; of one that the disk has no room for, nothing stays."""
         end = os.lseek(self._file, 0, os.SEEK_CUR)
         try:
-            if os.write(self._file, line) == len(line):
-                return
-            raise OSError(0, "there is no room on the disk")
+            whole = os.write(self._file, line) == len(line)
         except OSError:
-            os.ftruncate(self._file, end)
-            os.lseek(self._file, end, os.SEEK_SET)
+            self._forget_from(end)
             raise
+        if not whole:
+            self._forget_from(end)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def _forget_from(self, end: int) -> None:
+        os.ftruncate(self._file, end)
+        os.lseek(self._file, end, os.SEEK_SET)
 
     def _begin_part(self) -> None:
         there = sorted(self._directory.glob(_GLOB))
@@ -166,6 +171,7 @@ def encode_exchange(exchange: Exchange) -> bytes:
             if name.startswith("x-ots-")
             and name not in PERSONAL_HEADERS
             and name != "x-ots-instancename"
+            and (name + value).isprintable()
         },
         "request": b64encode(request.body).decode(),
         "status": answer.status,
@@ -191,7 +197,7 @@ def decode_exchange(line: bytes) -> Exchange:
         raise ValueError("its checksum is wrong")
     try:
         return _exchange(json.loads(text))
-    except (KeyError, TypeError, AttributeError, Base64Error) as error:
+    except (KeyError, TypeError, AttributeError, Base64Error, RecursionError) as error:
         raise ValueError(f"a part of it is missing: {error}") from error
 
 
@@ -250,7 +256,9 @@ def read_exchanges(place: Path) -> Iterator[RecordedExchange]:
 def _lines(file: Path, opened: Any) -> Iterator[bytes]:  # noqa: ANN401  # a binary file
     while line := opened.readline(RECORDING_LINE_BYTES_MAX + 1):
         if len(line) > RECORDING_LINE_BYTES_MAX:
-            raise RecordingInvalid(f"{file} has a line of more than {RECORDING_LINE_BYTES_MAX} bytes")
+            raise RecordingInvalid(
+                f"{file} has a line of more than {RECORDING_LINE_BYTES_MAX} bytes"
+            )
         yield line
 
 

@@ -157,11 +157,11 @@ class DifferenceReport:
 
 
 def _example_lines(example: ReportExample) -> list[str]:
+    upstream, other = (_code(shown_value(each)) for each in (example.upstream, example.other))
     return [
         f"## {_cell(example.action)}: {example.kind.value} at {_code(example.path)}",
         "",
-        f"Request {example.number}; {_code(shown_value(example.upstream))} upstream, "
-        f"{_code(shown_value(example.other))} from the other.",
+        f"Request {example.number}; upstream: {upstream}; the other: {other}.",
         *_block("Request", example.request),
         *_block("Upstream's answer", example.upstream_answer),
         *_block("The other's answer", example.other_answer),

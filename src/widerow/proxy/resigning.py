@@ -34,7 +34,11 @@ class Signer:
     """
 
     def __init__(
-        self, access_key_id: str, access_key_secret: str, security_token: str = "", instance: str = ""
+        self,
+        access_key_id: str,
+        access_key_secret: str,
+        security_token: str = "",
+        instance: str = "",
     ) -> None:
         """Sign with this key; `security_token` goes with a temporary one."""
         self._id = access_key_id
