@@ -13,6 +13,8 @@ import traceback
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
+from widerow.auth.keyring import Permission
+from widerow.auth.policy import authorize
 from widerow.clock import Clock, Entropy
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import PROXY_PENDING_MAX
@@ -190,6 +192,7 @@ class ProxyHandler:
                 self._identity.instances,
                 self._clock.now_us(),
             )
+            authorize(opened.key, _permission(action))
             for name in ("x-ots-request-compress-type", "x-ots-request-compress-size"):
                 headers.pop(name, None)
         instance = headers.get("x-ots-instancename", "")
@@ -298,6 +301,12 @@ def _passed(answer: ProxiedAnswer) -> Response:
         if name.startswith("x-") or name in _PASSED_ON
     ]
     return Response(answer.status, "".join(lines).encode("latin-1"), answer.body)
+
+
+def _permission(action: str) -> Permission:
+    """What an action takes; of one that is not served here, the most."""
+    served = TABLESTORE_DIALECT.operations.get(action) or TABLESTORE_DIALECT.own.get(action)
+    return Permission.MANAGE if served is None else served.permission
 
 
 def _is_gone_on_with(exchange: Exchange) -> bool:
