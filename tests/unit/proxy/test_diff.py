@@ -23,7 +23,9 @@ Servers = Callable[..., WiderowServer]
 
 
 def comparing(upstream: WiderowServer, against: WiderowServer | None = None) -> RunningProxy:
-    other = against and ServerChoice(against.endpoint, Signer("widerow", "widerow"))
+    other = None
+    if against is not None:
+        other = ServerChoice(against.endpoint, Signer("widerow", "widerow"))
     report = DifferenceReport(upstream.endpoint, "the other")
     return RunningProxy(ProxyService(ServerChoice(upstream.endpoint), against=other, report=report))
 
