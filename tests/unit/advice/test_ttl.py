@@ -192,7 +192,7 @@ def test_a_table_that_is_not_there_is_named(aged: WiderowServer) -> None:
 
 def test_recorded_reads_say_whether_versions_are_read(aged: WiderowServer, tmp_path: Path) -> None:
     fill(aged, 1, max_version=3)
-    aged.clock.advance(milliseconds=1)
+    aged.clock.advance(0.001)
     ignore = ts.Condition(ts.RowExistenceExpectation.IGNORE)
     aged.client().update_row("orders", ts.Row([("id", 0)], {"PUT": [("c", "other")]}), ignore)
     for versions, expected in ((1, True), (2, False)):
