@@ -35,7 +35,7 @@ __all__ = [
     "UnitPrices",
     "Units",
     "WorkloadCost",
-    "units_of",
+    "consumed_units",
 ]
 
 _SERVER_ERRORS: Final = 500
@@ -129,7 +129,7 @@ class WorkloadCost:
         """Add one. Raises: `CostInvalid` beyond `ADVICE_SECONDS_COUNTED_MAX` seconds."""
         action = exchange.request.action
         self.reach(exchange.at_us)
-        costs = units_of(exchange)
+        costs = consumed_units(exchange)
         self.written_bytes += _written_bytes(exchange)
         for table, units in costs.items():
             self.requests[table, action] += 1
@@ -252,7 +252,7 @@ class WorkloadCost:
             heappushpop(self._heap, entry)
 
 
-def units_of(exchange: Exchange) -> dict[str, Units]:
+def consumed_units(exchange: Exchange) -> dict[str, Units]:
     """The units of one exchange by table. Linear in the answer's rows."""
     request, answer = exchange.request, exchange.answer
     types = message_types(request.action)

@@ -21,7 +21,7 @@ from widerow.proxy.comparison import UNANSWERED
 from widerow.proxy.handling import ProxyCounts
 from widerow.proxy.recording import RecordingWriter, recording_bytes
 from widerow.proxy.replaying import replay_recording
-from widerow.proxy.report import DifferenceReport, shown_value
+from widerow.proxy.report import DifferenceReport, side_text
 from widerow.proxy.resigning import Signer
 from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
 from widerow.proxy.upstream import ProxyFailed
@@ -253,7 +253,7 @@ def _print(report: DifferenceReport) -> None:
     if report.compared:
         console.print(table)
     for each in report.examples:
-        upstream, other = shown_value(each.upstream), shown_value(each.other)
+        upstream, other = side_text(each.upstream), side_text(each.other)
         console.print(
             Text(
                 f"{each.action} {each.kind.value} at {each.path}: {upstream[:_SHOWN_CHARS]} | "

@@ -26,7 +26,14 @@ from widerow.proxy.resigning import Signer
 from widerow.proxy.turns import Claim
 from widerow.proxy.upstream import Upstream, UpstreamFailed
 
-__all__ = ["UNANSWERED", "Comparison", "ProxySide", "ReadRequest", "learn_traffic", "repeatable"]
+__all__ = [
+    "UNANSWERED",
+    "AnswerComparer",
+    "ProxySide",
+    "ReadRequest",
+    "learn_traffic",
+    "repeatable",
+]
 
 _SKEW_MS: Final = DATE_SKEW_SECONDS_MAX * 1000
 _DEFINING: Final = frozenset(("CreateTable", "CreateIndex", "DescribeTable"))
@@ -81,7 +88,7 @@ class ReadRequest(NamedTuple):
         return cls(request, message, claims_of(request.action, request.instance, message, facts))
 
 
-class Comparison:
+class AnswerComparer:
     """Asks another server what the upstream was asked. For the thread of one loop."""
 
     def __init__(

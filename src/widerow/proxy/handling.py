@@ -19,12 +19,12 @@ from widerow.clock import Clock, Entropy
 from widerow.errors import InvalidRequest, Rule, WiderowError
 from widerow.limits import PROXY_PENDING_MAX
 from widerow.proxy.claims import TrafficFacts
-from widerow.proxy.comparison import Comparison, ProxySide, ReadRequest, learn_traffic
+from widerow.proxy.comparison import AnswerComparer, ProxySide, ReadRequest, learn_traffic
 from widerow.proxy.decoding import inflated, message_types, parse_message, told_error
 from widerow.proxy.exchange import AUTH_FAILED, OK, Exchange, ProxiedAnswer, ProxiedRequest
 from widerow.proxy.identifiers import makes_identifiers
 from widerow.proxy.recording import RecordingInvalid, RecordingWriter
-from widerow.proxy.turns import Turns
+from widerow.proxy.turns import RequestTurns
 from widerow.proxy.upstream import UpstreamFailed
 from widerow.server.dispatch import AccessRules
 from widerow.server.message import Reply, Request, Response
@@ -73,7 +73,7 @@ class ProxyHandler:
         entropy: Entropy,
         *,
         identity: AccessRules | None = None,
-        comparison: Comparison | None = None,
+        comparison: AnswerComparer | None = None,
         recording: RecordingWriter | None = None,
         facts: TrafficFacts | None = None,
     ) -> None:
@@ -90,7 +90,7 @@ class ProxyHandler:
         self._comparison = comparison
         self._recording = recording
         self._facts = facts or TrafficFacts()
-        self._turns = Turns()
+        self._turns = RequestTurns()
         self._room = asyncio.Semaphore(PROXY_PENDING_MAX)
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from widerow.clock import Clock
 from widerow.proxy.claims import TrafficFacts
-from widerow.proxy.comparison import Comparison, ProxySide, ReadRequest, learn_traffic
+from widerow.proxy.comparison import AnswerComparer, ProxySide, ReadRequest, learn_traffic
 from widerow.proxy.recording import RecordedExchange, read_exchanges
 from widerow.proxy.report import DifferenceReport
-from widerow.proxy.turns import Ticket, Turns
+from widerow.proxy.turns import RequestTurns, Ticket
 
 __all__ = ["replay_recording"]
 
@@ -31,7 +31,7 @@ async def replay_recording(
     how many bytes of the recording are behind. Raises: `RecordingInvalid`.
     """
     facts = TrafficFacts()
-    replay = _Replay(Comparison(other, facts, report, clock), facts)
+    replay = _Replay(AnswerComparer(other, facts, report, clock), facts)
     room = asyncio.Semaphore(concurrency)
     began_ns, first_us = clock.monotonic_ns(), -1
     async with asyncio.TaskGroup() as group:
@@ -50,10 +50,10 @@ async def replay_recording(
 class _Replay:
     """What the requests of one replay have in common."""
 
-    def __init__(self, comparison: Comparison, facts: TrafficFacts) -> None:
+    def __init__(self, comparison: AnswerComparer, facts: TrafficFacts) -> None:
         self._comparison = comparison
         self._facts = facts
-        self._turns = Turns()
+        self._turns = RequestTurns()
 
     async def begin(self, recorded: RecordedExchange) -> None:
         """Stand in line, ask, and compare."""

@@ -14,7 +14,7 @@ from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, answer_tree, jsonable, request_tree
 from widerow.proxy.exchange import Exchange, ProxiedAnswer
 
-__all__ = ["DifferenceReport", "ReportExample", "shown_value"]
+__all__ = ["DifferenceReport", "ReportExample", "side_text"]
 
 _CUT: Final = " … (cut)"
 
@@ -157,7 +157,7 @@ class DifferenceReport:
 
 
 def _example_lines(example: ReportExample) -> list[str]:
-    upstream, other = (_code(shown_value(each)) for each in (example.upstream, example.other))
+    upstream, other = (_code(side_text(each)) for each in (example.upstream, example.other))
     return [
         f"## {_cell(example.action)}: {example.kind.value} at {_code(example.path)}",
         "",
@@ -187,7 +187,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def shown_value(tree: Tree) -> str:
+def side_text(tree: Tree) -> str:
     """A side of a difference on one line; `nothing` where it has nothing."""
     return "nothing" if tree is None else json.dumps(tree, ensure_ascii=False)
 

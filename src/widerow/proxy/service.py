@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from widerow.limits import DRAIN_SECONDS_MAX
 from widerow.proxy.claims import TrafficFacts
-from widerow.proxy.comparison import Comparison, ProxySide
+from widerow.proxy.comparison import AnswerComparer, ProxySide
 from widerow.proxy.handling import ProxyCounts, ProxyHandler
 from widerow.proxy.recording import RecordingWriter
 from widerow.proxy.report import DifferenceReport
@@ -100,7 +100,7 @@ class ProxyService:
         if self.report is not None:
             other = await self._other()
             self._stack.callback(other.upstream.close)
-            comparison = Comparison(other, facts, self.report, clock)
+            comparison = AnswerComparer(other, facts, self.report, clock)
         handler = self._handler = ProxyHandler(
             upstream,
             clock,

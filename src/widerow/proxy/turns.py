@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Hashable, Iterable
 from typing import Final, NamedTuple
 
-__all__ = ["Claim", "Ticket", "Turns"]
+__all__ = ["Claim", "RequestTurns", "Ticket"]
 
 
 class Claim(NamedTuple):
@@ -22,7 +22,7 @@ class Claim(NamedTuple):
 
 
 class Ticket:
-    """A request in the line, from `Turns.enter` to `Turns.leave`."""
+    """A request in the line, from `RequestTurns.enter` to `RequestTurns.leave`."""
 
     __slots__ = ("_waiting", "claims", "ready", "waits_for")
 
@@ -52,7 +52,7 @@ _BELOW_READS: Final = 2
 _BELOW_CHANGES: Final = 3
 
 
-class Turns:
+class RequestTurns:
     """The line of all requests in hand. For the thread of one loop."""
 
     def __init__(self) -> None:

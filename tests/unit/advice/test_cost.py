@@ -13,7 +13,7 @@ from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, make_table
 from typer.testing import CliRunner
 
-from widerow.advice.cost import UnitPrices, Units, WorkloadCost, units_of
+from widerow.advice.cost import UnitPrices, Units, WorkloadCost, consumed_units
 from widerow.advice.counters import read_counters
 from widerow.cli.main import app
 from widerow.errors import WiderowError
@@ -136,7 +136,7 @@ def test_errors_are_booked_as_the_service_does(
     }
     request = ProxiedRequest(action, "test", {}, bodies[action].SerializeToString())
     exchange = Exchange(request, ProxiedAnswer(status, {}, encode_error(code, "")), 0, 0)
-    assert units_of(exchange).get("t", Units(0, 0)) == expected
+    assert consumed_units(exchange).get("t", Units(0, 0)) == expected
 
 
 @given(st.lists(st.tuples(st.integers(0, 200), st.integers(1, 50)), min_size=1, max_size=60))

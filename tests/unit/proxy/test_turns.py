@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.proxy.turns import Claim, Ticket, Turns
+from widerow.proxy.turns import Claim, RequestTurns, Ticket
 
 PATHS = st.lists(st.sampled_from("ab"), min_size=1, max_size=3).map(tuple)
 CLAIMS = st.lists(st.builds(Claim, PATHS, st.booleans()), min_size=1, max_size=3)
@@ -28,7 +28,7 @@ def test_a_request_waits_for_those_before_it_that_it_conflicts_with(
     random: "st.DataObject",
 ) -> None:
     async def run() -> None:
-        turns = Turns()
+        turns = RequestTurns()
         tickets = [turns.enter(claims) for claims in requests]
         present = list(range(len(requests)))
         while present:
@@ -47,7 +47,7 @@ def test_a_request_waits_for_those_before_it_that_it_conflicts_with(
 
 def test_one_who_gives_up_while_it_waits_lets_the_others_go() -> None:
     async def run() -> None:
-        turns = Turns()
+        turns = RequestTurns()
         claim = (Claim(("a",), changes=True),)
         tickets: list[Ticket] = [turns.enter(claim) for _ in range(3)]
         turns.leave(tickets[1])
