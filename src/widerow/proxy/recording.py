@@ -31,6 +31,8 @@ __all__ = [
     "RecordedExchange",
     "RecordingInvalid",
     "RecordingWriter",
+    "decode_exchange",
+    "encode_exchange",
     "read_exchanges",
     "recording_bytes",
 ]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.model.row import Modification
-from widerow.model.values import KeyMarker
+from widerow.model.values import KeyInput, KeyMarker
 from widerow.proxy.claims import TrafficFacts, claims_of
 from widerow.proxy.comparing import Allowances, ServerTimes, compare_answers
 from widerow.proxy.decoding import answer_tree, jsonable, message_types, parse_message, request_tree
@@ -130,8 +130,8 @@ def test_a_row_gets_the_other_servers_value_and_stays_whole(
         )
         for number in (ours, theirs)
     ]
-    trees = [answer_tree("PutRow", each) for each in keys]
-    names.learn_keys(*trees, ("id",))
+    before, after = (answer_tree("PutRow", each) for each in keys)
+    names.learn_keys(before, after, ("id",))
     edits = [CellEdit(f"c{number}", value) for number, value in enumerate(values)]
     for number in (ours, 12345):
         request = m.PutRowRequest(
@@ -162,7 +162,7 @@ def test_names_that_are_made_up_follow_each_other() -> None:
 
 def test_a_row_whose_key_is_still_to_be_made_claims_its_partition_key() -> None:
     facts = TrafficFacts()
-    key = [("day", "mon"), ("id", KeyMarker.AUTO_INCREMENT)]
+    key: list[tuple[str, KeyInput]] = [("day", "mon"), ("id", KeyMarker.AUTO_INCREMENT)]
     request = m.PutRowRequest(
         table_name="t",
         row=encode_edits(key, [CellEdit("c", 1)]),

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,34 @@ def test_a_replay_of_any_session_finds_no_difference(
     document = json.loads(report.read_text())
     assert (document["compared"], document["differing"]) == (written, 0)
     assert all(not each["classes"] for each in document["actions"])
+
+
+def test_what_many_clients_did_at_once_is_replayed_without_a_difference(
+    servers: Servers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Requests that conflict never overlap, so the recorded order is one in which they happened."""
+    upstream = servers()
+    verbs = ("put", "update", "get", "scan", "delete", "expect", "batch")
+    with RecordingWriter(tmp_path, "up") as recording:
+        service = ProxyService(ServerChoice(upstream.endpoint), recording=recording)
+        with RunningProxy(service) as proxy:
+            make_table(proxy.client())
+
+            def work(client: int) -> None:
+                own = proxy.client()
+                for turn in range(25):
+                    verb = verbs[(turn * 5 + client) % len(verbs)]
+                    do(own, Step(verb, "mon", turn % 3, f"{client} {turn}"))
+
+            threads = [threading.Thread(target=work, args=(client,)) for client in range(6)]
+            for each in threads:
+                each.start()
+            for each in threads:
+                each.join()
+        assert recording.written == 1 + 6 * 25
+    assert run_replay(tmp_path, REPLAY) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["compared"], found["examples"]) == (1 + 6 * 25, [])
 
 
 def test_a_replay_finds_what_a_server_answers_otherwise(
