@@ -1,7 +1,8 @@
 """Capacity units of a workload: by table and by action, by second, and the dearest requests.
 
-Pure. Units are those that the answers tell (semantics §9); of an answer that is an error they are
-those that the service books for it. What the recorded server told is what it would charge.
+Pure. Units are those that the answers tell (semantics §9): what the recorded server told is what it
+would charge. Of an answer that tells none, and of an error, they follow from the service's rules
+(`unit_rules.py`).
 """
 
 import math
@@ -12,9 +13,9 @@ from typing import Any, Final, NamedTuple
 
 from google.protobuf.message import Message
 
+from widerow.advice.unit_rules import Units, error_units, row_bytes, unit_rules
 from widerow.errors import WiderowError
 from widerow.limits import ADVICE_SECONDS_COUNTED_MAX, CAPACITY_UNIT_BYTES
-from widerow.model.values import value_bytes
 from widerow.proxy.claims import tables_of
 from widerow.proxy.decoding import (
     answer_tree,
@@ -33,21 +34,10 @@ __all__ = [
     "DearRequest",
     "ReserveAdvice",
     "UnitPrices",
-    "Units",
     "WorkloadCost",
     "consumed_units",
 ]
 
-_SERVER_ERRORS: Final = 500
-_CONDITION_FAILED: Final = "OTSConditionCheckFail"
-_WRITES: Final = frozenset(("PutRow", "UpdateRow", "DeleteRow"))
-_ERROR_UNITS: Final = {  # (read, write) of an error below 500 (semantics §9)
-    "GetRow": (1, 0),
-    "GetRange": (1, 0),
-    "PutRow": (0, 1),
-    "DeleteRow": (0, 1),
-    "UpdateRow": (1, 1),
-}
 _WASTE_FACTOR: Final = 4  # so many times what was returned was read: a filter that keeps little
 _MANY_COLUMNS: Final = 20  # of one row, returned without naming any
 _WIDE_ROW_BYTES: Final = 4 * CAPACITY_UNIT_BYTES
@@ -59,17 +49,6 @@ _P99: Final = 0.99
 
 class CostInvalid(WiderowError):
     """A workload cannot be added up; the message says why and what to do."""
-
-
-class Units(NamedTuple):
-    """Read and write capacity units."""
-
-    read: int
-    write: int
-
-    def plus(self, other: "Units") -> "Units":
-        """The sum of both."""
-        return Units(self.read + other.read, self.write + other.write)
 
 
 class UnitPrices(NamedTuple):
@@ -261,12 +240,19 @@ def consumed_units(exchange: Exchange) -> dict[str, Units]:
         asked = parse_message(types.request, inflated(request.headers, request.body, "request"))
     tables = tables_of(asked)
     if answer.status != OK:
-        units = _error_units(exchange)
+        units = error_units(request.action, answer.status, told_error(answer)[0])
         return dict.fromkeys(tables, units) if units.read or units.write else {}
     body = inflated(answer.headers, answer.body, "response")
     told: Any = parse_message(types.answer, body) if types is not None else None
     if told is None:
         return {}
+    units = _told_units(told, tables)
+    if any(each.read or each.write for each in units.values()):
+        return units
+    return unit_rules(request.action, asked, told)
+
+
+def _told_units(told: Any, tables: tuple[str, ...]) -> dict[str, Units]:  # noqa: ANN401  # messages have no common type
     if "tables" in told.DESCRIPTOR.fields_by_name:
         found: dict[str, Units] = {}
         for table in told.tables:
@@ -289,16 +275,6 @@ def _sum_of(messages: Iterable[Message]) -> Units:
     return total
 
 
-def _error_units(exchange: Exchange) -> Units:
-    """What is booked for an error (semantics §9)."""
-    action = exchange.request.action
-    if exchange.answer.status >= _SERVER_ERRORS:
-        return Units(0, 0)
-    if action in _WRITES and told_error(exchange.answer)[0] == _CONDITION_FAILED:
-        return Units(1, 1)
-    return Units(*_ERROR_UNITS.get(action, (0, 0)))
-
-
 def _written_bytes(exchange: Exchange) -> int:
     """Bytes of the rows that a granted write sends, as they are encoded."""
     request = exchange.request
@@ -316,7 +292,7 @@ def _hints(exchange: Exchange, units: Units) -> Iterator[str]:
     if not isinstance(asked, dict) or not isinstance(told, dict):
         return
     rows = list(_rows_of(told))
-    size = sum(map(_row_bytes, rows))
+    size = sum(map(row_bytes, rows))
     read = units.read * CAPACITY_UNIT_BYTES
     parts = [asked, *(each for each in asked.get("tables", ()) if isinstance(each, dict))]
     if any("filter" in part for part in parts) and read > _WASTE_FACTOR * max(
@@ -330,7 +306,7 @@ def _hints(exchange: Exchange, units: Units) -> Iterator[str]:
         columns = max((len({cell.column for cell in row.cells}) for row in rows), default=0)
         if columns >= _MANY_COLUMNS:
             yield f"columns_to_get names no column, and a row has {columns}: name those in use"
-    wide = max(map(_row_bytes, rows), default=0)
+    wide = max(map(row_bytes, rows), default=0)
     if wide >= _WIDE_ROW_BYTES:
         yield (
             f"a row of {wide:,} bytes is read whole: name its columns, or move what is seldom "
@@ -346,9 +322,3 @@ def _rows_of(tree: Any) -> Iterator[Row]:  # noqa: ANN401  # a tree of `decoding
     elif isinstance(tree, dict | list):
         for each in tree.values() if isinstance(tree, dict) else tree:
             yield from _rows_of(each)
-
-
-def _row_bytes(row: Row) -> int:
-    """What a row counts (semantics §9)."""
-    key = sum(len(name.encode()) + value_bytes(value) for name, value in row.key)
-    return key + sum(len(each.column.encode()) + value_bytes(each.value) for each in row.cells)

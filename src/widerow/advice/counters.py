@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from widerow.advice.cost import Units
+from widerow.advice.unit_rules import Units
 
 __all__ = ["UnitCounters", "read_counters"]
 

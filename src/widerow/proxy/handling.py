@@ -143,9 +143,11 @@ class ProxyHandler:
             told.reply(self._bad_gateway("the proxy met an error of its own; see its log", action))
 
     async def _pass_on(self, request: Request, target: str, action: str, told: "_Once") -> None:
+        if not target.startswith("/"):
+            raise InvalidRequest(Rule.HTTP_MALFORMED)
         if request.method == b"GET":
             answer = await self._upstream.upstream.ask(
-                target, request.headers.items(), b"", method="GET", repeatable=True
+                target, _own_headers(request).items(), b"", method="GET", repeatable=True
             )
             told.reply(_passed(answer))
             return
@@ -175,13 +177,7 @@ class ProxyHandler:
             raise InvalidRequest(Rule.HTTP_METHOD)
         if request.repeated:
             raise InvalidRequest(Rule.HEADER_DUPLICATE, name=request.repeated)
-        if not target.startswith("/"):
-            raise InvalidRequest(Rule.HTTP_MALFORMED)
-        headers = {
-            name: value
-            for name, value in request.headers.items()
-            if name.startswith("x-") or name == "user-agent"
-        }
+        headers = _own_headers(request)
         body, opened = request.body, None
         if self._identity is not None:
             opened, body = open_request(
@@ -291,6 +287,15 @@ class _Once:
         if self._reply is not None:
             reply, self._reply = self._reply, None
             reply(response)
+
+
+def _own_headers(request: Request) -> dict[str, str]:
+    """What a client says of its request; how it is framed is for each connection by itself."""
+    return {
+        name: value
+        for name, value in request.headers.items()
+        if name.startswith("x-") or name == "user-agent"
+    }
 
 
 def _passed(answer: ProxiedAnswer) -> Response:

@@ -3,22 +3,25 @@
 import json
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import tablestore as ts
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.proxy.conftest import RunningProxy
-from tests.unit.proxy.sessions import TABLE, make_table
+from tests.unit.proxy.sessions import TABLE, Step, do, make_table, steps
 from typer.testing import CliRunner
 
-from widerow.advice.cost import UnitPrices, Units, WorkloadCost, consumed_units
+from widerow.advice.cost import UnitPrices, WorkloadCost, consumed_units
 from widerow.advice.counters import read_counters
+from widerow.advice.unit_rules import Units, unit_rules
 from widerow.cli.main import app
 from widerow.errors import WiderowError
+from widerow.proxy.decoding import message_types, parse_message
 from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
-from widerow.proxy.recording import RecordingWriter
+from widerow.proxy.recording import RecordingWriter, read_exchanges
 from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.server.system import SystemClock
 from widerow.testing.server import WiderowServer
@@ -85,6 +88,46 @@ def test_units_are_those_that_clients_were_told(recorded: tuple[Path, Told]) -> 
     assert by_action["PutRow"]["requests"] == 30
     assert by_action["PutRow"]["write_units"] == 60  # 5 KB are two units
     assert {each["table"] for each in found["actions"]} == {TABLE}
+
+
+def test_the_rules_give_what_a_server_tells(recorded: tuple[Path, Told]) -> None:
+    """semantics §9: units follow from sizes; of a filter the least that it can have cost."""
+    compared = 0
+    for each in read_exchanges(recorded[0]):
+        exchange = each.exchange
+        types = message_types(exchange.request.action)
+        assert types is not None
+        asked = parse_message(types.request, exchange.request.body)
+        told = parse_message(types.answer, exchange.answer.body)
+        by_rules = unit_rules(exchange.request.action, asked, told)
+        units = consumed_units(exchange)
+        if exchange.request.action == "GetRange":
+            assert by_rules[TABLE].read <= units[TABLE].read
+        else:
+            assert by_rules == units
+            compared += bool(units)
+    assert compared == 33
+
+
+@settings(max_examples=10)
+@given(steps())
+def test_they_do_so_for_any_session(session: list[Step]) -> None:
+    with WiderowServer() as server, TemporaryDirectory() as place:
+        with RecordingWriter(Path(place), "up") as recording:
+            service = ProxyService(ServerChoice(server.endpoint), recording=recording)
+            with RunningProxy(service) as proxy:
+                make_table(proxy.client())
+                for step in session:
+                    do(proxy.client(), step)
+        for each in read_exchanges(Path(place)):
+            exchange = each.exchange
+            types = message_types(exchange.request.action)
+            if types is None or exchange.answer.status != 200:
+                continue
+            asked = parse_message(types.request, exchange.request.body)
+            told = parse_message(types.answer, exchange.answer.body)
+            expected = consumed_units(exchange)
+            assert unit_rules(exchange.request.action, asked, told) == expected
 
 
 def test_the_dearest_request_comes_first_and_with_the_reason(recorded: tuple[Path, Told]) -> None:

@@ -208,6 +208,11 @@ def test_what_is_not_of_the_protocol_is_refused_or_passed_on(servers: Servers) -
             assert (
                 wire.ask(b"PUT /x HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n").status == 405
             )
+        with Wire(proxy.endpoint) as wire:  # a body that would be taken for a second request
+            inner = b"POST /ListTable HTTP/1.1\r\n"
+            framed = b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+            request = b"GET /readyz HTTP/1.1\r\nhost: x\r\n" + framed % (len(inner), inner)
+            assert [wire.ask(request).status for _ in range(2)] == [200, 200]
         with Wire(proxy.endpoint) as wire:
             far = (
                 b"POST http://elsewhere/ListTable HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"
