@@ -9,8 +9,9 @@ from threading import Event
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from widerow.advice.cost import CostInvalid, UnitPrices, Units, WorkloadCost
+from widerow.advice.cost import CostInvalid, UnitPrices, WorkloadCost
 from widerow.advice.counters import UnitCounters, read_counters
+from widerow.advice.unit_rules import Units
 from widerow.cli.progress import progress_bar
 from widerow.proxy.recording import read_exchanges, recording_bytes
 from widerow.server.system import SystemClock
