@@ -154,7 +154,26 @@ class _Walk:
         elif isinstance(ours, list) and isinstance(theirs, list):
             yield from self._elements(path, kind, ours, theirs)
         elif not self._same(ours, theirs):
-            yield AnswerDifference(kind, path or "answer", ours, theirs)
+            if isinstance(ours, Row) and isinstance(theirs, Row) and ours.key == theirs.key:
+                yield self._first_cell(path, kind, ours, theirs)
+            else:
+                yield AnswerDifference(kind, path or "answer", ours, theirs)
+
+    def _first_cell(
+        self, path: str, kind: DifferenceClass, ours: Row, theirs: Row
+    ) -> AnswerDifference:
+        """Where two rows of one key begin to differ."""
+        pairs = zip_longest(ours.cells, theirs.cells)
+        left, right = next(
+            (one, other)
+            for one, other in pairs
+            if one is None or other is None or not self._same_cells((one,), (other,))
+        )
+        if left is not None and right is not None and left.column != right.column:
+            # One of them has a column that the other has not: the first by name.
+            left, right = (left, None) if left.column < right.column else (None, right)
+        column = (left or right).column  # type: ignore[union-attr]  # one of them is there
+        return AnswerDifference(kind, f"{path}.{column}", left, right)
 
     def _fields(
         self, path: str, kind: DifferenceClass, ours: dict[str, Tree], theirs: dict[str, Tree]

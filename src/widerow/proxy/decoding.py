@@ -24,6 +24,7 @@ from widerow.rows.reading import (
     CellDeletion,
     PlainRecord,
     Row,
+    VersionedValue,
     decode_plain_record,
     decode_plain_rows,
 )
@@ -235,6 +236,8 @@ def jsonable(tree: Tree) -> Tree:
             "primary_key": jsonable(KeyTree(tree.key)),
             "columns": [_cell(each) for each in tree.cells],
         }
+    if isinstance(tree, VersionedValue):
+        return _cell(tree)
     if isinstance(tree, KeyTree):
         return [[name, jsonable(value)] for name, value in tree.columns]
     if isinstance(tree, dict):

@@ -13,6 +13,7 @@ from widerow.limits import REPORT_EXAMPLES, REPORT_TEXT_CHARACTERS_MAX
 from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, answer_tree, jsonable, request_tree
 from widerow.proxy.exchange import Exchange, ProxiedAnswer
+from widerow.proxy.side_by_side import compact_lines, side_by_side
 
 __all__ = ["DifferenceReport", "ReportExample", "side_text"]
 
@@ -162,18 +163,20 @@ def _example_lines(example: ReportExample) -> list[str]:
         f"## {_cell(example.action)}: {example.kind.value} at {_code(example.path)}",
         "",
         f"Request {example.number}; upstream: {upstream}; the other: {other}.",
-        *_block("Request", example.request),
-        *_block("Upstream's answer", example.upstream_answer),
-        *_block("The other's answer", example.other_answer),
+        *_block("Request:", "json", compact_lines(example.request)),
+        *_block(
+            "The upstream's answer, and the other's:",
+            "text",
+            side_by_side(example.upstream_answer, example.other_answer),
+        ),
     ]
 
 
-def _block(title: str, tree: Tree) -> list[str]:
-    text = json.dumps(tree, ensure_ascii=False, indent=2)
+def _block(title: str, kind: str, lines: list[str]) -> list[str]:
     fence = "```"
-    while fence in text:
+    while any(fence in line for line in lines):
         fence += "`"
-    return ["", f"{title}:", "", f"{fence}json", text, fence]
+    return ["", title, "", f"{fence}{kind}", *lines, fence]
 
 
 def _code(text: str) -> str:

@@ -1,5 +1,7 @@
 """Two answers side by side: what is no difference, and the class of what is one."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from widerow.proxy.comparing import Allowances, ServerTimes, compare_answers
 from widerow.proxy.decoding import answer_tree, jsonable, message_types, parse_message, request_tree
 from widerow.proxy.exchange import ProxiedAnswer
 from widerow.proxy.identifiers import Identifiers
+from widerow.proxy.side_by_side import compact_lines, side_by_side
 from widerow.rows.reading import VersionedValue
 from widerow.transfer.rows import CellEdit, encode_edits, encode_plain_key, encode_put
 from widerow.wire.tablestore import messages as m
@@ -172,3 +175,22 @@ def test_a_row_whose_key_is_still_to_be_made_claims_its_partition_key() -> None:
     assert len(claim.path) == 4
     assert claim.changes
     assert facts.auto_columns("i", ["t"]) == {"id"}
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=80),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON, JSON)
+def test_two_values_side_by_side_are_what_they_are(left: object, right: object) -> None:
+    assert json.loads("\n".join(compact_lines(left))) == left
+    same = side_by_side(left, left)
+    assert not [line for line in same if line[60:63] == " | "]
+    assert (json.dumps(left) == json.dumps(right)) or any(
+        line[60:62] == " |" for line in side_by_side(left, right)
+    )

@@ -65,6 +65,31 @@ def test_a_row_that_only_one_has_is_row_content(servers: Servers) -> None:
     assert '"planted"' in proxy.report.markdown()
 
 
+def test_the_place_of_a_difference_is_its_column(servers: Servers) -> None:
+    upstream, against = servers(), servers()
+    for server, name in ((upstream, "Ada"), (against, "``` | Eve")):
+        make_table(server.client())
+        put(server.client(), "mon", 1, age=7, name=name)
+    put(against.client(), "tue", 1, age=7, extra=1)
+    put(upstream.client(), "tue", 1, age=7)
+    with comparing(upstream, against) as proxy:
+        for day in ("mon", "tue"):
+            proxy.client().get_row(TABLE, [("day", day), ("id", 1)], max_version=1)
+    first, second = proxy.report.examples
+    assert (first.path, first.upstream[1], first.other[1]) == ("row[0].name", "Ada", "``` | Eve")
+    assert (second.path, second.upstream, second.other[:2]) == ("row[0].extra", None, ["extra", 1])
+    lines = proxy.report.markdown().splitlines()
+    (shown,) = [
+        line
+        for line in lines
+        if '"Ada"' in line
+        and '"``` | Eve"' in line
+        and "|" in line
+        and not line.startswith("Request")
+    ]
+    assert shown.index("Ada") < shown.index(" | ") < shown.index("Eve")
+
+
 def test_a_table_that_only_one_has_is_status(servers: Servers) -> None:
     upstream, against = servers(), servers()
     make_table(upstream.client())
