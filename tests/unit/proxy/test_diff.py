@@ -182,6 +182,24 @@ def test_a_transaction_is_committed_on_both_sides(servers: Servers) -> None:
     assert len(scan(against.client())[2]) == 1
 
 
+def test_without_a_key_the_other_is_asked_as_the_client_signed(servers: Servers) -> None:
+    """What names a transaction of the upstream's cannot be signed anew, and is counted."""
+    local = {"settings": {"local_transactions_default": True}}
+    upstream, against = servers(**local), servers(**local)
+    report = DifferenceReport("one", "other")
+    service = ProxyService(
+        ServerChoice(upstream.endpoint), against=ServerChoice(against.endpoint), report=report
+    )
+    with RunningProxy(service) as proxy:
+        client = proxy.client()
+        make_table(client)
+        name = client.start_local_transaction(TABLE, [("day", "mon")])
+        client.abort_transaction(name)
+    assert kinds(report) == set()
+    assert report.compared.total() == 2
+    assert list(report.skipped.values()) == [1]
+
+
 def test_whom_the_upstream_does_not_know_reaches_nobody_else(servers: Servers) -> None:
     upstream, against = servers(), servers()
     with comparing(upstream, against) as proxy:
