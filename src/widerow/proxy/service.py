@@ -115,10 +115,12 @@ class ProxyService:
         self._stack.callback(listener.close)
         self._stack.push_async_callback(self._drain, listener, handler)
         try:
-            return await listener.start(host, port)
+            endpoint = await listener.start(host, port)
         except OSError as error:
             reason = error.strerror or str(error)
             raise ProxyFailed(f"cannot listen on {host} port {port}: {reason}") from error
+        await listener.accept()
+        return endpoint
 
     async def _other(self) -> ProxySide:
         if self._against is not None:
