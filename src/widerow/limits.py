@@ -350,3 +350,22 @@ TOP_ROWS_MAX: Final = 100  # of each group (search §6.2)
 TOP_ROWS_TOTAL_MAX: Final = 10_000  # of one request: each is read from the table
 HIGHLIGHT_FRAGMENTS_MAX: Final = 1000  # of one text; clients ask for a few
 HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value of a row
+
+# --- proxy (ours) ----------------------------------------------------------------------------
+PROXY_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # of one answer, held whole: pages have 4 MB
+PROXY_HEADER_BYTES_MAX: Final = 64 * 1024  # of an upstream's answer; servers send less than 2 KB
+PROXY_ANSWER_SECONDS_MAX: Final = 60.0  # for an upstream to answer; clients wait for less
+PROXY_IDLE_SECONDS_MAX: Final = 4.0  # of a connection kept open: servers close theirs after 5 s
+PROXY_PENDING_MAX: Final = 256  # requests in hand; beyond, clients wait as they would for a server
+PROXY_IDENTIFIERS_MAX: Final = 100_000  # pairs remembered: some 20 MB, older ones are forgotten
+PROXY_FACTS_MAX: Final = 10_000  # tables and open transactions remembered of what went by
+REPORT_EXAMPLES: Final = 3  # of each action and class of difference: what a person looks at
+REPORT_TEXT_CHARACTERS_MAX: Final = 4000  # of one side of an example; a report stays readable
+RECORDING_LINE_BYTES_MAX: Final = 128 * 1024 * 1024  # an answer and a request in base64
+RECORDING_PART_BYTES: Final = 64 * 1024 * 1024  # of one file of a recording before the next begins
+RECORDING_PARTS: Final = 64  # files kept, the oldest goes: 4 GiB
+REPLAY_CONCURRENCY_MAX: Final = 256  # as PROXY_PENDING_MAX
+
+# --- advice (ours) ---------------------------------------------------------------------------
+ADVICE_PLACES_MAX: Final = 64  # where a sample of a table begins: split points, evenly spread
+ADVICE_SECONDS_COUNTED_MAX: Final = 1_000_000  # seconds with a load in a recording: eleven days

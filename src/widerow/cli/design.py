@@ -14,7 +14,7 @@ def _group(words: str) -> typer.Typer:
 
 
 keys_app: Final = _group("Build partition keys from several columns, and take them apart again.")
-advise_app: Final = _group("Say which columns make good keys.")
+advise_app: Final = _group("Say what would make a table better or cheaper.")
 
 _INPUT: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE")
 _FILE: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE", None)
@@ -165,7 +165,7 @@ _ADVISE_EXAMPLES: Final = """Examples:
 
 @advise_app.callback()
 def _advise() -> None:
-    """Say which columns make good keys."""
+    """Say what would make a table better or cheaper: its key, its expiry, its requests."""
 
 
 @advise_app.command("keys", epilog=_ADVISE_EXAMPLES)
@@ -198,6 +198,69 @@ def _advise_keys(**given: Any) -> None:  # noqa: ANN401  # by name, as the table
     from widerow.cli.advise import advise_keys  # noqa: PLC0415  # only this command
 
     advise_keys(given)
+
+
+_TTL_EXAMPLES: Final = """Examples:
+
+`widerow advise ttl shop orders` — one table of the instance shop
+
+`widerow advise ttl shop --old-days 90 --json` — all of its tables
+
+`widerow advise ttl shop orders --recording monday` — and which versions a workload reads
+"""
+
+
+@advise_app.command("ttl", epilog=_TTL_EXAMPLES)
+@with_flags(
+    Flag("rows", int, "Rows of a table to read.", "NUMBER", 10_000),
+    Flag("seconds", float, "Seconds that reading a table may take.", "SECONDS", 30.0),
+    Flag("old_days", int, "Days after which a row that nobody wrote is old.", "DAYS", 365),
+    Flag("recording", str, "What `widerow proxy` recorded of the tables' use.", "DIR", None),
+    *server_flags("The server; any that speaks Tablestore."),
+    JSON_OUTPUT,
+)
+def _advise_ttl(
+    place: Annotated[
+        str | None, typer.Argument(metavar="INSTANCE", help="The instance, as --instance.")
+    ] = None,
+    table: Annotated[
+        str | None, typer.Argument(metavar="TABLE", help="The table; all if left out.")
+    ] = None,
+    **given: Any,  # noqa: ANN401  # by name, as the table has them
+) -> None:
+    """Sample tables and say what expiry and fewer versions would give back."""
+    from widerow.cli.advise_expiry import advise_ttl  # noqa: PLC0415  # only this command
+
+    advise_ttl(table, given if place is None else {**given, "instance": place})
+
+
+_COST_EXAMPLES: Final = """Examples:
+
+`widerow advise cost --recording monday` — what `widerow proxy --mode record` wrote
+
+`widerow advise cost --recording monday --price-read 0.01 --price-write 0.02 --json`
+
+`widerow advise cost --live http://127.0.0.1:8087 --seconds 60` — a running widerow, by its counters
+"""
+_PRICE: Final = "Price of 10 000 {} units."
+
+
+@advise_app.command("cost", epilog=_COST_EXAMPLES)
+@with_flags(
+    Flag("recording", str, "What `widerow proxy` recorded.", "DIR", None),
+    Flag("live", str, "A running widerow, whose counters are read each second.", "URL", None),
+    Flag("seconds", int, "How long to look at a running widerow.", "SECONDS", 10),
+    Flag("dearest", int, "How many of the most expensive requests to show.", "NUMBER", 10),
+    Flag("price_read", float, _PRICE.format("read"), "PRICE", None),
+    Flag("price_write", float, _PRICE.format("write"), "PRICE", None),
+    Flag("price_storage", float, "Price of a gigabyte for a month.", "PRICE", None),
+    JSON_OUTPUT,
+)
+def _advise_cost(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+    """Add up the capacity units of a workload, by table, action and second."""
+    from widerow.cli.advise_cost import advise_cost  # noqa: PLC0415  # only this command
+
+    advise_cost(given)
 
 
 SIMULATE_EXAMPLES: Final = """Examples:

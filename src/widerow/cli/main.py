@@ -18,6 +18,7 @@ from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.nodes import NODES_EXAMPLES, nodes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
+from widerow.cli.proxy import proxy_app
 from widerow.cli.rows.row_commands import row_app
 from widerow.cli.rows.settings_commands import (
     COMPLETION_EXAMPLES,
@@ -305,6 +306,7 @@ app.add_typer(table_app, name="table")
 app.add_typer(row_app, name="row")
 app.add_typer(profile_app, name="profile")
 app.add_typer(search_app, name="search")
+app.add_typer(proxy_app, name="proxy")
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")

@@ -8,18 +8,16 @@ chose, deletes under a condition whose failure the caller looks into. Any other 
 
 import hmac
 import http.client
-from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from hashlib import md5
 from threading import Event
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from google.protobuf.message import DecodeError
 
-from widerow.auth.signing import SIGNATURE_V2, Mac, canonical_request, canonical_response
+from widerow.auth.outgoing import content_digest, sign_outgoing
+from widerow.auth.signing import Mac, canonical_response
 from widerow.errors import WiderowError
 from widerow.server.system import SystemClock
 from widerow.wire.tablestore.messages import Error
@@ -53,7 +51,6 @@ FIRST_PATIENCE_SECONDS: Final = 5.0
 
 FIRST_PAUSE_SECONDS: Final = 0.05
 PAUSE_SECONDS_MAX: Final = 5.0
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 _Message = TypeVar("_Message")
 
@@ -243,18 +240,13 @@ class Client:
 
     def _headers(self, path: str, body: bytes) -> dict[str, str]:
         """The headers of a request and their V2 signature (wire §1.2, §1.3)."""
-        now = _EPOCH + timedelta(microseconds=self._clock.now_us())
-        headers = {
-            "x-ots-date": f"{now:%Y-%m-%dT%H:%M:%S.000Z}",
-            "x-ots-apiversion": "2015-12-31",
+        who = {
             "x-ots-accesskeyid": self._endpoint.access_key_id,
             "x-ots-instancename": self._endpoint.instance,
-            "x-ots-contentmd5": _digest(body),
         }
         if self._endpoint.security_token:
-            headers["x-ots-ststoken"] = self._endpoint.security_token
-        headers[SIGNATURE_V2] = self._mac.sign(canonical_request(path, headers)).decode()
-        return headers
+            who["x-ots-ststoken"] = self._endpoint.security_token
+        return sign_outgoing(path, body, self._mac, self._clock.now_us(), who)
 
     def _verify(self, path: str, headers: Mapping[str, str], data: bytes) -> None:
         """Check the digest and the signature of an answer (wire §1.5)."""
@@ -263,7 +255,7 @@ class Client:
         expected = f"OTS {self._endpoint.access_key_id}:{signature}"
         if not (
             hmac.compare_digest(headers.get("authorization", ""), expected)
-            and hmac.compare_digest(headers.get("x-ots-contentmd5", ""), _digest(data))
+            and hmac.compare_digest(headers.get("x-ots-contentmd5", ""), content_digest(data))
         ):
             raise TransferFailed(
                 f"the answer of {self._endpoint.url} is not signed with the secret of "
@@ -281,7 +273,3 @@ def _refusal(status: int, headers: Mapping[str, str], data: bytes) -> Exception:
         return TransferFailed(f"HTTP status {status}; does the endpoint speak Tablestore?")
     hint, request_id = headers.get("x-widerow-hint", ""), headers.get("x-ots-requestid", "")
     return Refused(text(told.code), text(told.message), hint, request_id)
-
-
-def _digest(body: bytes) -> str:
-    return b64encode(md5(body, usedforsecurity=False).digest()).decode()

@@ -14,13 +14,13 @@ from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED, operation
 from widerow.wire.tablestore.tunnel_errors import tunnel_foreign
 
-__all__ = ["TABLESTORE_DIALECT"]
+__all__ = ["TABLESTORE_DIALECT", "action_of"]
 
 _METHOD_NOT_ALLOWED: Final = 405
 
 
 def _claims(target: str) -> bool:
-    action = _action_of(target)
+    action = action_of(target)
     return action in OPERATIONS or action in OWN or action in UNSUPPORTED
 
 
@@ -28,10 +28,10 @@ def _select(method: str, target: str, body: bytes) -> WireOperation:
     del body  # the target says it all
     if method != "POST":
         raise InvalidRequest(Rule.HTTP_METHOD)
-    return operation(_action_of(target))
+    return operation(action_of(target))
 
 
-def _action_of(target: str) -> str:
+def action_of(target: str) -> str:
     """The action of a target, whatever prefix the endpoint has: its last segment.
 
     The actions of tunnels are the only ones of two segments.

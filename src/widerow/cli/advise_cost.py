@@ -1,0 +1,132 @@
+"""`widerow advise cost`: capacity units of a recording, or of a running widerow."""
+
+import http.client
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from threading import Event
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from widerow.advice.cost import CostInvalid, UnitPrices, WorkloadCost
+from widerow.advice.counters import UnitCounters, read_counters
+from widerow.advice.unit_rules import Units
+from widerow.cli.progress import progress_bar
+from widerow.proxy.recording import read_exchanges, recording_bytes
+from widerow.server.system import SystemClock
+
+__all__ = ["advise_cost"]
+
+_SECONDS: Final = (1, 86_400)
+_DEAREST: Final = (0, 1000)
+_PAGE_BYTES_MAX: Final = 16 * 1024 * 1024  # of counters; a full page has 100 KB
+_TIMEOUT_SECONDS: Final = 10.0
+_EVERY_ACTION: Final = "every action"  # counters of tables do not tell
+
+_Given = Mapping[str, Any]
+
+
+def advise_cost(given: _Given) -> None:
+    """Add up a workload and show it. Raises: `CostInvalid`, `RecordingInvalid`."""
+    if (given["recording"] is None) == (given["live"] is None):
+        raise CostInvalid("give a recording with --recording or a server with --live, one of them")
+    for flag, bounds in (("seconds", _SECONDS), ("dearest", _DEAREST)):
+        if not bounds[0] <= given[flag] <= bounds[1]:
+            raise CostInvalid(f"--{flag} is {bounds[0]} to {bounds[1]}, not {given[flag]}")
+    prices = UnitPrices(given["price_read"], given["price_write"], given["price_storage"])
+    for price in prices:
+        if price is not None and not 0 <= price < float("inf"):
+            raise CostInvalid(f"a price is a number from 0 upwards, not {price:g}")
+    cost = WorkloadCost(given["dearest"])
+    counters = None
+    if given["recording"] is not None:
+        place = Path(given["recording"])
+        with progress_bar(f"reading {place}", recording_bytes(place)) as told:
+            for recorded in read_exchanges(place):
+                cost.add(recorded.exchange)
+                told(recorded.behind)
+    else:
+        counters = _watch(given["live"], given["seconds"], cost)
+    if given["as_json"]:
+        document = cost.document(prices)
+        if counters is not None:
+            document["since_start"] = {
+                name: units._asdict() for name, units in sorted(counters.actions.items())
+            }
+        sys.stdout.write(json.dumps(document, ensure_ascii=False) + "\n")
+        return
+    _print(cost, prices, counters)
+
+
+def _watch(url: str, seconds: int, cost: WorkloadCost) -> UnitCounters:
+    """Read the counters each second; what tables consumed goes into `cost`. The last counters."""
+    clock, pause = SystemClock(), Event()
+    counters = _fetch(url)
+    begun_ns = clock.monotonic_ns()
+    with progress_bar(f"looking at {url}", seconds) as told:
+        for number in range(1, seconds + 1):
+            cost.reach(clock.now_us())
+            pause.wait(max(0.0, number - (clock.monotonic_ns() - begun_ns) / 1e9))
+            now = _fetch(url)
+            second = clock.now_us() // 1_000_000
+            for table, units in now.tables.items():
+                before = counters.tables.get(table, Units(0, 0))
+                spent = Units(max(0, units.read - before.read), max(0, units.write - before.write))
+                cost.note(table, _EVERY_ACTION, spent, second)
+            counters = now
+            told(number)
+    return counters
+
+
+def _fetch(url: str) -> UnitCounters:
+    """The counters of a server. Raises: `CostInvalid`."""
+    place = urlsplit(url)
+    if place.scheme not in {"http", "https"} or not place.hostname:
+        raise CostInvalid(f"--live {url}: write http://HOST:PORT")
+    kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
+    try:
+        connection = kind(place.hostname, place.port, timeout=_TIMEOUT_SECONDS)
+        connection.request("GET", "/metrics")
+        answer = connection.getresponse()
+        page = answer.read(_PAGE_BYTES_MAX)
+        connection.close()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise CostInvalid(f"{url} does not tell its counters: {error}") from error
+    if answer.status != http.client.OK or b"widerow_requests_total" not in page:
+        raise CostInvalid(f"{url} is no widerow: it has no counters at /metrics")
+    return read_counters(page.decode("utf-8", "replace"))
+
+
+def _print(cost: WorkloadCost, prices: UnitPrices, counters: UnitCounters | None) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    table = Table("table", "action", "requests", "read units", "write units")
+    for (name, action), units in sorted(cost.units.items()):
+        requests = f"{cost.requests[name, action] or '':}"
+        table.add_row(Text(name), action, requests, f"{units.read:,}", f"{units.write:,}")
+    console.print(table)
+    if counters is not None:
+        since = Table("action, since the server's start", "read units", "write units")
+        for name, units in sorted(counters.actions.items()):
+            since.add_row(Text(name), f"{units.read:,}", f"{units.write:,}")
+        console.print(since)
+    reserves = Table("table", "kind", "most in a second", "in 99 of 100", "beyond that reserve")
+    for each in cost.reserves():
+        beyond = f"{each.additional:.1%}"
+        reserves.add_row(Text(each.table), each.kind, f"{each.peak:,}", f"{each.p99:,}", beyond)
+    console.print(reserves)
+    for found in cost.dearest():
+        spent = f"{found.units.read:,} read and {found.units.write:,} write units"
+        console.print(Text(f"{found.action} of {found.table}: {spent}; {found.request}"))
+        for hint in found.hints:
+            console.print(Text(f"  {hint}"))
+    total = cost.total()
+    console.print(
+        Text(f"{total.read:,} read and {total.write:,} write units in {cost.seconds:,} s")
+    )
+    for name, price in cost.prices(prices).items():
+        console.print(Text(f"{name.replace('_', ' ')}: {price:,.4f}"))

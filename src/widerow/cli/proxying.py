@@ -1,0 +1,267 @@
+"""`widerow proxy` at work: until it is stopped, or until a recording is at its end."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Final
+
+from widerow.cli.connection import resolve_connection
+from widerow.cli.flags import listed
+from widerow.cli.profiles import load_profiles, profiles_path
+from widerow.cli.progress import progress_bar
+from widerow.cli.serve import loop_factory
+from widerow.limits import REPLAY_CONCURRENCY_MAX
+from widerow.proxy.comparing import DifferenceClass
+from widerow.proxy.comparison import UNANSWERED
+from widerow.proxy.handling import ProxyCounts
+from widerow.proxy.recording import RecordingWriter, recording_bytes
+from widerow.proxy.replaying import replay_recording
+from widerow.proxy.report import DifferenceReport, side_text
+from widerow.proxy.resigning import Signer
+from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
+from widerow.proxy.upstream import ProxyFailed
+from widerow.server.credentials import load_identity
+from widerow.server.logging import configure_logging
+from widerow.server.settings import Settings
+from widerow.server.system import SystemClock
+
+__all__ = ["run_proxy", "run_replay"]
+
+_MODES: Final = ("diff", "record")
+_SUFFIXES: Final = (".md", ".json")
+_SHOWN_CHARS: Final = 60  # of a side of an example, in a terminal
+_PARTS: Final = (2, 100_000)
+_PART_MB: Final = (1, 16_384)
+
+_Given = Mapping[str, Any]
+
+
+def run_proxy(given: _Given) -> int:
+    """Pass on, compare or record until a signal; the exit code.
+
+    Raises: `WiderowError` for what cannot be used.
+    """
+    if given["upstream"] is None:
+        raise ProxyFailed("name the server that answers the clients with --upstream URL")
+    if given["mode"] not in _MODES:
+        raise ProxyFailed(f"--mode {given['mode']}: write diff or record")
+    if given["mode"] == "record" and (given["against"] or given["report"]):
+        raise ProxyFailed("--against and --report are for --mode diff; a replay compares")
+    configure_logging("text", "info")
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        if given["mode"] == "record":
+            return runner.run(_record(given))
+        return runner.run(_compare(given))
+
+
+async def _record(given: _Given) -> int:
+    _check_bounds("--part-mb", given["part_mb"], _PART_MB)
+    _check_bounds("--parts", given["parts"], _PARTS)
+    upstream = _upstream(given)
+    with RecordingWriter(
+        Path(given["recording"]),
+        upstream.url,
+        part_bytes=given["part_mb"] * 1024 * 1024,
+        parts=given["parts"],
+    ) as recording:
+        counts = await _serve(
+            ProxyService(upstream, recording=recording, **_identity(given)), given
+        )
+    facts = {
+        "recorded": recording.written,
+        "requests": counts.requests,
+        "unanswered": counts.failed,
+        "not_recorded": counts.not_recorded,
+        "dropped_parts": recording.dropped,
+    }
+    if given["as_json"]:
+        sys.stdout.write(json.dumps(facts) + "\n")
+        return 0
+    sys.stderr.write(
+        f"{recording.written:,} of {counts.requests:,} requests are recorded in "
+        f"{given['recording']}"
+        + (f"; {counts.failed:,} had no answer" if counts.failed else "")
+        + (f"; {counts.not_recorded:,} could not be written" if counts.not_recorded else "")
+        + (f"; the {recording.dropped} oldest parts made room" if recording.dropped else "")
+        + "\n"
+    )
+    return 0
+
+
+async def _compare(given: _Given) -> int:
+    upstream = _upstream(given)
+    against = None
+    if given["against"] is not None:
+        signer = _signer(given["profile_for_against"])
+        against = ServerChoice(given["against"], signer, _authorities(given))
+    report = _report(upstream.url, given["against"] or EMBEDDED, given)
+    await _serve(ProxyService(upstream, against=against, report=report, **_identity(given)), given)
+    return _finish(report, given)
+
+
+async def _serve(service: ProxyService, given: _Given) -> ProxyCounts:
+    """Run a proxy until it is told to stop; what went by."""
+    loop = asyncio.get_running_loop()
+    asked = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, asked.set)
+    endpoint = await service.start(given["host"], given["port"])
+    try:
+        sys.stdout.write(
+            f"widerow proxy ready endpoint={endpoint} mode={given['mode']} "
+            f"upstream={given['upstream']} pid={os.getpid()}\n"
+        )
+        sys.stdout.flush()
+        await asked.wait()
+    finally:
+        await service.stop()
+    return service.counts
+
+
+def run_replay(recording: Path, given: _Given) -> int:
+    """Ask a server what was recorded; the exit code. Raises: `WiderowError`."""
+    if (given["against"] is None) == (not given["memory"]):
+        raise ProxyFailed("name a server with --against URL or give --memory, one of them")
+    if given["speed"] is not None and not given["speed"] > 0:
+        raise ProxyFailed(f"--speed is a number above 0, not {given['speed']:g}")
+    _check_bounds("--concurrency", given["concurrency"], (1, REPLAY_CONCURRENCY_MAX))
+    report = _report(f"the recording {recording}", given["against"] or EMBEDDED, given)
+    size = recording_bytes(recording)
+    with (
+        progress_bar(f"replaying {recording}", size) as told,
+        asyncio.Runner(loop_factory=loop_factory()) as runner,
+    ):
+        try:
+            runner.run(_replay(recording, report, given, told))
+        except ExceptionGroup as group:  # of tasks: the first says why
+            raise group.exceptions[0] from group
+    return _finish(report, given)
+
+
+async def _replay(
+    recording: Path, report: DifferenceReport, given: _Given, told: Callable[[int], None]
+) -> None:
+    async with AsyncExitStack() as stack:
+        if given["memory"]:
+            other = await embedded_side(stack)
+        else:
+            signer = _signer(given["profile"]) or Signer("widerow", "widerow")
+            if given["instance"]:
+                signer.instance = given["instance"]
+            other = ServerChoice(given["against"], signer, _authorities(given)).side()
+        stack.callback(other.upstream.close)
+        await replay_recording(
+            recording,
+            other,
+            report,
+            SystemClock(),
+            speed=given["speed"],
+            concurrency=given["concurrency"],
+            told=told,
+        )
+
+
+# --- what the flags say ----------------------------------------------------------------------
+
+
+def _upstream(given: _Given) -> ServerChoice:
+    return ServerChoice(
+        given["upstream"], _signer(given["profile_for_upstream"]), _authorities(given)
+    )
+
+
+def _signer(profile: str | None) -> Signer | None:
+    """Who signs with the keys of a profile; None without one. Raises: `ProfileInvalid`."""
+    if profile is None:
+        return None
+    name, fields = load_profiles(profiles_path(os.environ)).named_or_current(profile)
+    found = resolve_connection({}, {}, fields, name).values
+    return Signer(
+        found["access_key_id"],
+        found["access_key_secret"],
+        found["security_token"],
+        fields.get("instance", ""),
+    )
+
+
+def _identity(given: _Given) -> dict[str, Any]:
+    """Who may ask, where the proxy asks in their place. Raises: `SettingsInvalid`."""
+    if given["profile_for_upstream"] is None:
+        return {}
+    return {"identity": load_identity(Settings(credentials=given["credentials"]))}
+
+
+def _authorities(given: _Given) -> Path | None:
+    return Path(given["authorities"]) if given["authorities"] else None
+
+
+def _check_bounds(flag: str, number: int, bounds: tuple[int, int]) -> None:
+    least, most = bounds
+    if not least <= number <= most:
+        raise ProxyFailed(f"{flag} is {least} to {most}, not {number}")
+
+
+def _report(upstream: str, other: str, given: _Given) -> DifferenceReport:
+    """An empty report, once it is known that it can be written."""
+    names = {each.value: each for each in DifferenceClass}
+    for name in listed(given["ignore"]):
+        if name not in names:
+            raise ProxyFailed(f"--ignore {name}: the classes are {', '.join(names)}")
+    for file in given["report"]:
+        if Path(file).suffix not in _SUFFIXES:
+            raise ProxyFailed(f"--report {file}: the name ends in .md or .json")
+        if not Path(file).resolve().parent.is_dir():
+            raise ProxyFailed(f"--report {file}: there is no such directory")
+    return DifferenceReport(upstream, other, [names[each] for each in listed(given["ignore"])])
+
+
+# --- what was found --------------------------------------------------------------------------
+
+
+def _finish(report: DifferenceReport, given: _Given) -> int:
+    """Write the report everywhere it is wanted; the exit code."""
+    document = json.dumps(report.document(), ensure_ascii=False)
+    for file in given["report"]:
+        text = report.markdown() if file.endswith(".md") else document + "\n"
+        try:
+            Path(file).write_text(text, encoding="utf-8", errors="backslashreplace")
+        except OSError as error:
+            raise ProxyFailed(f"cannot write {file}: {error.strerror}") from error
+    if given["as_json"]:
+        sys.stdout.write(document + "\n")
+    else:
+        _print(report)
+    return int(report.has_differences or bool(report.skipped[UNANSWERED]))
+
+
+def _print(report: DifferenceReport) -> None:
+    from rich.console import Console  # noqa: PLC0415  # only to show something
+    from rich.table import Table  # noqa: PLC0415  # same
+    from rich.text import Text  # noqa: PLC0415  # same
+
+    console = Console()
+    shown = [kind for kind in DifferenceClass if any(found is kind for _, found in report.classes)]
+    table = Table("action", "compared", "differing", *(kind.value for kind in shown))
+    for action, count in sorted(report.compared.items()):
+        kinds = [f"{report.classes[action, kind] or ''}" for kind in shown]
+        table.add_row(action, f"{count:,}", f"{report.differing[action]:,}", *kinds)
+    if report.compared:
+        console.print(table)
+    for each in report.examples:
+        upstream, other = side_text(each.upstream), side_text(each.other)
+        console.print(
+            Text(
+                f"{each.action} {each.kind.value} at {each.path}: {upstream[:_SHOWN_CHARS]} | "
+                f"{other[:_SHOWN_CHARS]}"
+            )
+        )
+    for reason, count in report.skipped.items():
+        console.print(Text(f"not compared, {reason}: {count:,}"))
+    console.print(
+        Text(f"{report.differing.total():,} of {report.compared.total():,} answers differ")
+    )

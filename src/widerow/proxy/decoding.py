@@ -1,0 +1,265 @@
+"""Messages taken apart: trees of plain values in the vendor's names, with rows as rows.
+
+A tree is a dictionary of fields, a list, a row, or a plain value. Bytes that hold rows or keys are
+decoded by the name of their field; any others stay bytes. Whatever the input: what cannot be read
+stays bytes, and nothing is raised.
+"""
+
+import zlib
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+from google.protobuf.message import DecodeError, Message
+
+from widerow.errors import StoreDamaged, WiderowError
+from widerow.limits import PROXY_ANSWER_BYTES_MAX
+from widerow.model.row import CellChange, CellOperation, Modification, SentCells
+from widerow.model.values import KeyMarker
+from widerow.proxy.exchange import OK, ProxiedAnswer
+from widerow.rows.cells import body_value
+from widerow.rows.reading import (
+    CellDeletion,
+    PlainRecord,
+    Row,
+    VersionedValue,
+    decode_plain_record,
+    decode_plain_rows,
+)
+from widerow.wire.tablestore.messages import Error
+from widerow.wire.tablestore.plainbuffer import decode_primary_key, decode_row_change
+
+__all__ = [
+    "KeyTree",
+    "MessageTypes",
+    "Tree",
+    "answer_tree",
+    "inflated",
+    "jsonable",
+    "made_keys",
+    "message_types",
+    "parse_message",
+    "request_tree",
+    "told_error",
+]
+
+Tree = Any
+"""A dictionary by names of fields, a list, a `Row`, `PlainRecord`, `KeyTree`, or a plain value."""
+
+_PACKAGE: Final = "widerow.wire.tablestore."
+_MODULES: Final = ("messages", "search_messages", "delivery_messages")
+_TUNNELS: Final = {
+    **{f"tunnel/{verb.lower()}": f"{verb}Tunnel" for verb in "Create Delete List Describe".split()},  # noqa: SIM905  # as the names stand in the texts
+    **{
+        f"tunnel/{verb.lower()}": verb
+        for verb in "Connect Heartbeat Shutdown GetCheckpoint ReadRecords Checkpoint "  # noqa: SIM905  # same
+        "GetRpo Schedule".split()
+    },
+}
+
+
+class KeyTree(NamedTuple):
+    """A primary key: names and values; values of bounds may be markers."""
+
+    columns: tuple[tuple[str, Any], ...]
+
+
+class MessageTypes(NamedTuple):
+    """The classes of an action's two messages."""
+
+    request: type[Message]
+    answer: type[Message]
+
+
+@cache
+def message_types(action: str) -> MessageTypes | None:
+    """The messages of an action; None for one whose messages are not known here.
+
+    Remembered: call it with names of actions, of which there are few, and not with other texts.
+    """
+    name = _TUNNELS.get(action, action)
+    modules = ("tunnel_messages",) if action in _TUNNELS else _MODULES
+    for module in modules:
+        found = vars(import_module(_PACKAGE + module))
+        if f"{name}Request" in found and f"{name}Response" in found:
+            return MessageTypes(found[f"{name}Request"], found[f"{name}Response"])
+    return None
+
+
+def parse_message(kind: type[Message] | None, body: bytes) -> Message | None:
+    """The message that a body is; None where it is none, or where its type is not known."""
+    if kind is None:
+        return None
+    try:
+        found = kind.FromString(body)
+    except DecodeError:
+        return None
+    return found if found.IsInitialized() else None
+
+
+def inflated(headers: Mapping[str, str], body: bytes, kind: str) -> bytes:
+    """The body as it was before it was compressed (wire §1.8); itself where it is not, or broken.
+
+    `kind`: `request` or `response`. At most `PROXY_ANSWER_BYTES_MAX` come out.
+    """
+    if headers.get(f"x-ots-{kind}-compress-type") != "deflate":
+        return body
+    stream = zlib.decompressobj()
+    try:
+        found = stream.decompress(body, PROXY_ANSWER_BYTES_MAX)
+    except zlib.error:
+        return body
+    return found if stream.eof else body
+
+
+def told_error(answer: ProxiedAnswer) -> tuple[str, str]:
+    """Code and message of an answer that is an error; two empty texts where it is none."""
+    if answer.status == OK:
+        return "", ""
+    try:
+        told = Error.FromString(inflated(answer.headers, answer.body, "response"))
+    except DecodeError:
+        return "", ""
+    if isinstance(told.code, str) and isinstance(told.message, str):
+        return told.code, told.message
+    return "", ""
+
+
+def answer_tree(action: str, answer: ProxiedAnswer) -> Tree:
+    """What an answer says: the fields of its message, or bytes where that is not known."""
+    if answer.status != OK:
+        code, message = told_error(answer)
+        return {"code": code, "message": message} if code else answer.body
+    types = message_types(action)
+    body = inflated(answer.headers, answer.body, "response")
+    found = parse_message(types.answer if types else None, body)
+    return body if found is None else _tree(found, _ANSWER_FIELDS)
+
+
+def request_tree(action: str, headers: Mapping[str, str], body: bytes) -> Tree:
+    """What a request asks: the fields of its message, or bytes where that is not known."""
+    types = message_types(action)
+    body = inflated(headers, body, "request")
+    message = parse_message(types.request if types else None, body)
+    return body if message is None else _tree(message, _REQUEST_FIELDS)
+
+
+def _tree(message: Message, fields: Mapping[str, Callable[[bytes], Tree]]) -> dict[str, Tree]:
+    found: dict[str, Tree] = {}
+    for field, value in message.ListFields():
+        if isinstance(value, Message):
+            found[field.name] = _tree(value, fields)
+        elif isinstance(value, bytes | str | bool | int | float):
+            found[field.name] = _leaf(field.name, value, fields)
+        else:
+            found[field.name] = [
+                _tree(each, fields)
+                if isinstance(each, Message)
+                else _leaf(field.name, each, fields)
+                for each in value
+            ]
+    return found
+
+
+def _leaf(name: str, value: Any, fields: Mapping[str, Callable[[bytes], Tree]]) -> Tree:  # noqa: ANN401  # as protobuf has it
+    read = fields.get(name)
+    if read is None or not isinstance(value, bytes):
+        return value
+    try:
+        return read(value)
+    except WiderowError:
+        return value
+
+
+def _key(data: bytes) -> Tree:
+    return KeyTree(decode_primary_key(data).columns)
+
+
+def _deleted_key(data: bytes) -> Tree:
+    return KeyTree(decode_row_change(data, Modification.DELETE)[0].columns)
+
+
+def _rows(data: bytes) -> Tree:
+    return decode_plain_rows(data)
+
+
+def _record(data: bytes) -> Tree:
+    return decode_plain_record(data)
+
+
+def _change(data: bytes) -> Tree:
+    """A row as a write sends it; a batch does not say in the row which write it is."""
+    for modification in (Modification.UPDATE, Modification.PUT, Modification.DELETE):
+        try:
+            key, cells = decode_row_change(data, modification)
+        except WiderowError:
+            continue
+        split = cells.split() if isinstance(cells, SentCells) else cells
+        return {
+            "primary_key": KeyTree(key.columns),
+            "columns": [_changed_cell(cell) for cell in split],
+        }
+    raise StoreDamaged("no row of a write")
+
+
+def _changed_cell(cell: CellChange) -> list[Tree]:
+    value = body_value(cell.body) if cell.body else None
+    told = [cell.name, value, cell.version]
+    return told if cell.operation is CellOperation.PUT else [*told, cell.operation.name]
+
+
+_ANSWER_FIELDS: Final = {
+    "row": _rows,
+    "rows": _rows,
+    "record": _record,
+    "origin_record": _record,
+    "next_start_primary_key": _key,
+    "shard_splits": _key,
+    "split_points": _key,
+}
+_REQUEST_FIELDS: Final = {
+    "row": _change,
+    "row_change": _change,
+    "primary_key": _deleted_key,
+    "inclusive_start_primary_key": _key,
+    "exclusive_end_primary_key": _key,
+    "key": _key,
+}
+
+
+def jsonable(tree: Tree) -> Tree:
+    """The tree as JSON has it: keys and cells as lists, bytes as `{"base64": …}`."""
+    if isinstance(tree, Row | PlainRecord):
+        return {
+            "primary_key": jsonable(KeyTree(tree.key)),
+            "columns": [_cell(each) for each in tree.cells],
+        }
+    if isinstance(tree, VersionedValue):
+        return _cell(tree)
+    if isinstance(tree, KeyTree):
+        return [[name, jsonable(value)] for name, value in tree.columns]
+    if isinstance(tree, dict):
+        return {name: jsonable(value) for name, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [jsonable(each) for each in tree]
+    if isinstance(tree, bytes):
+        return {"base64": b64encode(tree).decode()}
+    return tree.name if isinstance(tree, KeyMarker) else tree
+
+
+def _cell(cell: Any) -> list[Tree]:  # noqa: ANN401  # a value with its version, or a deletion
+    if isinstance(cell, CellDeletion):
+        return [cell.column, None, cell.version, "DELETE"]
+    return [cell.column, jsonable(cell.value), cell.version]
+
+
+def made_keys(tree: Tree) -> list[KeyTree]:
+    """The keys of all rows in a tree, in its order."""
+    if isinstance(tree, Row):
+        return [KeyTree(tree.key)]
+    if isinstance(tree, KeyTree):
+        return [tree]
+    inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return [key for each in inner for key in made_keys(each)]
