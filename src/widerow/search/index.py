@@ -3,7 +3,8 @@
 Documents that were written last stand in a list, until a search wants to see them or they are many.
 Then they become a segment: a small one for the search, a large one where they are many. Small
 segments are merged when there are several, and become part of the next large one. An index is
-changed by one thread at a time (`apply`, `checkpoint`, `install`); moments of it are for any.
+changed by one thread at a time, and no change takes long: what does (`SegmentMerge.run`,
+`Checkpoint.write`) is done beside it, and adopted. Moments of it are for any thread.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -171,8 +172,8 @@ class DocumentIndex:
         ):
             state = _frozen(self.fields, state)
         self._replace(state)
-        if len(state.large) > SEARCH_SEGMENTS_MAX:
-            self.merge()
+        if len(state.large) > SEARCH_SEGMENTS_MAX and (due := self.due_merge()) is not None:
+            self.install(due.run())
 
     def view(
         self, *, written_from_ms: int | None = None, check: Callable[[], None] = safepoint
