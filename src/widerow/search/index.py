@@ -153,6 +153,12 @@ class DocumentIndex:
         segments = sum(each.segment.bytes for each in (*state.large, *state.small))
         return segments + state.tail.tokens * _TOKEN_BYTES
 
+    @property
+    def segments(self) -> int:
+        """How many segments there are, which every question is put to one by one."""
+        state = self._state
+        return len(state.large) + len(state.small) + (state.count > 0)
+
     def apply(self, changes: Iterable[DocumentChange]) -> None:
         """Write changes in their order; the same key again replaces. Views from now on see them.
 
