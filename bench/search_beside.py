@@ -1,5 +1,7 @@
 """Requests beside each other where a table has a search index: `python -m bench.search_beside`.
 
+    PutRow, Search              of documents without and with an index of ten fields, and searches
+                                of what was written so (`bench.search_server`)
     searches beside PutRows     Search of a word, alone and beside a stream of PutRows of documents
                                 into the same table: how long the slowest ones take
     GetRow beside searches      point reads of another table, alone and beside a stream of searches
@@ -25,9 +27,8 @@ from bench.search_corpus import articles
 from bench.search_server import (
     CONNECTIONS,
     SEARCHERS,
-    create_searched,
     document_put,
-    search_all,
+    search_results,
     searches,
 )
 from bench.servers import Place, settle
@@ -58,12 +59,17 @@ def worst(outcomes: Sequence[Outcome]) -> dict[str, float]:
 
 def measure(place: Place, settings: Settings) -> Iterator[tuple[str, dict[str, float]]]:
     """All of them, by name. Raises: `LoadFailed`."""
+    for result in search_results(place, settings):
+        yield (
+            result.name,
+            {
+                "per_second": result.per_second,
+                "p50_ms": result.p50_us / 1000,
+                "p99_ms": result.p99_us / 1000,
+                "cpu_us": result.cpu_us,
+            },
+        )
     puts = [document_put(_TABLE, each) for each in articles(DOCUMENTS)]
-    with Wire(place.endpoint) as wire:
-        create_searched(wire, _TABLE)
-        for each in puts[: DOCUMENTS // 2]:
-            ask(wire, each)
-        ask(wire, search_all(_TABLE))
     wishes = searches(_TABLE)
     yield from _beside_puts(place, puts, wishes["Search, a word"], settings)
     with Wire(place.endpoint) as wire:

@@ -261,7 +261,7 @@ class Fts5:
 
 
 class Own:
-    """The index of this package, in memory, asked as the server asks it."""
+    """The index of this package, in memory, asked and merged as the server does it."""
 
     def __init__(self) -> None:
         """An empty index."""
@@ -286,6 +286,7 @@ class Own:
             )
             for each in found
         )
+        self._index.merge()
 
     def any_of(self, words: Sequence[str], limit: int) -> Scored:
         """The best of the documents with any of these words."""
@@ -334,10 +335,6 @@ class Own:
     def segments(self) -> int:
         """How many segments a query looks at."""
         return self._index.segments
-
-    def merge(self) -> None:
-        """Merge segments that are worth it."""
-        self._index.merge()
 
     def write(self, files: IndexFiles) -> None:
         """Write a checkpoint."""

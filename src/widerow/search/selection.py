@@ -35,9 +35,12 @@ _FEW: Final = 16  # times fewer values than terms, and only the terms of the val
 
 
 class KeyOrder(NamedTuple):
-    """How the rows of a moment rank by their keys: ranks segment by segment, and a look-up."""
+    """How the rows of a moment rank by their keys: ranks of rows of a segment, and a look-up.
 
-    ranks: Callable[[int], Integers]
+    Of the rows with some numbers; None: of all.
+    """
+
+    ranks: Callable[[int, Integers | None], Integers]
     bounds: Callable[[bytes], tuple[int, int]]
 
 
@@ -311,8 +314,7 @@ class SelectedDocuments:
         """Numbers that compare as the encoded primary keys of the documents' rows do."""
         pieces: list[Integers] = []
         for at, _ in self._filled():
-            ranks, rows = self._moment.order.ranks(at), self._rows(at)
-            pieces.append(ranks if rows is None else ranks[rows])
+            pieces.append(self._moment.order.ranks(at, self._rows(at)))
         if len(pieces) == 1:
             return pieces[0]
         return np.concatenate([np.zeros(0, dtype=np.int64), *pieces])
