@@ -38,6 +38,12 @@ _TITLES: Final = {
     "beside": "A server: writes and searches beside each other",
 }
 _UNITS: Final = {"us": "µs", "ms": "ms", "s": "s", "mb": "MB"}
+_HEAD: Final = """# Search indexes
+
+Made by `make bench-search` (`bench/search_report.py`), part by part; what is measured and how is
+said in `bench/search.py`, `bench/search_million.py` and `bench/search_beside.py`. What was decided
+on these figures: [docs/internals/search.md](../docs/internals/search.md).
+"""
 _Rows = Sequence[Mapping[str, Any]]
 
 
@@ -71,12 +77,7 @@ GOALS: Final = {
 
 def markdown(parts: Mapping[str, Mapping[str, Any]]) -> str:
     """The page, from what each part found."""
-    sections = [
-        "# Search indexes\n\nMade by `make bench-search` (`bench/search_report.py`), part by part; "
-        "what is measured and how is said in `bench/search.py`, `bench/search_million.py` and "
-        "`bench/search_beside.py`. What was decided on these figures: "
-        "[docs/internals/search.md](../docs/internals/search.md).\n"
-    ]
+    sections = [_HEAD]
     sections += [_section(name, parts[name]) for name in COMMANDS if name in parts]
     return "\n".join(sections)
 
