@@ -14,7 +14,7 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: cluster cluster-stop compiled plain wheel protobuf night help setup compile serve check format test demo bench bench-cluster bench-quick fuzz clean
+.PHONY: bench-search cluster cluster-stop compiled plain wheel protobuf night help setup compile serve check format test demo bench bench-cluster bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -92,6 +92,11 @@ bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md
 
 bench-quick: $(STAMP) $(COMPILED)/.stamp ## measure reads, writes and start-up (one minute)
 	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --quick
+
+bench-search: $(STAMP) $(COMPILED)/.stamp ## measure search indexes beside other engines, write bench/SEARCH.md (nine minutes; Java 17, Maven)
+	$(VENV)/bin/pip install --quiet tantivy
+	mvn --quiet -f bench/search_peer dependency:copy-dependencies
+	PYTHONPATH=$(COMPILED):. $(PY) -m bench.search_report $(PARTS)
 
 bench-cluster: $(STAMP) $(COMPILED)/.stamp ## measure servers over HBase and PostgreSQL, write bench/CLUSTER.md (five minutes)
 	PYTHONPATH=$(COMPILED):. $(PY) -m bench.cluster --report

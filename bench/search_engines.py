@@ -15,7 +15,7 @@ import numpy as np
 from bench.search_corpus import FIELDS, Article
 from numpy.typing import NDArray
 
-from widerow.model.search.aggregation import Breakdown, FieldGroupBy
+from widerow.model.search.aggregation import Breakdown, FieldGroupBy, Metric, MetricKind
 from widerow.model.search.query import (
     BoolQuery,
     FieldSort,
@@ -34,6 +34,7 @@ from widerow.model.search.schema import SearchField, SearchFieldType, SearchSche
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
+from widerow.search.interface import IndexFiles
 from widerow.search.results.page import find_page
 
 __all__ = ["ENGINES", "Fts5", "Own", "SearchEngine", "Tantivy"]
@@ -260,7 +261,7 @@ class Fts5:
 
 
 class Own:
-    """The index of this package, in memory, asked as the server asks it."""
+    """The index of this package, in memory, asked and merged as the server does it."""
 
     def __init__(self) -> None:
         """An empty index."""
@@ -285,6 +286,7 @@ class Own:
             )
             for each in found
         )
+        self._index.merge()
 
     def any_of(self, words: Sequence[str], limit: int) -> Scored:
         """The best of the documents with any of these words."""
@@ -312,6 +314,37 @@ class Own:
             self._index.view(), self._schema, Search("", "", limit=0, breakdown=asked), 0
         )
         return {str(each.key): each.row_count for each in page.breakdown.group_bys[0].groups}
+
+    def grouped(self, limit: int, average: str = "") -> list[tuple[str, int]]:
+        """The categories with most documents, if asked for with the average of a field."""
+        metrics = (Metric("average", MetricKind.AVG, average),) if average else ()
+        below = Breakdown(aggregations=metrics)
+        asked = Breakdown(group_bys=(FieldGroupBy("of", "category", size=limit, below=below),))
+        wish = Search("", "", limit=0, breakdown=asked)
+        page = find_page(self._index.view(), self._schema, wish, 0)
+        return [(str(each.key), each.row_count) for each in page.breakdown.group_bys[0].groups]
+
+    # --- what a server does beside it --------------------------------------------------------
+
+    @property
+    def memory_bytes(self) -> int:
+        """About how much memory the index takes."""
+        return self._index.memory_bytes
+
+    @property
+    def segments(self) -> int:
+        """How many segments a query looks at."""
+        return self._index.segments
+
+    def write(self, files: IndexFiles) -> None:
+        """Write a checkpoint."""
+        self._index.checkpoint(files, b"")
+
+    def reopen(self, files: IndexFiles) -> None:
+        """Go on with the index of a checkpoint, which is there."""
+        found = DocumentIndex.open(self._fields, files)
+        assert found is not None, "it was written before"
+        self._index, _ = found
 
     def _best(self, query: Query, limit: int) -> Scored:
         return self._page(Search("", "", query, limit=limit, sort=SearchSort((ScoreSort(),))))

@@ -28,7 +28,17 @@ from widerow.testing.requests import create_table_request
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 
-__all__ = ["PUT", "PUT_WITH", "search_results"]
+__all__ = [
+    "CONNECTIONS",
+    "PUT",
+    "PUT_WITH",
+    "SEARCHERS",
+    "create_searched",
+    "document_put",
+    "search_all",
+    "search_results",
+    "searches",
+]
 
 PUT: Final = "PutRow of a document without a search index"
 PUT_WITH: Final = "PutRow of a document with a search index of ten fields"
@@ -51,22 +61,24 @@ _KINDS: Final = {
 def search_results(place: Place, settings: Settings) -> Iterator[Result]:
     """All of them. Raises: `LoadFailed`."""
     with Wire(place.endpoint) as wire:
-        for table in ("unsearched", "searched"):
-            body = create_table_request(table).SerializeToString()
-            ask(wire, rows.SENDER.request("CreateTable", body))
-        ask(wire, _create("searched"))
+        _create_table(wire, "unsearched")
+        create_searched(wire, "searched")
     yield from _puts(place, settings)
-    for name, wishes in _searches().items():
-        requests = [_search("searched", wish) for wish in wishes]
+    for name, requests in searches("searched").items():
         yield measure_case(place, Case("search", name, requests, SEARCHERS), settings)
 
 
-def _create(table: str) -> bytes:
-    """CreateSearchIndex with all fields of a document."""
+def create_searched(wire: Wire, table: str) -> None:
+    """A table, and a search index of it with all fields of a document."""
+    _create_table(wire, table)
     body = s.CreateSearchIndexRequest(table_name=table, index_name=_INDEX)
     for each in FIELDS:
         body.schema.field_schemas.add(field_name=each, field_type=_KINDS[each], index=True)
-    return _request("CreateSearchIndex", body)
+    ask(wire, _request("CreateSearchIndex", body))
+
+
+def _create_table(wire: Wire, table: str) -> None:
+    ask(wire, _request("CreateTable", create_table_request(table)))
 
 
 def _request(action: str, body: Message) -> bytes:
@@ -79,7 +91,7 @@ def _request(action: str, body: Message) -> bytes:
 def _puts(place: Place, settings: Settings) -> Iterator[Result]:
     documents = list(articles(DOCUMENTS))
     cases = [
-        Case("search", name, [_put(table, each) for each in documents], CONNECTIONS)
+        Case("search", name, [document_put(table, each) for each in documents], CONNECTIONS)
         for name, table in ((PUT, "unsearched"), (PUT_WITH, "searched"))
     ]
     with ExitStack() as files:
@@ -92,7 +104,8 @@ def _puts(place: Place, settings: Settings) -> Iterator[Result]:
     yield from (combine(case, each) for case, each in zip(cases, seen, strict=True))
 
 
-def _put(table: str, article: Article) -> bytes:
+def document_put(table: str, article: Article) -> bytes:
+    """PutRow of a document."""
     cells = tuple(cell(name, getattr(article, name)) for name in FIELDS)
     body = m.PutRowRequest(table_name=table, row=row_buffer(rows.key(article.number), cells))
     body.condition.row_existence = 0
@@ -104,12 +117,22 @@ def _until_found(place: Place, load: Load, case: Case, settings: Settings) -> tu
     before = processor_seconds(place.process)
     outcome = load.run(case.connections, settings.seconds)
     with Wire(place.endpoint) as wire:
-        ask(wire, _search("searched", s.SearchQuery(limit=0, get_total_count=True)))
+        ask(wire, search_all("searched"))
     used = processor_seconds(place.process) - before
     return outcome, used / outcome.requests * 1e6
 
 
 # --- searches -------------------------------------------------------------------------------------
+
+
+def search_all(table: str) -> bytes:
+    """Search that counts all documents, once every change was taken."""
+    return _search(table, s.SearchQuery(limit=0, get_total_count=True))
+
+
+def searches(table: str) -> dict[str, list[bytes]]:
+    """Requests by what they ask for."""
+    return {name: [_search(table, wish) for wish in wishes] for name, wishes in _searches().items()}
 
 
 def _searches() -> dict[str, list[s.SearchQuery]]:

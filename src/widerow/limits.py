@@ -310,8 +310,8 @@ SEARCH_POLYGON_POINTS_MAX: Final = 1024  # each costs a pass over all points
 # --- search indexes: segments (ours, search §11.5) --------------------------------------------
 # Written documents are collected until a segment of them is worth its arrays; a search before that
 # looks at small segments, which cost a fraction of a millisecond each.
-SEARCH_PENDING_DOCUMENTS_MAX: Final = 8192
-SEARCH_PENDING_TOKENS_MAX: Final = 4_000_000  # the same by what they weigh: 32 MB of postings
+SEARCH_PENDING_DOCUMENTS_MAX: Final = 1024  # twenty milliseconds that a writer holds others up
+SEARCH_PENDING_TOKENS_MAX: Final = 500_000  # the same by what they weigh: 4 MB of postings
 SEARCH_TAIL_DOCUMENTS: Final = 32  # written last; the segment of them is made anew each time
 SEARCH_MERGE_FACTOR: Final = 8  # segments of one size become one
 SEARCH_SMALL_MERGE_FACTOR: Final = 4  # the same of small segments, each so much larger

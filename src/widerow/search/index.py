@@ -3,7 +3,8 @@
 Documents that were written last stand in a list, until a search wants to see them or they are many.
 Then they become a segment: a small one for the search, a large one where they are many. Small
 segments are merged when there are several, and become part of the next large one. An index is
-changed by one thread at a time (`apply`, `checkpoint`, `install`); moments of it are for any.
+changed by one thread at a time, and no change takes long: what does (`SegmentMerge.run`,
+`Checkpoint.write`) is done beside it, and adopted. Moments of it are for any thread.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -152,6 +153,12 @@ class DocumentIndex:
         segments = sum(each.segment.bytes for each in (*state.large, *state.small))
         return segments + state.tail.tokens * _TOKEN_BYTES
 
+    @property
+    def segments(self) -> int:
+        """How many segments there are, which every question is put to one by one."""
+        state = self._state
+        return len(state.large) + len(state.small) + (state.count > 0)
+
     def apply(self, changes: Iterable[DocumentChange]) -> None:
         """Write changes in their order; the same key again replaces. Views from now on see them.
 
@@ -171,8 +178,8 @@ class DocumentIndex:
         ):
             state = _frozen(self.fields, state)
         self._replace(state)
-        if len(state.large) > SEARCH_SEGMENTS_MAX:
-            self.merge()
+        if len(state.large) > SEARCH_SEGMENTS_MAX and (due := self.due_merge()) is not None:
+            self.install(due.run())
 
     def view(
         self, *, written_from_ms: int | None = None, check: Callable[[], None] = safepoint

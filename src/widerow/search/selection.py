@@ -35,9 +35,12 @@ _FEW: Final = 16  # times fewer values than terms, and only the terms of the val
 
 
 class KeyOrder(NamedTuple):
-    """How the rows of a moment rank by their keys: ranks segment by segment, and a look-up."""
+    """How the rows of a moment rank by their keys: ranks of rows of a segment, and a look-up.
 
-    ranks: Callable[[int], Integers]
+    Of the rows with some numbers; None: of all.
+    """
+
+    ranks: Callable[[int, Integers | None], Integers]
     bounds: Callable[[bytes], tuple[int, int]]
 
 
@@ -174,8 +177,8 @@ class SelectedDocuments:
     def _values(self, field: IndexedField) -> FieldValues:
         columns: list[ValueColumn | TermColumn] = []
         values: list[NDArray[Any]] = []
-        owners: list[Integers] = []
-        single = True
+        owned: list[Integers | None] = []
+        starts: list[int] = []
         for at, part in self._filled():
             table = self._moment.segments[at].segment.tables[self._level.number]
             column = table.column(field)
@@ -183,17 +186,19 @@ class SelectedDocuments:
             taken = column.taken(part)
             columns.append(column)
             values.append(taken.values)
-            start = self._starts[at]
-            if taken.owners is None:
-                owners.append(np.arange(start, start + len(taken.values), dtype=np.int64))
-            else:
-                single = False
-                owners.append(taken.owners + start if start else taken.owners)
+            owned.append(taken.owners)
+            starts.append(self._starts[at])
         terms: Sequence[bytes] | None = None
         if field.type in TERM_TYPES:
             terms, values = self._united(columns, values)
-        every = owners[0] if len(owners) == 1 else np.concatenate([_NO_NUMBERS, *owners])
-        return FieldValues(_joined(values, field), every, terms, single)
+        single = all(each is None for each in owned)
+        if single:
+            return FieldValues(_joined(values, field), np.arange(self.count), terms, single)
+        owners = [
+            (np.arange(len(found)) if each is None else each) + start
+            for each, found, start in zip(owned, values, starts, strict=True)
+        ]
+        return FieldValues(_joined(values, field), np.concatenate(owners), terms)
 
     def _filled(self) -> Iterator[tuple[int, Integers | None]]:
         """The numbers of the segments with documents of this set, and which these are."""
@@ -309,8 +314,7 @@ class SelectedDocuments:
         """Numbers that compare as the encoded primary keys of the documents' rows do."""
         pieces: list[Integers] = []
         for at, _ in self._filled():
-            ranks, rows = self._moment.order.ranks(at), self._rows(at)
-            pieces.append(ranks if rows is None else ranks[rows])
+            pieces.append(self._moment.order.ranks(at, self._rows(at)))
         if len(pieces) == 1:
             return pieces[0]
         return np.concatenate([np.zeros(0, dtype=np.int64), *pieces])

@@ -89,13 +89,14 @@ class SegmentedView:
     def _small_ranks(self) -> list[Integers]:
         return small_ranks(self._parts[0], [each.segment for each in self._small])
 
-    def _ranks(self, at: int) -> Integers:
+    def _ranks(self, at: int, rows: Integers | None) -> Integers:
         large = self._parts[0]
         if at >= len(large):
-            return self._small_ranks[at - len(large)]
-        ranks = large[at].ranks
-        assert ranks is not None
-        return np.left_shift(ranks, SMALL_BITS)
+            ranks = self._small_ranks[at - len(large)]
+            return ranks if rows is None else ranks[rows]
+        every = large[at].ranks
+        assert every is not None
+        return np.left_shift(every if rows is None else every[rows], SMALL_BITS)
 
     def _bounds(self, key: bytes) -> tuple[int, int]:
         """Where a key stands among the ranks: see `ranks.small_ranks` for their arithmetic."""

@@ -117,7 +117,8 @@ class AnswerRows:
             part = [prefix + each for each in keys[start : start + together]]
             for key, record in zip(part, reader.get_many(part), strict=True):
                 safepoint()
-                row = None if record is None else self._read(reader, table, (key, record), rule)
+                room = SEARCH_ANSWER_BYTES_MAX - size
+                row = None if record is None else self._read(reader, (key, record), rule, room)
                 found.append(row)
                 size += 0 if row is None else len(row.row)
                 if size > SEARCH_ANSWER_BYTES_MAX:
@@ -125,15 +126,19 @@ class AnswerRows:
         return found
 
     def _read(
-        self, reader: Reader, table: Table, stored: tuple[bytes, bytes], rule: ReadRule
+        self, reader: Reader, stored: tuple[bytes, bytes], rule: ReadRule, room: int
     ) -> FoundRow | None:
+        """A row as a whole, however wide; an answer has no token that leads on within a row."""
         key, record = stored
+        table = rule.table
         types = [column.type for column in table.key_columns]
         encoded = key[len(row_prefix(table.id)) :]
         values, _ = decode_key(encoded, 0, types)
-        read = read_record((reader, None), stored, values, rule)
+        read = read_record((reader, None), stored, values, rule, room=room)
         if read is None:
             return None
+        if read.resume is not None:
+            raise InvalidRequest(Rule.SEARCH_ANSWER_SIZE, limit=SEARCH_ANSWER_BYTES_MAX)
         row = read.row
         if not row:  # it has none of the columns
             section = key_section_of(record, header_of(record))

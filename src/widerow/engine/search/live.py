@@ -7,7 +7,8 @@ An index is opened from its files if they are of this index and the journal stil
 behind their positions; otherwise it is built over the rows of the table. The table is the truth:
 nothing that is lost, damaged or of another store does more than let it be built again.
 
-Everything here is for one caller at a time (`lock`).
+Everything here is for one caller at a time (`lock`) and holds it for milliseconds. What takes
+longer, merging segments and writing files, is begun and adopted with the lock, and done without.
 """
 
 import json
@@ -48,11 +49,12 @@ from widerow.storage.interface import Reader, Store
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from widerow.search.checkpoints import Checkpoint
     from widerow.search.fields import SearchFields
     from widerow.search.index import DocumentChange, DocumentIndex, Merged, SegmentMerge
-    from widerow.search.interface import IndexView
+    from widerow.search.interface import IndexFiles, IndexView
 
-__all__ = ["IndexParts", "LiveIndex"]
+__all__ = ["FrozenIndex", "IndexParts", "LiveIndex"]
 
 _FORMAT: Final = 1
 _SECOND_NS: Final = 1_000_000_000
@@ -68,6 +70,23 @@ class IndexParts(NamedTuple):
     host: SearchHost
     backlog: JournalBacklog
     settled: "Callable[[int], bool]"
+
+
+class FrozenIndex(NamedTuple):
+    """A moment of an index on its way into files; `write` needs no lock and may take seconds.
+
+    `positions`: up to where it has the journal; `changes`: how many it took since the last one.
+    """
+
+    rows: "DocumentIndex"
+    checkpoint: "Checkpoint"
+    files: "IndexFiles"
+    positions: JournalPositions
+    changes: int
+
+    def write(self) -> None:
+        """Write the files, one moment of an index at a time. Raises `StorageFailure`."""
+        self.checkpoint.write(self.files)
 
 
 @final
@@ -332,24 +351,33 @@ class LiveIndex:
             or since_ns >= SEARCH_CHECKPOINT_SECONDS * _SECOND_NS
         )
 
-    def checkpoint(self) -> None:
-        """Write down what was taken, and how far. Failures are told, and change nothing."""
+    def freeze(self) -> "FrozenIndex | None":
+        """What was taken, and how far, to be written down; None where nothing is to be."""
         positions, rows, files = self._positions, self._rows, self._files
         if files is None or rows is None or positions is None or self._building:
-            return
+            return None
         if not self._changes and self.covered is not None:
-            return
+            return None
         state = {"format": _FORMAT, "identity": self._identity(), **positions.document()}
         self._written_ns = self._parts.clock.monotonic_ns()
-        try:
-            rows.checkpoint(files, json.dumps(state).encode())
-        except StorageFailure as error:
-            self._failed = True
-            self._tell("search index is not written down", reason=str(error))
+        frozen = rows.freeze(json.dumps(state).encode())
+        return FrozenIndex(rows, frozen, files, positions, self._changes)
+
+    def adopt(self, frozen: "FrozenIndex") -> None:
+        """Go on with the files that were written, unless the index was begun anew meanwhile."""
+        if self._rows is not frozen.rows:
             return
+        frozen.rows.adopt(frozen.checkpoint)
         self._written_ns = self._parts.clock.monotonic_ns()
         self._failed = False
-        self._changes, self.covered = 0, positions
+        self._changes -= frozen.changes
+        self.covered = frozen.positions
+
+    def not_written(self, reason: StorageFailure) -> None:
+        """Files could not be written: it is told, and nothing changes until the next attempt."""
+        self._written_ns = self._parts.clock.monotonic_ns()
+        self._failed = True
+        self._tell("search index is not written down", reason=str(reason))
 
     def _identity(self) -> str:
         """What files of this index bear, and those of no other index and no other store."""

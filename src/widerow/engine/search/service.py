@@ -27,12 +27,12 @@ from widerow.engine.search.definitions import (
     without_search_index,
 )
 from widerow.engine.search.host import SearchHost
-from widerow.engine.search.live import IndexParts, LiveIndex
+from widerow.engine.search.live import FrozenIndex, IndexParts, LiveIndex
 from widerow.engine.search.scans import Scans
 from widerow.engine.search.schema_rules import check_index_names
 from widerow.engine.static import check_table_name
 from widerow.engine.streams.log import LOG_START, LogPosition
-from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, Unsupported
+from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure, Unsupported
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_TIMEOUT_MS
 from widerow.model.schema import Table
 from widerow.model.search.requests import (
@@ -334,16 +334,20 @@ class SearchIndexes:
             self._taken(live, noted)
         return more
 
-    def merge(self) -> None:
-        """Merge segments of indexes that are worth it. For one caller at a time; may take seconds.
+    def merge(self) -> bool:
+        """Merge segments of indexes that are worth it; whether any were.
 
-        A search of the same index waits for microseconds only.
+        For one caller at a time, the one of `write_down`; may take seconds. A search of the same
+        index waits for milliseconds only.
         """
+        merged = False
         for live in list(self._live.values()):
             with live.lock:
                 due = live.due_merge()
             if due is not None:
                 self._merge(live, due)
+                merged = True
+        return merged
 
     def _merge(self, live: LiveIndex, due: "SegmentMerge") -> None:
         try:
@@ -359,16 +363,29 @@ class SearchIndexes:
         """Write the files of indexes for which it is time, or of all that took anything.
 
         What cannot be written is told to the host, and tried again later. Files of indexes that are
-        gone are removed. For one caller at a time; a search of the same index waits meanwhile.
+        gone are removed. For one caller at a time, the one of `merge`; a search of the same index
+        waits for milliseconds only.
         """
         for live in list(self._live.values()):
             with live.lock:
-                if all_of_them or live.checkpoint_is_due():
-                    live.checkpoint()
+                frozen = live.freeze() if all_of_them or live.checkpoint_is_due() else None
+            if frozen is not None:
+                self._write(live, frozen)
         known = {each.id for table in self._parts.tables.all() for each in table.search}
         for index_id in self._parts.host.kept():
             if index_id not in known:
                 self._parts.host.forget(index_id)
+
+    @staticmethod
+    def _write(live: LiveIndex, frozen: FrozenIndex) -> None:
+        try:
+            frozen.write()
+        except StorageFailure as error:
+            with live.lock:
+                live.not_written(error)
+            return
+        with live.lock:
+            live.adopt(frozen)
 
     def covered(self, table: Table) -> Mapping[int, LogPosition]:
         """From where on each shard of a table's journal is needed by this process.

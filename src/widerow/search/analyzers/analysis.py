@@ -21,6 +21,8 @@ _WORD: Final = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
 _PART: Final = re.compile(rf"[{_CJK}]|[^\W\d_{_CJK}]+|\d+")
 _BLANKS: Final = re.compile(r"\S+")
 _HAN: Final = re.compile("[\u4e00-\u9fd5]+")  # what the dictionary has words of
+_ASCII: Final = "".join([chr(n) if chr(n).isalnum() else " " for n in range(128)])
+_WORDS_OF_ASCII: Final = {True: _ASCII, False: _ASCII.lower()}  # by whether case counts
 _SEPARATOR: Final = "\0"  # hardly any token contains it
 
 
@@ -40,17 +42,21 @@ _Pieces = Callable[[str], list[tuple[int, int]]]
 class Analysis:
     """One analyzer with its parameters. `fuzzy`: (min, max) characters, None for the others.
 
-    `pattern`: finds the same pieces, where an expression does.
+    `pattern`: finds the same pieces, where an expression does. `blanks`: makes of a text of ASCII
+    one of its tokens with blanks between them, three times as quick, where a table can.
     """
 
     pieces: _Pieces
     case_sensitive: bool
     fuzzy: tuple[int, int] | None = None
     pattern: re.Pattern[str] | None = None
+    blanks: str | None = None
 
     def tokens(self, text: str) -> list[str]:
         """The tokens in the order of their positions; for `fuzzy` see `positions` as well."""
         found: list[str]
+        if self.blanks is not None and text.isascii():
+            return text.translate(self.blanks).split()
         if self.pattern is not None:
             found = self.pattern.findall(text)
         else:
@@ -94,8 +100,10 @@ def analysis_of(analyzer: TextAnalyzer) -> Analysis:
 
 
 def _single_word(analyzer: TextAnalyzer) -> Analysis:
-    pattern = _PART if analyzer.delimit_word else _WORD
-    return Analysis(_matches(pattern), analyzer.case_sensitive, pattern=pattern)
+    pattern, blanks = _PART, None
+    if not analyzer.delimit_word:
+        pattern, blanks = _WORD, _WORDS_OF_ASCII[analyzer.case_sensitive]
+    return Analysis(_matches(pattern), analyzer.case_sensitive, pattern=pattern, blanks=blanks)
 
 
 def _split(analyzer: TextAnalyzer) -> Analysis:

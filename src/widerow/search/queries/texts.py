@@ -49,8 +49,8 @@ class _TokensNode(Node):
     def run(self, at: int) -> Matched:
         """The documents of a segment."""
         count = self._tables[at].count
-        if len(self._found) == 1 and not self._scores:
-            return Matched(self._found[0][at].documents)
+        if len(self._found) == 1:
+            return self._only(at)
         every = [each[at].documents for each in self._found]
         joined = np.concatenate(every)
         if not self._scores and self._required == 1:
@@ -68,6 +68,13 @@ class _TokensNode(Node):
             scores[places[start:stop]] += weight * each[at].scores
             start = stop
         return Matched(numbers[enough], scores=scores[enough])
+
+    def _only(self, at: int) -> Matched:
+        """The documents of one token, which are in order already."""
+        documents = self._found[0][at].documents
+        if not self._scores:
+            return Matched(documents)
+        return Matched(documents, scores=self._weights[0] * self._scores[0][at].scores)
 
     def _dense(self, at: int, count: int) -> Matched:
         """The same, over all documents of the segment: quicker where many have the tokens."""

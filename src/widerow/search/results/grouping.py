@@ -108,15 +108,18 @@ class Grouping:
         """The same without documents that have no entry, where most have none."""
         if self.numbers is None or len(self.numbers) * _NARROW > self.documents.count:
             return self
-        used = np.zeros(self.documents.count, np.bool_)
-        used[self.numbers] = True
+        used, numbers = self.numbers, None
+        if not (used[1:] > used[:-1]).all():  # a document in several groups
+            occurs = np.zeros(self.documents.count, np.bool_)
+            occurs[self.numbers] = True
+            used, numbers = np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[self.numbers]
         documents = self.documents.take(used)
         return replace(
             self,
             rows=documents if self.ancestors is None else self.rows,
             documents=documents,
             ancestors=None if self.ancestors is None else self.ancestors[used],
-            numbers=(np.cumsum(used) - 1)[self.numbers],
+            numbers=numbers,
         )
 
 

@@ -1,13 +1,15 @@
-"""The thread that keeps search indexes up, beside the server and outside of its requests.
+"""The threads that keep search indexes up, beside the server and outside of its requests.
 
-It opens and builds indexes, takes what was written, so that a search finds little to do, and writes
-their files. There is none where no table has a search index: it starts with the first one. While it
-computes it takes turns with others who do so for long (`storage/bulk.py`); for writing files it
-does not, because nobody waits for a disk with a turn in hand.
+One opens and builds indexes and takes what was written, so that a search finds little to do. While
+it computes it takes turns with others who do so for long (`storage/bulk.py`). Another one merges
+segments and writes files, which may take seconds during which the first goes on; it takes no turn,
+because a merge pauses for those who do, and nobody waits for a disk with a turn in hand. They start
+with the first index.
 """
 
 import logging
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 
 from widerow.engine.engine import Engine
@@ -28,28 +30,47 @@ class SearchThread:
         self._engine = engine
         self._turn = nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="widerow-search", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._follow, name="widerow-search", daemon=True),
+            threading.Thread(target=self._compact, name="widerow-search-files", daemon=True),
+        ]
 
     def start(self) -> None:
         """Begin; from now on writers wait where an index cannot follow them."""
         self._engine.backlog.is_bounded = True
-        self._thread.start()
+        for each in self._threads:
+            each.start()
 
     def stop(self) -> None:
         """End, and write down what every index has taken. Waits for that."""
         self._stopping.set()
-        self._thread.join()
+        for each in self._threads:
+            each.join()
         self._engine.backlog.is_bounded = False
         self._write_down(all_of_them=True)
 
-    def _run(self) -> None:
-        search = self._engine.search
-        looked, more = 0.0, False
+    def _follow(self) -> None:
+        self._until_stopped(lambda: self._engine.search.work(self._turn))
+
+    def _compact(self) -> None:
+        looked = 0.0
+
+        def step() -> bool:
+            nonlocal looked
+            looked += SEARCH_PAUSE_SECONDS
+            if looked >= SEARCH_CHECKPOINT_LOOK_SECONDS:
+                looked = 0.0
+                self._write_down(all_of_them=False)
+            return self._engine.search.merge()
+
+        self._until_stopped(step)
+
+    def _until_stopped(self, step: Callable[[], bool]) -> None:
+        """Do something over and over, at once again where it answers that there is more to do."""
+        more = False
         while not self._stopping.wait(0 if more else SEARCH_PAUSE_SECONDS):
             try:
-                more = search.work(self._turn)
-                if not more:
-                    search.merge()  # which takes no turn, because it pauses for those who do
+                more = step()
             except StoreDamaged as error:
                 _told(error)
                 self._engine.store.distrust(str(error))
@@ -57,10 +78,6 @@ class SearchThread:
             except Exception as error:  # noqa: BLE001  # serving goes on; the next step begins again
                 _told(error)
                 more = False
-            looked += SEARCH_PAUSE_SECONDS
-            if looked >= SEARCH_CHECKPOINT_LOOK_SECONDS:
-                looked = 0.0
-                self._write_down(all_of_them=False)
 
     def _write_down(self, *, all_of_them: bool) -> None:
         try:

@@ -27,9 +27,9 @@ def below_groups(
     entries, places, size = groups
     if not below or size == 0:
         return [BreakdownAnswer()] * size
-    kept = places >= 0
-    if not kept.all():
-        entries = np.flatnonzero(kept) if entries is None else entries[kept]
+    kept = np.flatnonzero(places >= 0)
+    if len(kept) < len(places):
+        entries = kept if entries is None else entries[kept]
         places = places[kept]
     return scope.context.descend(scope.context, level.split(entries, places, size), below)
 

@@ -1,0 +1,123 @@
+"""Requests beside each other where a table has a search index: `python -m bench.search_beside`.
+
+    PutRow, Search              of documents without and with an index of ten fields, and searches
+                                of what was written so (`bench.search_server`)
+    searches beside PutRows     Search of a word, alone and beside a stream of PutRows of documents
+                                into the same table: how long the slowest ones take
+    GetRow beside searches      point reads of another table, alone and beside a stream of searches
+                                of frequent words, and of groups
+
+Runs take turns (`bench.neighbours`). Prints one JSON document.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from bench import rows
+from bench.load import Load, Outcome, prepared
+from bench.measure import Settings
+from bench.neighbours import Neighbour, in_turns
+from bench.search_corpus import articles
+from bench.search_server import (
+    CONNECTIONS,
+    SEARCHERS,
+    document_put,
+    search_results,
+    searches,
+)
+from bench.servers import Place, settle
+from bench.workloads import ask, scattered
+
+from widerow.testing.http import Wire
+from widerow.testing.process import WiderowProcess
+from widerow.testing.requests import create_table_request
+
+__all__ = ["main", "worst"]
+
+DOCUMENTS: Final = 60_000
+ROWS: Final = 10_000
+PUT_TURNS: Final = 4
+_TABLE: Final = "searched"
+
+
+def worst(outcomes: Sequence[Outcome]) -> dict[str, float]:
+    """Medians of p50 and p99 of several runs, and the slowest request of all, in milliseconds."""
+    middle = len(outcomes) // 2
+    return {
+        "per_second": sorted(each.requests / each.seconds for each in outcomes)[middle],
+        "p50_ms": sorted(each.p50_us for each in outcomes)[middle] / 1000,
+        "p99_ms": sorted(each.p99_us for each in outcomes)[middle] / 1000,
+        "max_ms": max(each.max_us for each in outcomes) / 1000,
+    }
+
+
+def measure(place: Place, settings: Settings) -> Iterator[tuple[str, dict[str, float]]]:
+    """All of them, by name. Raises: `LoadFailed`."""
+    for result in search_results(place, settings):
+        yield (
+            result.name,
+            {
+                "per_second": result.per_second,
+                "p50_ms": result.p50_us / 1000,
+                "p99_ms": result.p99_us / 1000,
+                "cpu_us": result.cpu_us,
+            },
+        )
+    puts = [document_put(_TABLE, each) for each in articles(DOCUMENTS)]
+    wishes = searches(_TABLE)
+    yield from _beside_puts(place, puts, wishes["Search, a word"], settings)
+    with Wire(place.endpoint) as wire:
+        ask(wire, rows.SENDER.request("CreateTable", create_table_request("t").SerializeToString()))
+        for number in range(ROWS):
+            ask(wire, rows.put(number))
+    settle(place.process)
+    gets = [rows.get(number) for number in scattered(ROWS, ROWS)]
+    for name in ("Search, a word", "Search, groups of a field"):
+        own, others = in_turns(place, gets, Neighbour(name, wishes[name]), settings)
+        alone = worst([outcome for outcome, _ in others])
+        yield f"GetRow without {name}", alone
+        yield (
+            f"GetRow beside {name}",
+            {"per_second": own.per_second, "p50_ms": own.p50_us / 1e3, "p99_ms": own.p99_us / 1e3},
+        )
+
+
+def _beside_puts(
+    place: Place, puts: Sequence[bytes], wishes: Sequence[bytes], settings: Settings
+) -> Iterator[tuple[str, dict[str, float]]]:
+    with ExitStack() as files:
+        load = Load(place.endpoint, wishes, files.enter_context(prepared(wishes)))
+        writing = Load(place.endpoint, puts, files.enter_context(prepared(puts)))
+        load.run(SEARCHERS, settings.seconds)
+        run = partial(load.run, SEARCHERS, settings.seconds)
+        alone = [run()]
+        with writing.beside(CONNECTIONS, 60 * settings.seconds):
+            beside = [run() for _ in range(PUT_TURNS)]
+        alone.append(run())
+    yield "Search, a word", worst(alone)
+    yield "Search, a word, beside PutRows", worst(beside)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="bench.search_beside", description=__doc__)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    wish = parser.parse_args(arguments)
+    with (
+        TemporaryDirectory() as folder,
+        WiderowProcess("--path", str(Path(folder) / "store")) as it,
+    ):
+        found: dict[str, Any] = dict(
+            measure(Place(it.endpoint, it.pid), Settings(seconds=wish.seconds))
+        )
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
