@@ -7,8 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.engine.search.tables import engine_of, make_index, make_table, write
+from tests.unit.engine.search.tables import (
+    engine_of,
+    make_index,
+    make_table,
+    rows,
+    search,
+    stored,
+    write,
+)
 
+from widerow.cli.backup import backup_store, restore_store
 from widerow.cli.doctor import examine
 from widerow.engine.engine import Engine
 from widerow.engine.search import check
@@ -164,3 +173,22 @@ def test_without_the_libraries_it_says_so(
     monkeypatch.setattr("widerow.cli.doctor_search.find_spec", lambda _: None)
     assert examine({"path": str(place)}, as_json=False) == 0
     assert "pip install 'widerow[search]'" in capsys.readouterr().out
+
+
+def test_what_is_restored_is_built(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A backup has the table and the definition of its index; the index follows from them."""
+    flags = {"path": str(place)}
+    assert backup_store(flags, tmp_path / "backup", as_json=True) == 0
+    restored = tmp_path / "restored"
+    assert (
+        restore_store({"path": str(restored)}, tmp_path / "backup", check=False, as_json=True) == 0
+    )
+    capsys.readouterr()
+    assert not (restored / "search").exists()
+    with open_store(str(restored)) as store:
+        host = ServerSearchHost(SearchDirectory(restored), 0)
+        engine = engine_of(store, SystemClock(), SystemEntropy(), host)
+        assert rows(search(engine)) == stored(engine)
+        assert search(engine).total == ROWS - 1

@@ -479,7 +479,8 @@ def sorts(draw: st.DrawFn, schema: SearchSchema, *, scored: bool) -> q.SearchSor
             )
         )
     places = _of_type(schema, "", T.GEO_POINT)
-    if places and draw(st.booleans()):
+    by_place: bool = draw(st.booleans())
+    if places and by_place:
         found.append(
             q.GeoDistanceSort(
                 draw(st.sampled_from(places))[0],
@@ -547,6 +548,40 @@ def _by_key(order: q.SortOrder) -> q.SearchSort:
 
 
 @st.composite
+def _group_sorts(draw: st.DrawFn, below: a.Breakdown) -> a.GroupSort:
+    """By keys, counts, or a metric of each group."""
+    kinds = st.sampled_from((a.GroupSortKey.KEY, a.GroupSortKey.ROW_COUNT))
+    sorter = st.builds(a.GroupSorter, kinds, st.sampled_from(q.SortOrder))
+    sort = draw(st.lists(sorter, max_size=2))
+    single = [
+        each.name
+        for each in below.aggregations
+        if isinstance(each, a.Metric) and each.kind in {a.MetricKind.COUNT, a.MetricKind.MAX}
+    ]
+    by_metric: bool = draw(st.booleans())
+    if single and by_metric:
+        named, order = draw(st.sampled_from(single)), draw(st.sampled_from(q.SortOrder))
+        sort.insert(0, a.GroupSorter(a.GroupSortKey.METRIC, order, named))
+    return tuple(sort)
+
+
+@st.composite
+def _composites(
+    draw: st.DrawFn, schema: SearchSchema, keyed: list[str], below: a.Breakdown
+) -> a.CompositeGroupBy:
+    """By values and by steps of numbers."""
+    names = draw(st.lists(st.sampled_from(keyed), min_size=1, max_size=2, unique=True))
+    sources: list[Any] = [a.FieldGroupBy(name, name) for name in names]
+    numbers = [name for name, _ in _of_type(schema, "", T.LONG, T.DOUBLE)]
+    by_steps: bool = draw(st.booleans())
+    if numbers and by_steps:
+        name = draw(st.sampled_from(numbers))
+        whole = dict(leaves(schema))[name].type is T.LONG
+        sources.append(a.HistogramGroupBy("steps", name, 2 if whole else 1.5))
+    return a.CompositeGroupBy("", tuple(sources), 2000, below=below)
+
+
+@st.composite
 def group_bys(draw: st.DrawFn, schema: SearchSchema, depth: int) -> a.GroupBy:
     """One group-by over a field of rows, or the filters of rows."""
     below = draw(breakdowns(schema, depth)) if depth >= 0 else a.NO_BREAKDOWN
@@ -561,34 +596,11 @@ def group_bys(draw: st.DrawFn, schema: SearchSchema, depth: int) -> a.GroupBy:
     kinds += ["date"] if dates else []
     match draw(st.sampled_from(kinds)):
         case "field":
-            sorter = st.builds(
-                a.GroupSorter,
-                st.sampled_from((a.GroupSortKey.KEY, a.GroupSortKey.ROW_COUNT)),
-                st.sampled_from(q.SortOrder),
-            )
-            sort = tuple(draw(st.lists(sorter, max_size=2)))
-            single = [
-                each.name
-                for each in below.aggregations
-                if isinstance(each, a.Metric)
-                and each.kind in {a.MetricKind.COUNT, a.MetricKind.MAX}
-            ]
-            if single and draw(st.booleans()):
-                named = draw(st.sampled_from(single))
-                of_metric = a.GroupSorter(
-                    a.GroupSortKey.METRIC, draw(st.sampled_from(q.SortOrder)), named
-                )
-                sort = (of_metric, *sort)
+            sort = draw(_group_sorts(below))
             size, least = draw(st.sampled_from((None, 2, 50))), draw(st.sampled_from((None, 1, 2)))
             return a.FieldGroupBy("", draw(st.sampled_from(keyed)), size, sort, least, below)
         case "composite":
-            names = draw(st.lists(st.sampled_from(keyed), min_size=1, max_size=2, unique=True))
-            sources: list[Any] = [a.FieldGroupBy(name, name) for name in names]
-            if numbers and draw(st.booleans()):
-                name = draw(st.sampled_from(numbers))
-                whole = dict(leaves(schema))[name].type is T.LONG
-                sources.append(a.HistogramGroupBy("steps", name, 2 if whole else 1.5))
-            return a.CompositeGroupBy("", tuple(sources), 2000, below=below)
+            return draw(_composites(schema, keyed, below))
         case "range":
             bounds = st.tuples(st.none() | HALVES, st.none() | HALVES)
             ranges = draw(st.lists(bounds, min_size=1, max_size=3, unique=True))
