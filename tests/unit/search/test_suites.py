@@ -9,6 +9,7 @@ from tests.unit.engine.search.tables import engine_of, keys, make_index, search,
 from tests.unit.search.results.asking import Index, core_view, key_of
 
 from widerow.model.search.aggregation import (
+    Aggregation,
     Breakdown,
     CompositeGroupBy,
     DateHistogramGroupBy,
@@ -111,7 +112,7 @@ def index(schema: SearchSchema, found: Sequence[dict[str, Any]]) -> Index:
 def test_a_request_of_everything() -> None:
     """N: eight aggregations and five group-bys on a level, three levels of them (search §6.1)."""
     kinds = (K.AVG, K.MAX, K.MIN, K.SUM, K.COUNT, K.DISTINCT_COUNT)
-    metrics = (
+    metrics: tuple[Aggregation, ...] = (
         *[Metric(kind.name, kind, "l", missing=7.0) for kind in kinds],
         PercentilesMetric("percentiles", "d", (50.0,)),
         TopRows("top", 2),
@@ -184,7 +185,8 @@ def test_another_field_stands_in() -> None:
 
 def test_rows_without_the_field_collapse_to_one() -> None:
     """N: twelve values and rows without one are thirteen groups (search §5.5)."""
-    found = [{"l": number % 12} for number in range(30)] + [{"k": "none"}] * 5
+    found: list[dict[str, Any]] = [{"l": number % 12} for number in range(30)]
+    found += [{"k": "none"}] * 5
     page = index(SUITE, found).page(collapse="l", limit=100, get_total_count=True)
     assert (len(page.hits), page.total) == (13, 35)
 
@@ -216,7 +218,10 @@ RANGE = RangeQuery("l", 3, include_start=True)
 KINDS: tuple[Query, ...] = (
     PrefixQuery("k", "ev"),
     BoolQuery(
-        (RANGE,), (PrefixQuery("k", "e"),), (RangeQuery("l", 90),), (PrefixQuery("k", "ev"),)
+        must=(RANGE,),
+        filter=(PrefixQuery("k", "e"),),
+        must_not=(RangeQuery("l", 90),),
+        should=(PrefixQuery("k", "ev"),),
     ),
     ConstScoreQuery(RANGE),
     FunctionScoreQuery(RANGE, "d"),
@@ -241,7 +246,7 @@ def test_every_kind_of_query_finds_something(query: Query) -> None:
 
 def test_averages_with_and_without_missing_values() -> None:
     """G: 7 and 7.1 become 8 and 8.1 where rows without a value count as another one (§6.2)."""
-    found = [{"l": 6, "d": 6.1}, {"l": 8, "d": 8.1}, {"k": "none"}]
+    found: list[dict[str, Any]] = [{"l": 6, "d": 6.1}, {"l": 8, "d": 8.1}, {"k": "none"}]
     of = index(SUITE, found)
     assert of.value(Metric("a", K.AVG, "l")) == 7.0
     assert of.value(Metric("a", K.AVG, "d")) == 7.1
