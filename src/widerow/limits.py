@@ -270,6 +270,13 @@ SEARCH_SESSION_QUERIES_MAX: Final = 64  # results that one session holds
 SEARCH_ALIVE_SECONDS: Final = 60  # of a session, from its last request on (search §7)
 SEARCH_ALIVE_SECONDS_MAX: Final = 24 * 3600  # ours: a session holds a view of its index
 SEARCH_SCAN_ROWS_MAX: Final = 2000  # of a page of a parallel scan, and its default (search §7)
+SEARCH_COMPARED_ROWS: Final = (
+    50_000  # of a table beside its index at once; each time reads all of it
+)
+SEARCH_COMPARED_BYTES: Final = (
+    64 * 1024 * 1024
+)  # of stored rows, the same: a few times that in memory
+SEARCH_DIFFERENCES_NAMED: Final = 10  # keys of rows of each kind that a comparison names
 
 # --- search: schemas (search §8) -------------------------------------------------------------
 SEARCH_INDEXES_MAX: Final = 50  # of a table; ours: each costs every write, and memory of its own

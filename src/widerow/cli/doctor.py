@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from widerow.cli.doctor_search import SearchReport, print_search, search_document, search_report
 from widerow.cli.places import require_store
 from widerow.engine.check import Finding, check_store
 from widerow.engine.digest import store_digest
@@ -22,7 +23,9 @@ __all__ = ["examine", "find"]
 def examine(flags: Mapping[str, Any], *, as_json: bool, digest: bool = False) -> int:
     """Check the store that the settings name and print what was found; 1 if anything was.
 
-    `digest`: print as well what everything in it sums up to.
+    The files of search indexes are compared with their tables besides. What differs there is said,
+    but is no damage of the store, which the next start serves. `digest`: print as well what
+    everything in it sums up to.
 
     Raises: `WiderowError` when there is no such store or it cannot be opened.
     """
@@ -38,16 +41,18 @@ def examine(flags: Mapping[str, Any], *, as_json: bool, digest: bool = False) ->
         raise SettingsInvalid(str(error)) from error
     with store, _progress(as_json=as_json) as progress:
         findings = find(store, progress)
+        searched = SearchReport() if findings else search_report(store, directory, progress)
         summed = store_digest(store.snapshot(), progress=progress) if digest else None
     if directory is not None:
         _note(directory, findings)
     if as_json:
-        _print_json(shown_url(settings.store), findings, summed)
+        _print_json(shown_url(settings.store), findings, summed, searched)
     else:
         _print_table(shown_url(settings.store), findings)
+        print_search(searched)
         if summed is not None:
             sys.stdout.write(f"digest {summed}\n")
-    return 1 if findings else 0
+    return 1 if findings or searched.differs else 0
 
 
 def find(store: Store, progress: Callable[[int], None]) -> list[Finding]:
@@ -92,13 +97,16 @@ def _progress(*, as_json: bool) -> Iterator[Callable[[int], None]]:
         yield lambda count: bar.update(task, completed=count)
 
 
-def _print_json(url: str, findings: list[Finding], digest: str | None) -> None:
+def _print_json(
+    url: str, findings: list[Finding], digest: str | None, searched: SearchReport
+) -> None:
     document: dict[str, object] = {
         "store": url,
-        "clean": not findings,
+        "clean": not findings and not searched.differs,
         "findings": [
             {"table": each.table, "key": each.key, "problem": each.problem} for each in findings
         ],
+        "search": search_document(searched),
     }
     if digest is not None:
         document["digest"] = digest

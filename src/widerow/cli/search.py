@@ -16,7 +16,7 @@ from widerow.cli.flags import JSON_OUTPUT, Flag, listed, server_flags, with_flag
 from widerow.server.system import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from widerow.cli.search_why import SearchFinding
     from widerow.model.search.schema import SearchSchema
@@ -70,19 +70,25 @@ _Query = Annotated[
     *_SERVER,
     Flag("sort", str, "Fields, _score, _pk; - before one: descending.", "A,-B", None),
     Flag("limit", int, "How many rows.", "NUMBER", 10),
-    Flag("columns", str, "These columns; * is all. Without it the key alone.", "A,B", None),
+    Flag("columns", str, "These columns; * is all. Without it those of the index.", "A,B", None),
     Flag("group_by", str, "Count the rows of each value of this field.", "FIELD", None),
     Flag("highlight", str, "Mark what matched in these fields.", "A,B", None),
     Flag("output", str, "table, json or jsonl.", "FORM", "table"),
 )
 def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> None:  # noqa: ANN401  # by name
     """Find rows."""
-    from widerow.cli.search_answer import answer_document, print_answer  # noqa: PLC0415  # only here
+    from widerow.cli.search_answer import (  # noqa: PLC0415  # only here
+        answer_document,
+        columns_of_index,
+        print_answer,
+    )
 
     if given["output"] not in _OUTPUTS:
         raise typer.BadParameter(f"write one of {', '.join(_OUTPUTS)}", param_hint="--output")
     with _connected(given) as client:
-        request = _request(client, (table, index, query), given)
+        schema = _schema_for(client, (table, index, query), given)
+        shown = listed(given["columns"]) or columns_of_index(schema)
+        request = _request((table, index, query), schema, shown, given)
         from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # only here
 
         found = answer_document(client.call("Search", request, m.SearchResponse))
@@ -92,7 +98,7 @@ def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> Non
         for each in found["hits"]:
             sys.stdout.write(json.dumps(each, ensure_ascii=False) + "\n")
     else:
-        print_answer(found)
+        print_answer(found, () if given["columns"] else shown)
 
 
 @search_app.command("why", epilog=_WHY_EXAMPLES)
@@ -223,17 +229,28 @@ def _row(client: "Client", table: str, key: str) -> Any:  # noqa: ANN401  # a Ro
     return None if row is None else row_found(row)
 
 
-def _request(
+def _schema_for(
     client: "Client", asked: tuple[str, str, str], given: dict[str, Any]
+) -> "SearchSchema":
+    """The fields of the index, where the query or the columns follow from them; else none."""
+    from widerow.model.search.schema import SearchSchema  # noqa: PLC0415  # only here
+
+    table, index, text = asked
+    if given["columns"] and (not text or text.lstrip().startswith("{")):
+        return SearchSchema(())
+    return _described(client, table, index)[1]
+
+
+def _request(
+    asked: tuple[str, str, str],
+    schema: "SearchSchema",
+    columns: "Sequence[str]",
+    given: dict[str, Any],
 ) -> "m.SearchRequest":
     from widerow.cli.search_answer import columns_asked, sorters_of  # noqa: PLC0415  # only here
-    from widerow.model.search.schema import SearchSchema  # noqa: PLC0415  # same
     from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
 
     table, index, text = asked
-    schema = SearchSchema(())
-    if text and not text.lstrip().startswith("{"):
-        _, schema = _described(client, table, index)
     wish = m.SearchQuery(limit=given["limit"], get_total_count=True, query=_query(text, schema))
     wish.sort.sorter.extend(sorters_of(listed(given["sort"])))
     if not wish.sort.sorter:
@@ -246,6 +263,6 @@ def _request(
     return m.SearchRequest(
         table_name=table,
         index_name=index,
-        columns_to_get=columns_asked(listed(given["columns"])),
+        columns_to_get=columns_asked(columns),
         search_query=wish.SerializeToString(),
     )

@@ -2,15 +2,17 @@
 
 import json
 import math
+import sys
 from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any, Final
 
+from widerow.cli.rows.output import text_width
 from widerow.cli.search_json import QueryUnreadable
 from widerow.cli.search_text import placed_fields
 from widerow.cli.search_why import RowFound
 from widerow.model.search.requests import ColumnReturnType
-from widerow.model.search.schema import SearchSchema
+from widerow.model.search.schema import SearchFieldType, SearchSchema
 from widerow.model.values import KeyType, KeyValue, Value
 from widerow.rows.reading import Row
 from widerow.transfer.rows import decode_rows
@@ -21,6 +23,7 @@ from widerow.wire.tablestore.operations.bodies import text
 __all__ = [
     "answer_document",
     "columns_asked",
+    "columns_of_index",
     "index_document",
     "key_of_text",
     "print_answer",
@@ -30,8 +33,11 @@ __all__ = [
 ]
 
 Json = dict[str, Any]
+_Column = tuple[str, list[str]]
 _SCORE: Final = "_score"
 _PRIMARY_KEY: Final = "_pk"
+_CELL_MAX: Final = 40  # characters of a column that decides whether another one fits
+_BORDER: Final = 3  # characters between two columns
 _RUNNING: Final = 2  # SyncStat's phase INCR
 
 
@@ -56,6 +62,15 @@ def columns_asked(names: Sequence[str]) -> m.ColumnsToGet:
     if "*" in names:
         return m.ColumnsToGet(return_type=ColumnReturnType.ALL)
     return m.ColumnsToGet(return_type=ColumnReturnType.SPECIFIED, column_names=names)
+
+
+def columns_of_index(schema: SearchSchema) -> list[str]:
+    """The columns that an index is made of, in its order, without vectors, which nobody reads."""
+    return [
+        each.name
+        for each in schema.fields
+        if each.source is None and each.type is not SearchFieldType.VECTOR
+    ]
 
 
 def key_of_text(
@@ -160,33 +175,68 @@ def index_document(
     }
 
 
-def print_answer(found: Json) -> None:
-    """Show what was found as tables."""
+def print_answer(found: Json, by_itself: Sequence[str] = ()) -> None:
+    """Show what was found as tables.
+
+    `by_itself`: columns that nobody asked for; of these the ones that fit are shown, others named.
+    """
     from rich.console import Console  # noqa: PLC0415  # only to show something
     from rich.table import Table  # noqa: PLC0415  # same
     from rich.text import Text  # noqa: PLC0415  # same
 
+    console = Console()
     hits = found["hits"]
     keys = list(dict.fromkeys(name for hit in hits for name in hit["key"]))
-    columns = sorted({name for hit in hits for name in hit["columns"]})
+    there = {name for hit in hits for name in hit["columns"]}
+    columns = [each for each in by_itself if each in there] or sorted(there)
     marked = sorted({name for hit in hits for name in hit.get("highlights", {})})
-    shown = Table(title=f"{found['total']:,} found, {len(hits)} shown")
-    for heading in ("score", *keys, *columns, *(f"{name} (marked)" for name in marked)):
+    grid = [("score", [_score(hit) for hit in hits])]
+    grid += [(name, [_cell(hit["key"], name) for hit in hits]) for name in keys]
+    marks = [(f"{name} (marked)", [_marks(hit, name) for hit in hits]) for name in marked]
+    rest = [(name, [_cell(hit["columns"], name) for hit in hits]) for name in columns]
+    if by_itself:
+        rest = rest[: _fitting(rest, console.width - _width([*grid, *marks]))]
+    shown = Table()
+    for heading, _ in (*grid, *rest, *marks):
         shown.add_column(heading, overflow="fold")
-    for hit in hits:
-        score = f"{hit['score']:.4g}" if "score" in hit else ""
-        values = [hit["key"].get(name) for name in keys]
-        values += [hit["columns"].get(name) for name in columns]
-        marks = [" … ".join(hit.get("highlights", {}).get(name, ())) for name in marked]
-        cells = ["" if each is None else str(each) for each in values]
-        shown.add_row(*map(Text, (score, *cells, *marks)))
-    console = Console()
-    console.print(shown)
+    for row in zip(*(cells for _, cells in (*grid, *rest, *marks)), strict=True):
+        shown.add_row(*map(Text, row))
+    sys.stdout.write(f"{found['total']:,} found, {len(hits)} shown\n")
+    if hits:
+        console.print(shown)
+    left = columns[len(rest) :]
+    if left:
+        sys.stdout.write(f"not shown: {', '.join(left)} (--columns {','.join(left)})\n")
     if "groups" in found:
         groups = Table("group", "rows")
         for each in found["groups"]:
             groups.add_row(Text(each["key"]), f"{each['row_count']:,}")
         console.print(groups)
+
+
+def _score(hit: Json) -> str:
+    return f"{hit['score']:.4g}" if "score" in hit else ""
+
+
+def _cell(values: Json, name: str) -> str:
+    value = values.get(name)
+    return "" if value is None else str(value)
+
+
+def _marks(hit: Json, name: str) -> str:
+    return " … ".join(hit.get("highlights", {}).get(name, ()))
+
+
+def _width(grid: Sequence[_Column]) -> int:
+    """The characters that some columns take, with the lines between them."""
+    return sum(
+        _BORDER + min(_CELL_MAX, max(map(text_width, (heading, *cells)))) for heading, cells in grid
+    )
+
+
+def _fitting(grid: Sequence[_Column], width: int) -> int:
+    """How many of some columns fit into so many characters."""
+    return sum(_width(grid[: at + 1]) < width for at in range(len(grid)))
 
 
 def print_index(found: Json) -> None:
@@ -196,7 +246,8 @@ def print_index(found: Json) -> None:
     from rich.text import Text  # noqa: PLC0415  # same
 
     state = "ready" if found["built"] else "being built"
-    shown = Table(title=f"{found['table']}.{found['index']}: {found['rows']:,} rows, {state}")
+    sys.stdout.write(f"{found['table']}.{found['index']}: {found['rows']:,} rows, {state}\n")
+    shown = Table()
     for heading in ("field", "type", "analyzer", "column"):
         shown.add_column(heading, overflow="fold")
     for each in found["fields"]:

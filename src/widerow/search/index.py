@@ -7,7 +7,8 @@ changed by one thread at a time, and no change takes long: what does (`SegmentMe
 `Checkpoint.write`) is done beside it, and adopted. Moments of it are for any thread.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import heapq
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, final
 
@@ -212,6 +213,30 @@ class DocumentIndex:
             found.extend(each.segment.keys[number] for number in numbers)
         return found
 
+    # --- looking at all of it --------------------------------------------------------------------
+
+    def keys(self) -> Iterator[bytes]:
+        """The keys of all rows as they are now, ascending. Memory: one key of each segment."""
+        self._replace(_frozen(self.fields, self._state))
+        return heapq.merge(*map(_living_keys, self._state.large))
+
+    def excerpt(self, keys: Sequence[bytes]) -> IndexSegment:
+        """The documents of some of its rows, whose keys ascend, as one segment.
+
+        Cost: a merge of the segments that hold them; memory: that of the result.
+        """
+        self._replace(_frozen(self.fields, self._state))
+        parts = []
+        for each in self._state.large:
+            numbers = _found(each, list(keys))
+            if numbers:
+                live = np.zeros(each.segment.count, dtype=np.bool_)
+                live[numbers] = True
+                parts.append(SegmentView(each.segment, live, each.ranks))
+        if not parts:
+            return segment_of(self.fields, ())
+        return merged_segment(self.fields, parts, safepoint)[0]
+
     # --- files -----------------------------------------------------------------------------------
 
     def freeze(self, state: bytes) -> Checkpoint:
@@ -305,6 +330,12 @@ class DocumentIndex:
         self._state = state
         if before != [id(each.segment) for each in state.large]:
             self._unions.forget()
+
+
+def _living_keys(each: SegmentView) -> Iterator[bytes]:
+    """The keys of the rows of a segment that are alive, ascending."""
+    keys, live = each.segment.keys, each.live
+    return (keys[at] for at in range(len(keys)) if live is None or live[at])
 
 
 def _size(each: SegmentView) -> int:

@@ -17,6 +17,7 @@ from widerow.model.search.query import (
     DateTimeValue,
     FieldSort,
     GeoDistanceSort,
+    GeoDistanceType,
     PrimaryKeySort,
     ScoreSort,
     SearchSort,
@@ -27,6 +28,7 @@ from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchFieldType
 from widerow.model.values import Value
 from widerow.testing.search_reference import (
+    EARTH_METRES,
     SearchReference,
     SeveralAnswers,
     arc_metres,
@@ -35,7 +37,15 @@ from widerow.testing.search_reference import (
 )
 from widerow.testing.search_rows import PlainDocument
 
-__all__ = ["SearchOutcome", "plain_breakdown", "plain_outcome"]
+__all__ = [
+    "SearchOutcome",
+    "clear_scores",
+    "compared",
+    "placed",
+    "plain_breakdown",
+    "plain_outcome",
+    "sorted_by",
+]
 
 _T: Final = SearchFieldType
 _GROUPS: Final = 10
@@ -45,6 +55,7 @@ _FIXED: Final = (DateTimeUnit.WEEK, DateTimeUnit.DAY, DateTimeUnit.HOUR, DateTim
 _MONTHS: Final = {DateTimeUnit.MONTH: 1, DateTimeUnit.QUARTER_YEAR: 3, DateTimeUnit.YEAR: 12}
 _MONDAY_NS: Final = 4 * 86_400 * 10**9  # 1970-01-05
 _SAME: Final = 1e-6
+_SAME_METRES: Final = 1e-3
 _ABSENT: Final = object()
 """The value of a document that has none, and gets none instead."""
 
@@ -53,10 +64,18 @@ class SearchOutcome:
     """All rows that a request finds, in its order, with their scores, and its breakdown."""
 
     def __init__(
-        self, hits: Sequence[tuple[bytes, float]], total: int, breakdown: a.BreakdownAnswer
+        self,
+        hits: Sequence[tuple[bytes, float]],
+        total: int,
+        breakdown: a.BreakdownAnswer,
+        places: Sequence[int],
     ) -> None:
-        """`hits` before paging and behind collapsing, `total` before both."""
+        """`hits` before paging and behind collapsing, `total` before both.
+
+        `places`: of each hit, equal where no sorter tells two of them apart.
+        """
         self.hits = hits
+        self.places = places
         self.total = total
         self.breakdown = breakdown
 
@@ -74,9 +93,10 @@ def plain_outcome(reference: SearchReference, request: Search) -> SearchOutcome:
     sort = request.sort if request.sort and request.sort.sorters else None
     if sort is None:
         sort = SearchSort((ScoreSort(),)) if nested else reference.schema.sort or SearchSort()
-    ordered = sorted(found, key=cmp_to_key(_comparison(reference, sort, scores)))
+    compare = _comparison(reference, sort, scores)
+    ordered = sorted(found, key=cmp_to_key(compare))  # of equal ones in the order of their keys
     if any(isinstance(each, ScoreSort) for each in sort.sorters):
-        _clear(sorted(scores.values()))
+        clear_scores(sorted(scores.values()))
     kept = ordered
     if request.collapse is not None:
         kept, seen = [], set()
@@ -86,10 +106,12 @@ def plain_outcome(reference: SearchReference, request: Search) -> SearchOutcome:
                 seen.add(value)
                 kept.append(each)
     breakdown = plain_breakdown(reference, found, request.breakdown, ordered)
-    return SearchOutcome([(each.key, scores[each.key]) for each in kept], len(found), breakdown)
+    ties = [0, *(int(compare(one, other) != 0) for one, other in itertools.pairwise(kept))]
+    hits = [(each.key, scores[each.key]) for each in kept]
+    return SearchOutcome(hits, len(found), breakdown, list(itertools.accumulate(ties))[: len(hits)])
 
 
-def _clear(scores: Sequence[float]) -> None:
+def clear_scores(scores: Sequence[float]) -> None:
     """Raises: `SeveralAnswers` where rounding may decide which of two scores is the greater."""
     for one, other in itertools.pairwise(scores):
         if 0 < other - one < _SAME * max(1.0, abs(other)):
@@ -102,47 +124,62 @@ def _clear(scores: Sequence[float]) -> None:
 def _comparison(
     reference: SearchReference, sort: SearchSort, scores: dict[bytes, float]
 ) -> Callable[[PlainDocument, PlainDocument], int]:
-    """Which of two documents comes first (search §5.1)."""
+    """Which of two rows comes first (search §5.1), by the sorters alone."""
 
     def compare(one: PlainDocument, other: PlainDocument) -> int:
         for each in sort.sorters:
             match each:
                 case PrimaryKeySort(order):
-                    found = _compared(one.key, other.key, order)
+                    found = compared(one.key, other.key, order)
                 case ScoreSort(order):
-                    found = _compared(scores[one.key], scores[other.key], order)
+                    found = compared(scores[one.key], scores[other.key], order)
                 case FieldSort() | GeoDistanceSort():
-                    mine = _sorted_by(reference, each, one)
-                    found = _placed(mine, _sorted_by(reference, each, other), each)
+                    mine, theirs = (sorted_by(reference, each, row) for row in (one, other))
+                    found = placed(mine, theirs, each)
+                    if isinstance(each, GeoDistanceSort) and one.values != other.values:
+                        _clear_distances(mine, theirs)
                 case _:
                     raise NotImplementedError(f"{each} does not sort rows")
             if found:
                 return found
-        return _compared(one.key, other.key, SortOrder.ASC)
+        return 0
 
     return compare
 
 
-def _compared(one: Any, other: Any, order: SortOrder) -> int:  # noqa: ANN401  # values compare
+def _clear_distances(one: Any, other: Any) -> None:  # noqa: ANN401  # as above
+    """Raises: `SeveralAnswers` where rounding may decide which of two points is nearer."""
+    if one is not _ABSENT and other is not _ABSENT and abs(one - other) < _SAME_METRES:
+        raise SeveralAnswers("two points are equally far away")
+
+
+def compared(one: Any, other: Any, order: SortOrder) -> int:  # noqa: ANN401  # values compare
+    """-1, 0 or 1, as one value comes before another in an order."""
     found = int(one > other) - int(one < other)
     return found if order is SortOrder.ASC else -found
 
 
-def _placed(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
+def placed(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
+    """-1, 0 or 1, as what `sorted_by` answers of one document comes before that of another."""
     if one is _ABSENT or other is _ABSENT:
         first = isinstance(sorter, FieldSort) and sorter.missing_value == "_first"
         found = int(one is _ABSENT) - int(other is _ABSENT)
         return -found if first else found
-    return _compared(one, other, sorter.order)
+    return compared(one, other, sorter.order)
 
 
-def _sorted_by(
-    reference: SearchReference, sorter: FieldSort | GeoDistanceSort, document: PlainDocument
+def sorted_by(
+    reference: SearchReference,
+    sorter: FieldSort | GeoDistanceSort,
+    document: PlainDocument,
+    level: str = "",
 ) -> Any:  # noqa: ANN401  # values compare
-    values = _values_below(reference, sorter, document)
+    """What a document of a level is sorted by (search §5.1): a value, or one that says: none."""
+    values = _values_below(reference, sorter, document, level)
     if isinstance(sorter, GeoDistanceSort):
-        points = [tuple(map(float, each.split(","))) for each in sorter.points]
-        values = [min(arc_metres(each, (y, x)) for y, x in points) for each in values]
+        points = [(float(y), float(x)) for y, x in (each.split(",") for each in sorter.points)]
+        metres = _METRES[sorter.distance_type]
+        values = [min(metres(each, point) for point in points) for each in values]
     if not values and isinstance(sorter, FieldSort):
         _, asked = reference.fields[sorter.field]
         if sorter.missing_field is not None:
@@ -158,10 +195,13 @@ def _sorted_by(
 
 
 def _values_below(
-    reference: SearchReference, sorter: FieldSort | GeoDistanceSort, document: PlainDocument
+    reference: SearchReference,
+    sorter: FieldSort | GeoDistanceSort,
+    document: PlainDocument,
+    level: str,
 ) -> list[Any]:
     path, _ = reference.fields[sorter.field]
-    if not path:
+    if path == level:
         return document.values.get(sorter.field, [])
     kept = [
         each
@@ -170,6 +210,17 @@ def _values_below(
         or reference.score(sorter.nested_filter.query, each, path) is not None
     ]
     return [value for each in kept for value in each.values.get(sorter.field, ())]
+
+
+def _plane_metres(one: tuple[float, float], other: tuple[float, float]) -> float:
+    """The equirectangular distance (search §4.6). Raises: `SeveralAnswers` around the world."""
+    if abs(one[1] - other[1]) > 180:  # degrees
+        raise SeveralAnswers("which way round a plane is, the page does not say")
+    (a, b), (c, d) = (tuple(map(math.radians, each)) for each in (one, other))
+    return EARTH_METRES * math.hypot(c - a, (d - b) * math.cos((a + c) / 2))
+
+
+_METRES: Final = {GeoDistanceType.ARC: arc_metres, GeoDistanceType.PLANE: _plane_metres}
 
 
 # --- metrics --------------------------------------------------------------------------------------
@@ -289,10 +340,10 @@ def _group_order(
 
     def compare(one: tuple[Any, a.SearchGroup], other: tuple[Any, a.SearchGroup]) -> int:
         for each in asked:
-            found = _compared(_ordered_by(each, one), _ordered_by(each, other), each.order)
+            found = compared(_ordered_by(each, one), _ordered_by(each, other), each.order)
             if found:
                 return found
-        return _compared(one[0], other[0], SortOrder.ASC)
+        return compared(one[0], other[0], SortOrder.ASC)
 
     return compare
 

@@ -41,6 +41,7 @@ __all__ = [
     "enough",
     "operand_of",
     "span_nanoseconds",
+    "wildcard_form",
 ]
 
 EARTH_METRES: Final = 6_371_008.7714
@@ -259,7 +260,7 @@ class SearchReference:
             case q.SuffixQuery():
                 found = any(each.endswith(query.suffix) for each in texts)
             case _:
-                form = re.compile(_wildcard(query.value), re.DOTALL)
+                form = re.compile(wildcard_form(query.value), re.DOTALL)
                 found = any(form.fullmatch(each) is not None for each in texts)
         return query.weight if found else None
 
@@ -519,7 +520,8 @@ def _sloppy(places: Sequence[Sequence[int]], slop: int) -> bool:
     return False
 
 
-def _wildcard(form: str) -> str:
+def wildcard_form(form: str) -> str:
+    """A wildcard as a regular expression (search §4.1)."""
     parts = re.finditer(r"\\(.)|(\*)|(\?)|(.)", form, re.DOTALL)
     return "".join(
         ".*" if each[2] else "." if each[3] else re.escape(each[1] or each[4]) for each in parts

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import tablestore as sdk
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
 from widerow.cli.search_json import QueryUnreadable, query_of_json
@@ -254,9 +254,9 @@ def server() -> Iterator[WiderowServer]:
         yield running
 
 
-def run(server: WiderowServer, *arguments: str, code: int = 0) -> str:
+def run(server: WiderowServer, *arguments: str, code: int = 0, width: int = 200) -> str:
     flags = ("--endpoint", server.endpoint, "--instance", "shop")
-    result = CliRunner().invoke(app, ["search", *arguments, *flags], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["search", *arguments, *flags], env={"COLUMNS": str(width)})
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output
@@ -284,6 +284,79 @@ def test_a_table_shows_scores(server: WiderowServer) -> None:
     text = run(server, "items", "find", "tea cup", "--sort=-_score", "--columns=*")
     assert "1 found, 1 shown" in text
     assert "a tea cup" in text
+
+
+def test_the_columns_of_the_index_are_shown_as_far_as_they_fit(server: WiderowServer) -> None:
+    found = run(server, "items", "find", "title:cup")
+    assert found.startswith("1 found, 1 shown\n")
+    assert [word in found for word in ("a tea cup", "price", "tag", "not shown")] == [
+        *(True, True, True, False)
+    ]
+    narrow = run(server, "items", "find", "title:cup", width=40)
+    assert narrow.startswith("1 found, 1 shown\n")
+    assert "a tea cup" in narrow
+    assert "not shown: tag (--columns tag)" in narrow
+    document = json.loads(run(server, "items", "find", "title:cup", "--output", "json"))
+    assert document["hits"][0]["columns"] == {"price": 20, "tag": "a", "title": "a tea cup"}
+
+
+def test_nothing_found_is_said_in_a_line(server: WiderowServer) -> None:
+    assert run(server, "items", "find", "title:coffee") == "0 found, 0 shown\n"
+
+
+def test_a_table_with_search_indexes_is_dropped_with_them(server: WiderowServer) -> None:
+    """Search §1.5: the indexes have to go first; the command says so, and does it if asked."""
+    flags = ("--endpoint", server.endpoint, "--instance", "shop")
+
+    def table(*words: str) -> Result:
+        return CliRunner().invoke(app, ["table", *words, *flags])
+
+    assert table("create", "gone", "k:string").exit_code == 0
+    client: sdk.OTSClient = server.client()
+    fields = [sdk.FieldSchema("title", sdk.FieldType.TEXT)]
+    client.create_search_index("gone", "one", sdk.SearchIndexMeta(fields))
+    refused = table("drop", "gone", "--yes")
+    assert "`widerow table drop gone --with-indexes`" in str(refused.exception)
+    assert run(server, "list", "gone") == "gone  one\n"
+    assert table("drop", "gone", "--yes", "--with-indexes").exit_code == 0
+    assert "gone" not in table("list").output
+
+
+def test_the_vendors_commands_list_describe_and_drop(server: WiderowServer) -> None:
+    """`list_search_index`, `describe_search_index -n`, `drop_search_index -n` (ts-cli)."""
+    flags = ("--endpoint", server.endpoint, "--instance", "shop")
+
+    def ts(*words: str, code: int = 0) -> str:
+        result = CliRunner().invoke(app, ["ts", *flags, *words])
+        assert result.exit_code == code, result.output
+        return str(result.output)
+
+    client: sdk.OTSClient = server.client()
+    client.create_table(
+        sdk.TableMeta("notes", [("k", "STRING")]),
+        sdk.TableOptions(),
+        sdk.ReservedThroughput(sdk.CapacityUnit(0, 0)),
+    )
+    assert "No search index of notes." in ts("list_search_index", "-t", "notes")
+    fields = [
+        sdk.FieldSchema("words", sdk.FieldType.TEXT, index=True),
+        sdk.FieldSchema(
+            "child",
+            sdk.FieldType.NESTED,
+            sub_field_schemas=[sdk.FieldSchema("n", sdk.FieldType.LONG, is_array=True)],
+        ),
+    ]
+    client.create_search_index("notes", "find", sdk.SearchIndexMeta(fields))
+    assert "find" in ts("list_search_index", "-t", "notes")
+    document = json.loads(ts("describe_search_index", "-t", "notes", "-n", "find"))
+    assert document["IndexSetting"] == {"RoutingFields": None}
+    words, child = document["FieldSchemas"]
+    assert (words["FieldName"], words["FieldType"], words["Index"]) == ("words", "TEXT", True)
+    assert [each["FieldType"] for each in child["FieldSchemas"]] == ["LONG"]
+    assert "drop_search_index -t notes -n find" in ts("drop", "-t", "notes", "-y", code=2)
+    assert "Dropped the search index find" in ts("drop_search_index", "-t", "notes", "-n", "find")
+    ts("drop", "-t", "notes", "-y")
+    assert "`widerow search TABLE INDEX QUERY`" in ts("search", "-n", "find", code=2)
 
 
 def test_why_asks_the_server_for_the_row(server: WiderowServer) -> None:

@@ -8,6 +8,12 @@ from hypothesis import strategies as st
 
 from widerow.model.search import aggregation as a
 from widerow.model.search import query as q
+from widerow.model.search.highlight import (
+    FragmentOrder,
+    Highlight,
+    HighlightEncoder,
+    HighlightParameter,
+)
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import (
     AnalyzerName,
@@ -40,7 +46,8 @@ DIMENSION: Final = 2
 
 
 def _text(name: str, analyzer: TextAnalyzer, *, is_array: bool = False) -> SearchField:
-    return SearchField(name, T.TEXT, analyzer=analyzer, is_array=is_array)
+    marked = analyzer.name is AnalyzerName.SINGLE_WORD
+    return SearchField(name, T.TEXT, analyzer=analyzer, is_array=is_array, highlighting=marked)
 
 
 POOL: Final = (
@@ -200,6 +207,7 @@ def leaf_queries(draw: st.DrawFn, schema: SearchSchema, path: str, *, scored: bo
     texts = [each for each in (exact if scored else ordinary) if each[1].type is T.TEXT]
     worded = [each for each in exact if each[1].type in {T.KEYWORD, T.FUZZY_KEYWORD, T.TEXT}]
     weight = draw(st.sampled_from((1.0, 1.0, 2.5)))
+    has_word = any(name == "word" for name, _ in leaves(schema, path))
     choices: list[tuple[list[Named], Any]] = [
         (leaves(schema, path), lambda named: st.just(q.ExistsQuery(named[0]))),
         (exact, lambda named: _value_queries(named, q.TermQuery, weight)),
@@ -209,7 +217,10 @@ def leaf_queries(draw: st.DrawFn, schema: SearchSchema, path: str, *, scored: bo
         (texts, lambda named: _text_queries(named, weight, scored=scored)),
         (worded, lambda named: _form_queries(named, weight)),
         (_of_type(schema, path, T.GEO_POINT), lambda named: _place_queries(named[0])),
-        (_of_type(schema, path, T.VECTOR), lambda named: _vector_queries(named[0], weight)),
+        (
+            _of_type(schema, path, T.VECTOR),
+            lambda named: _vector_queries(named[0], weight, has_word=has_word),
+        ),
     ]
     possible = [each for each in choices if each[0]]
     if not possible or draw(st.integers(0, 9)) == 0:
@@ -279,11 +290,13 @@ def _place_queries(draw: st.DrawFn, name: str) -> q.Query:
 
 
 @st.composite
-def _vector_queries(draw: st.DrawFn, name: str, weight: float) -> q.Query:
+def _vector_queries(draw: st.DrawFn, name: str, weight: float, *, has_word: bool) -> q.Query:
     vector = draw(st.lists(st.floats(-9, 9, width=16), min_size=DIMENSION, max_size=DIMENSION))
     if not any(vector):
         vector[0] = 1.0
-    return q.KnnVectorQuery(name, tuple(vector), draw(st.integers(1, 20)), weight=weight)
+    most, least = draw(st.integers(1, 20)), draw(st.sampled_from((None, None, 0.3)))
+    kept = q.ExistsQuery("word") if has_word and draw(st.booleans()) else None
+    return q.KnnVectorQuery(name, tuple(vector), most, kept, least, weight=weight)
 
 
 @st.composite
@@ -329,7 +342,44 @@ def queries(
         case _:
             at = draw(st.sampled_from(below))
             inner = draw(queries(schema, at, scored=scored, depth=depth - 1))
-            return q.NestedQuery(at, inner, draw(st.sampled_from(q.NestedScoreMode)), weight)
+            shown = draw(st.none() | inner_hits(schema, at)) if scored else None
+            return q.NestedQuery(at, inner, draw(st.sampled_from(q.NestedScoreMode)), weight, shown)
+
+
+@st.composite
+def inner_hits(draw: st.DrawFn, schema: SearchSchema, path: str) -> q.InnerHits:
+    """Which of the documents at a path are shown, in what order, with what marked."""
+    order = st.sampled_from(q.SortOrder)
+    sorters: list[q.Sorter] = []
+    for kind in draw(st.lists(st.sampled_from(("score", "place", "field")), max_size=2)):
+        if kind == "score":
+            sorters.append(q.ScoreSort(draw(order)))
+        elif kind == "place":
+            sorters.append(q.DocSort(draw(order)))
+        else:
+            name = "child.long" if path == "child" else "child.deep.double"
+            sorters.append(q.FieldSort(name, draw(order)))
+    sort = q.SearchSort(tuple(sorters)) if sorters else None
+    offset, limit = draw(st.integers(0, 1)), draw(st.integers(0, 3))
+    return q.InnerHits(sort, offset, limit, draw(st.none() | highlights(schema, path)))
+
+
+@st.composite
+def highlights(draw: st.DrawFn, schema: SearchSchema, path: str = "") -> Highlight:
+    """Marks in some of the texts of a level, mostly around whole texts."""
+    names = [name for name, each in _of_type(schema, path, T.TEXT) if each.highlighting]
+    asked = draw(st.lists(st.sampled_from(names), unique=True)) if names else []
+    parameter = st.builds(
+        HighlightParameter,
+        st.just(""),
+        st.integers(1, 3),
+        st.sampled_from((100, 100, 5)),
+        st.sampled_from(("<em>", "[")),
+        st.sampled_from(("</em>", "]")),
+        st.sampled_from(FragmentOrder),
+    )
+    parameters = tuple(replace(draw(parameter), field=name) for name in asked)
+    return Highlight(parameters, draw(st.sampled_from(HighlightEncoder)))
 
 
 def _is_below(path: str, above: str) -> bool:
@@ -339,11 +389,14 @@ def _is_below(path: str, above: str) -> bool:
 @st.composite
 def _function_scores(draw: st.DrawFn, schema: SearchSchema, path: str, query: q.Query) -> q.Query:
     numbers = [n for n, _ in _of_type(schema, path, T.LONG, T.DOUBLE)]
+    distant = _of_type(schema, path, T.DATE, T.GEO_POINT)
     functions = []
     for _ in range(draw(st.integers(1, 3))):
         function: q.FieldValueFactor | q.DecayFunction | None = None
         of_number: bool = draw(st.booleans())
-        if numbers and of_number:
+        if distant and draw(st.integers(0, 2)) == 0:
+            function = draw(_decays(draw(st.sampled_from(distant))))
+        elif numbers and of_number:
             name = draw(st.sampled_from(numbers))
             if draw(st.booleans()):
                 function = q.FieldValueFactor(
@@ -371,7 +424,34 @@ def _function_scores(draw: st.DrawFn, schema: SearchSchema, path: str, query: q.
     )
 
 
+@st.composite
+def _decays(draw: st.DrawFn, named: Named) -> q.DecayFunction:
+    """How a date or a point is away from another one (search §4.5)."""
+    name, field = named
+    param: q.DecayDateParam | q.DecayGeoParam
+    if field.type is T.GEO_POINT:
+        param = q.DecayGeoParam(draw(POINTS), 3e6, draw(st.sampled_from((0.0, 5e5))))
+    else:
+        units = st.sampled_from((q.DateTimeUnit.MONTH, q.DateTimeUnit.WEEK, q.DateTimeUnit.DAY))
+        span = st.builds(q.DateTimeValue, st.integers(1, 9), units)
+        in_text = "epoch_millis" not in field.date_formats and draw(st.booleans())
+        origin = draw(DAYS) if in_text else draw(MILLISECONDS) * 10**6
+        param = q.DecayDateParam(origin, draw(span), draw(st.none() | span))
+    return q.DecayFunction(
+        name,
+        draw(st.sampled_from(q.DecayMath)),
+        param,
+        0.3,
+        draw(st.sampled_from(q.MultiValueMode)),
+    )
+
+
 # --- orders and groups ----------------------------------------------------------------------------
+
+
+def _others(fields: list[Named], name: str, field: SearchField) -> list[str]:
+    """The other fields of the same type."""
+    return [other for other, each in fields if other != name and each.type is field.type]
 
 
 @st.composite
@@ -395,6 +475,19 @@ def sorts(draw: st.DrawFn, schema: SearchSchema, *, scored: bool) -> q.SearchSor
                 draw(order),
                 draw(st.sampled_from(modes)),
                 missing_value=draw(st.sampled_from(missing)),
+                missing_field=draw(st.sampled_from((None, None, *_others(plain, name, field)))),
+            )
+        )
+    places = _of_type(schema, "", T.GEO_POINT)
+    by_place: bool = draw(st.booleans())
+    if places and by_place:
+        found.append(
+            q.GeoDistanceSort(
+                draw(st.sampled_from(places))[0],
+                tuple(draw(st.lists(POINTS, min_size=1, max_size=2))),
+                draw(order),
+                draw(st.sampled_from((None, *q.SortMode))),
+                draw(st.sampled_from(q.GeoDistanceType)),
             )
         )
     by_child: bool = draw(st.booleans())
@@ -406,7 +499,7 @@ def sorts(draw: st.DrawFn, schema: SearchSchema, *, scored: bool) -> q.SearchSor
         found.insert(0, q.ScoreSort(draw(order)))
     if draw(st.integers(0, 3)) == 0:
         found.append(q.PrimaryKeySort(draw(order)))
-    return q.SearchSort(tuple(found))
+    return q.SearchSort(tuple(found), bool(found) and draw(st.integers(0, 4)) == 0)
 
 
 @st.composite
@@ -426,7 +519,9 @@ def breakdowns(draw: st.DrawFn, schema: SearchSchema, depth: int = 2) -> a.Break
     for at in range(draw(st.integers(0, 2))):
         name, field = draw(st.sampled_from(countable))
         kinds = list(a.MetricKind)
-        if field.type not in {T.LONG, T.DOUBLE}:
+        if field.type is T.DATE:
+            kinds.remove(a.MetricKind.SUM)
+        if field.type not in {T.LONG, T.DOUBLE, T.DATE}:
             kinds = [a.MetricKind.COUNT, a.MetricKind.DISTINCT_COUNT]
         elif draw(st.integers(0, 3)) == 0:
             asked = tuple(
@@ -438,9 +533,52 @@ def breakdowns(draw: st.DrawFn, schema: SearchSchema, depth: int = 2) -> a.Break
         if field.type is T.LONG and not name.startswith("child"):
             missing = draw(st.sampled_from((None, 5)))
         metrics.append(a.Metric(f"m{at}", draw(st.sampled_from(kinds)), name, missing))
+    if draw(st.integers(0, 3)) == 0:
+        sort = draw(st.none() | st.builds(_by_key, st.sampled_from(q.SortOrder)))
+        metrics.append(a.TopRows("top", draw(st.integers(1, 3)), sort))
+    if draw(st.integers(0, 3)) == 0:
+        metrics.append(a.Metric("rows", a.MetricKind.COUNT, "*"))
     groups = draw(st.lists(group_bys(schema, depth - 1), max_size=2)) if depth else []
     named = tuple(replace(each, name=f"g{at}") for at, each in enumerate(groups))
     return a.Breakdown(tuple(metrics), named)
+
+
+def _by_key(order: q.SortOrder) -> q.SearchSort:
+    return q.SearchSort((q.PrimaryKeySort(order),))
+
+
+@st.composite
+def _group_sorts(draw: st.DrawFn, below: a.Breakdown) -> a.GroupSort:
+    """By keys, counts, or a metric of each group."""
+    kinds = st.sampled_from((a.GroupSortKey.KEY, a.GroupSortKey.ROW_COUNT))
+    sorter = st.builds(a.GroupSorter, kinds, st.sampled_from(q.SortOrder))
+    sort = draw(st.lists(sorter, max_size=2))
+    single = [
+        each.name
+        for each in below.aggregations
+        if isinstance(each, a.Metric) and each.kind in {a.MetricKind.COUNT, a.MetricKind.MAX}
+    ]
+    by_metric: bool = draw(st.booleans())
+    if single and by_metric:
+        named, order = draw(st.sampled_from(single)), draw(st.sampled_from(q.SortOrder))
+        sort.insert(0, a.GroupSorter(a.GroupSortKey.METRIC, order, named))
+    return tuple(sort)
+
+
+@st.composite
+def _composites(
+    draw: st.DrawFn, schema: SearchSchema, keyed: list[str], below: a.Breakdown
+) -> a.CompositeGroupBy:
+    """By values and by steps of numbers."""
+    names = draw(st.lists(st.sampled_from(keyed), min_size=1, max_size=2, unique=True))
+    sources: list[Any] = [a.FieldGroupBy(name, name) for name in names]
+    numbers = [name for name, _ in _of_type(schema, "", T.LONG, T.DOUBLE)]
+    by_steps: bool = draw(st.booleans())
+    if numbers and by_steps:
+        name = draw(st.sampled_from(numbers))
+        whole = dict(leaves(schema))[name].type is T.LONG
+        sources.append(a.HistogramGroupBy("steps", name, 2 if whole else 1.5))
+    return a.CompositeGroupBy("", tuple(sources), 2000, below=below)
 
 
 @st.composite
@@ -458,18 +596,11 @@ def group_bys(draw: st.DrawFn, schema: SearchSchema, depth: int) -> a.GroupBy:
     kinds += ["date"] if dates else []
     match draw(st.sampled_from(kinds)):
         case "field":
-            sorter = st.builds(
-                a.GroupSorter,
-                st.sampled_from((a.GroupSortKey.KEY, a.GroupSortKey.ROW_COUNT)),
-                st.sampled_from(q.SortOrder),
-            )
-            sort = tuple(draw(st.lists(sorter, max_size=2)))
+            sort = draw(_group_sorts(below))
             size, least = draw(st.sampled_from((None, 2, 50))), draw(st.sampled_from((None, 1, 2)))
             return a.FieldGroupBy("", draw(st.sampled_from(keyed)), size, sort, least, below)
         case "composite":
-            names = draw(st.lists(st.sampled_from(keyed), min_size=1, max_size=2, unique=True))
-            sources = tuple(a.FieldGroupBy(name, name) for name in names)
-            return a.CompositeGroupBy("", sources, 2000, below=below)
+            return draw(_composites(schema, keyed, below))
         case "range":
             bounds = st.tuples(st.none() | HALVES, st.none() | HALVES)
             ranges = draw(st.lists(bounds, min_size=1, max_size=3, unique=True))
@@ -538,5 +669,6 @@ def requests(draw: st.DrawFn, schema: SearchSchema) -> Search:
         else draw(sorts(schema, scored=False).filter(lambda each: bool(each.sorters))),
         get_total_count=True,
         collapse=collapse,
+        highlight=draw(st.none() | highlights(schema)),
         breakdown=draw(breakdowns(schema)),
     )

@@ -66,6 +66,8 @@ _DROP_EXAMPLES: Final = """Examples:
 
 `widerow table drop cards --yes --if-exists` — for a script
 
+`widerow table drop items --with-indexes --yes` — with its search indexes, which have to go first
+
 Exit codes: 0 done, 1 the answer was no, 2 it failed.
 """
 
@@ -128,6 +130,9 @@ def _update(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as
 @with_flags(
     Flag("yes", bool, "Do not ask.", default=False),
     Flag("if_exists", bool, "Be content where there is no such table.", default=False),
+    Flag(
+        "with_indexes", bool, "Drop its search indexes too, which have to go first.", default=False
+    ),
     *_SERVER,
 )
 def _drop(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them

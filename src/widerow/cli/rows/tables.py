@@ -10,6 +10,7 @@ from widerow.cli.flags import listed
 from widerow.cli.rows.asking import Given, open_client
 from widerow.cli.rows.documents import described_table, table_lines
 from widerow.cli.rows.output import confirmed, note, print_json
+from widerow.cli.rows.search_indexes import drop_search_index, search_indexes_of
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT32_MAX
 from widerow.transfer.client import Client, Refused, TransferFailed
@@ -226,15 +227,26 @@ def change_table(client: Client, name: str, given: Given) -> bool:
 
 
 def run_drop(name: str, given: Given) -> int:
-    """`widerow table drop`."""
-    question = (
-        f"Drop the table {name} of the instance {given['instance']} at {given['endpoint']}, with "
-        "all its rows?"
-    )
-    if not confirmed(question, yes=given["yes"]):
-        note("nothing was dropped")
-        return _NO
+    """`widerow table drop`. Search indexes go first, which the question or a flag says."""
     with open_client(given) as client:
+        indexes = search_indexes_of(client, name)
+        listing = ", ".join(indexes)
+        if indexes and given["yes"] and not given["with_indexes"]:
+            raise TransferFailed(
+                f"the table {name} has search indexes, which have to go first: {listing}; "
+                f"`widerow table drop {name} --with-indexes` drops them too"
+            )
+        besides = f" and its search indexes {listing}" if indexes else ""
+        question = (
+            f"Drop the table {name} of the instance {given['instance']} at {given['endpoint']}, "
+            f"with all its rows{besides}?"
+        )
+        if not confirmed(question, yes=given["yes"]):
+            note("nothing was dropped")
+            return _NO
+        for each in indexes:
+            drop_search_index(client, name, each)
+            note(f"dropped the search index {each}")
         try:
             send_drop(client, name)
         except Refused as error:

@@ -127,6 +127,11 @@ class LiveIndex:
         return 0 if self._rows is None else self._rows.rows
 
     @property
+    def documents(self) -> "DocumentIndex | None":
+        """What it holds, for looking at all of it; None before `open`."""
+        return self._rows
+
+    @property
     def memory_bytes(self) -> int:
         """About how much memory it takes."""
         return 0 if self._rows is None else self._rows.memory_bytes

@@ -28,6 +28,11 @@ from widerow.cli.rows.vendor.definitions import (
     LIST_TUNNEL,
     USE,
 )
+from widerow.cli.rows.vendor.searched import (
+    DESCRIBE_SEARCH_INDEX,
+    DROP_SEARCH_INDEX,
+    LIST_SEARCH_INDEX,
+)
 from widerow.cli.rows.vendor.shell import CLEAR, CONFIG, ELSEWHERE, EXIT_TS
 
 __all__ = ["TS_COMMANDS", "find_ts_command"]
@@ -37,6 +42,7 @@ TS_COMMANDS: Final = (
     *(LIST, USE, CREATE, DESCRIBE, ALTER, DROP, GET_SPLITS),
     *(PUT_ROW, GET_ROW, UPDATE_ROW, DELETE_ROW, SCAN, EXPORT_ROWS, IMPORT_ROWS),
     *(CREATE_INDEX, DROP_INDEX),
+    *(LIST_SEARCH_INDEX, DESCRIBE_SEARCH_INDEX, DROP_SEARCH_INDEX),
     *(CREATE_TUNNEL, LIST_TUNNEL, DESCRIBE_TUNNEL, DROP_TUNNEL),
     *(CLEAR, EXIT_TS),
     *ELSEWHERE,

@@ -7,6 +7,7 @@ from typing import Final
 from widerow.cli.flags import listed
 from widerow.cli.rows.asking import read_file
 from widerow.cli.rows.grid import Grid
+from widerow.cli.rows.search_indexes import search_indexes_of
 from widerow.cli.rows.tables import (
     change_table,
     describe_table,
@@ -137,6 +138,12 @@ def _drop(session: TsSession, given: TsArguments) -> None:
         ):
             session.write("Nothing was dropped.")
             return
+    indexes = search_indexes_of(session.client, name)
+    if indexes:
+        raise TransferFailed(
+            f"{name} has search indexes, which have to go first: "
+            + "; ".join(f"drop_search_index -t {name} -n {each}" for each in indexes)
+        )
     send_drop(session.client, name)
     if session.table == name:
         session.table = ""

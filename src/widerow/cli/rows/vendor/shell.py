@@ -81,11 +81,8 @@ _WHY: Final = {
     "press_input": "loads are made with `widerow import`",
     "press_check": "loads are checked with `widerow export`, which prints a checksum",
     "consume_tunnel": "tunnels are consumed with an SDK; `widerow tail` follows a table",
-    "create_search_index": "this version of widerow has no search indexes",
-    "list_search_index": "this version of widerow has no search indexes",
-    "describe_search_index": "this version of widerow has no search indexes",
-    "drop_search_index": "this version of widerow has no search indexes",
-    "search": "this version of widerow has no search indexes",
+    "create_search_index": "search indexes are made with an SDK (docs/guide/search.md)",
+    "search": "there is no editor here; `widerow search TABLE INDEX QUERY` asks a search index",
     "sql": "this version of widerow has no SQL; `scan --where` filters rows",
     "putts": "this version of widerow has no tables of time series",
     "getts": "this version of widerow has no tables of time series",
@@ -94,11 +91,18 @@ _WHY: Final = {
 }
 
 
+_SEARCH_FLAGS: Final = (
+    TsFlag(("-t", "--table"), "TABLE", "the table", tables=True),
+    TsFlag(("-n", "--name"), "NAME", "the index"),
+)
+
+
 def _elsewhere(name: str, why: str) -> TsCommand:
     def refuse(_: TsSession, __: TsArguments) -> None:
         raise TransferFailed(f"{name}: {why}")
 
-    return TsCommand(name, f"Not here: {why}.", refuse, takes=1 << 10)
+    flags = _SEARCH_FLAGS if "search" in name else ()
+    return TsCommand(name, f"Not here: {why}.", refuse, flags, takes=1 << 10)
 
 
 ELSEWHERE: Final = tuple(_elsewhere(name, why) for name, why in _WHY.items())

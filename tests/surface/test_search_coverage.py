@@ -1,0 +1,75 @@
+"""docs/protocol/search-coverage.md: every statement of search §9 is proved by tests that exist."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+SPEC: Final = ROOT / "docs" / "spec" / "tablestore-search.md"
+PAGE: Final = ROOT / "docs" / "protocol" / "search-coverage.md"
+FILES: Final = re.compile(r"`(\w)` is\s+`([\w./]+)`")
+TESTS: Final = re.compile(r"`(\w)::(\w+)`")
+BETWEEN: Final = re.compile(r";\s+(?![^()]*\))")
+
+
+class Statement(NamedTuple):
+    """A statement of a suite, and the tests that are named for it."""
+
+    suite: str
+    text: str
+    proof: str = ""
+
+
+def asserted() -> list[Statement]:
+    """What section 9 says, cell by cell."""
+    text = SPEC.read_text(encoding="utf-8")
+    section = text[text.index("## 9. ") : text.index("## 10. ")]
+    rows = [line.strip("| ").split(" | ", 1) for line in section.splitlines() if line[:2] == "| "]
+    return [
+        Statement(suite.strip(), each)
+        for suite, said in rows[1:]
+        for each in BETWEEN.split(said.strip())
+    ]
+
+
+def listed() -> list[Statement]:
+    """The rows of the page."""
+    suite, found = "", []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            suite = line.removeprefix("## ")
+        if re.match(r"\| \d+ \|", line):
+            _, text, proof = line.strip("| ").split(" | ")
+            found.append(Statement(suite, text, proof))
+    return found
+
+
+LISTED: Final = listed()
+
+
+@cache
+def functions(path: str) -> frozenset[str]:
+    """The tests of a file, those of its classes too."""
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+
+
+def test_every_statement_is_there_once_and_no_other() -> None:
+    assert [each._replace(proof="") for each in LISTED] == asserted()
+    assert len(LISTED) > 60
+
+
+@pytest.mark.parametrize("row", LISTED, ids=lambda row: f"{row.suite}: {row.text[:30]}")
+def test_a_statement_is_proved_by_tests_that_exist(row: Statement) -> None:
+    files = dict(FILES.findall(PAGE.read_text(encoding="utf-8")))
+    tests = TESTS.findall(row.proof)
+    assert tests
+    assert TESTS.sub("", row.proof).strip() == ""
+    for letter, name in tests:
+        assert name in functions(files[letter])
+        source = (ROOT / files[letter]).read_text(encoding="utf-8")
+        assert re.search(r"[Ss]earch §", source), "it cites the page"
