@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
-import typer
-
 from widerow.cli.connection import (
     CONNECTION_FIELDS,
     PROFILE_VARIABLE,
@@ -26,6 +24,7 @@ __all__ = [
 ]
 
 _Command = Callable[..., None]
+_CONNECTING: Final = {*(field.name for field in CONNECTION_FIELDS), "profile"}
 
 
 class Flag(NamedTuple):
@@ -46,6 +45,8 @@ class Flag(NamedTuple):
     @property
     def parameter(self) -> inspect.Parameter:
         """What typer makes a flag of."""
+        import typer  # noqa: PLC0415  # `asked_connection` is for commands without it, too
+
         flag = "--" + self.name.removeprefix("as_").removesuffix("_").replace("_", "-")
         many = isinstance(self.default, list)
         shown = self.default not in (..., None, False, []) and not many
@@ -101,7 +102,7 @@ def server_flags(endpoint: str, instance: str = "The instance of the table.") ->
 
 def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:
     """Give a command these flags, beside its own parameters; it takes them by name."""
-    connects = {"endpoint", "profile"} <= {flag.name for flag in flags}
+    connects = {flag.name for flag in flags} >= _CONNECTING
 
     def give(command: _Command) -> _Command:
         own = [
