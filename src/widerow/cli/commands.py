@@ -1,7 +1,7 @@
 """The commands of `widerow`: one table of where each is, and a group that loads the one asked for.
 
-A command costs nothing until it is run, asked for help or completed: `COMMANDS` names modules, and
-a module is imported when its command is looked up. `widerow --help` looks all of them up.
+A command costs nothing until it is run, asked for help or completed: `TOP_COMMANDS` names modules,
+and a module is imported when its command is looked up. `widerow --help` looks all of them up.
 """
 
 from collections import UserDict
@@ -12,13 +12,13 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-__all__ = ["COMMANDS", "CommandGroup", "CommandPlace"]
+__all__ = ["TOP_COMMANDS", "CommandGroup", "CommandPlace"]
 
 _ITS_OWN_WORDS: Final = {"allow_interspersed_args": False, "ignore_unknown_options": True}
 
 
 class CommandPlace(NamedTuple):
-    """Where a command is: what `name` is in the module `widerow.cli.<module>`.
+    """Where a command is: what `name` is in `module`.
 
     `name`: a function, or a `typer.Typer` that has commands of its own. `examples`: the name of the
     text below a function's help; empty for none. `own_words`: what stands behind the command is for
@@ -31,34 +31,36 @@ class CommandPlace(NamedTuple):
     own_words: bool = False
 
 
-COMMANDS: Final = {
-    "serve": CommandPlace("serve_command", "serve", "SERVE_EXAMPLES"),
-    "ping": CommandPlace("ping_command", "ping", "PING_EXAMPLES"),
-    "doctor": CommandPlace("store_commands", "doctor", "DOCTOR_EXAMPLES"),
-    "backup": CommandPlace("store_commands", "backup", "BACKUP_EXAMPLES"),
-    "restore": CommandPlace("store_commands", "restore", "RESTORE_EXAMPLES"),
-    "version": CommandPlace("about_commands", "version"),
-    "compat": CommandPlace("about_commands", "compat", "COMPAT_EXAMPLES"),
-    "kv": CommandPlace("kv_command", "kv", "KV_EXAMPLES", own_words=True),
-    "import": CommandPlace("transfer", "import_", "IMPORT_EXAMPLES"),
-    "export": CommandPlace("transfer", "export", "EXPORT_EXAMPLES"),
-    "archive": CommandPlace("transfer", "archive", "ARCHIVE_EXAMPLES"),
-    "partitions": CommandPlace("partitions", "partitions", "PARTITIONS_EXAMPLES"),
-    "indexes": CommandPlace("indexes", "indexes", "INDEXES_EXAMPLES"),
-    "nodes": CommandPlace("nodes", "nodes", "NODES_EXAMPLES"),
-    "tail": CommandPlace("tail", "tail", "TAIL_EXAMPLES"),
-    "tunnels": CommandPlace("tunnels", "tunnels", "TUNNELS_EXAMPLES"),
-    "simulate": CommandPlace("design", "simulate_command", "SIMULATE_EXAMPLES"),
-    "env": CommandPlace("rows.settings_commands", "env", "ENV_EXAMPLES"),
-    "completion": CommandPlace("rows.settings_commands", "completion", "COMPLETION_EXAMPLES"),
-    "ts": CommandPlace("rows.ts_command", "ts", "TS_EXAMPLES", own_words=True),
-    "table": CommandPlace("rows.table_commands", "table_app"),
-    "row": CommandPlace("rows.row_commands", "row_app"),
-    "profile": CommandPlace("rows.settings_commands", "profile_app"),
-    "search": CommandPlace("search", "search_app"),
-    "keys": CommandPlace("design", "keys_app"),
-    "credentials": CommandPlace("credential_commands", "credentials_app"),
-    "advise": CommandPlace("design", "advise_app"),
+TOP_COMMANDS: Final = {
+    "serve": CommandPlace("widerow.cli.serve_command", "serve", "SERVE_EXAMPLES"),
+    "ping": CommandPlace("widerow.cli.ping_command", "ping", "PING_EXAMPLES"),
+    "doctor": CommandPlace("widerow.cli.store_commands", "doctor", "DOCTOR_EXAMPLES"),
+    "backup": CommandPlace("widerow.cli.store_commands", "backup", "BACKUP_EXAMPLES"),
+    "restore": CommandPlace("widerow.cli.store_commands", "restore", "RESTORE_EXAMPLES"),
+    "version": CommandPlace("widerow.cli.about_commands", "version"),
+    "compat": CommandPlace("widerow.cli.about_commands", "compat", "COMPAT_EXAMPLES"),
+    "kv": CommandPlace("widerow.cli.kv_command", "kv", "KV_EXAMPLES", own_words=True),
+    "import": CommandPlace("widerow.cli.transfer", "import_", "IMPORT_EXAMPLES"),
+    "export": CommandPlace("widerow.cli.transfer", "export", "EXPORT_EXAMPLES"),
+    "archive": CommandPlace("widerow.cli.transfer", "archive", "ARCHIVE_EXAMPLES"),
+    "partitions": CommandPlace("widerow.cli.partitions", "partitions", "PARTITIONS_EXAMPLES"),
+    "indexes": CommandPlace("widerow.cli.indexes", "indexes", "INDEXES_EXAMPLES"),
+    "nodes": CommandPlace("widerow.cli.nodes", "nodes", "NODES_EXAMPLES"),
+    "tail": CommandPlace("widerow.cli.tail", "tail", "TAIL_EXAMPLES"),
+    "tunnels": CommandPlace("widerow.cli.tunnels", "tunnels", "TUNNELS_EXAMPLES"),
+    "simulate": CommandPlace("widerow.cli.design", "simulate_command", "SIMULATE_EXAMPLES"),
+    "env": CommandPlace("widerow.cli.rows.settings_commands", "env", "ENV_EXAMPLES"),
+    "completion": CommandPlace(
+        "widerow.cli.rows.settings_commands", "completion", "COMPLETION_EXAMPLES"
+    ),
+    "ts": CommandPlace("widerow.cli.rows.ts_command", "ts", "TS_EXAMPLES", own_words=True),
+    "table": CommandPlace("widerow.cli.rows.table_commands", "table_app"),
+    "row": CommandPlace("widerow.cli.rows.row_commands", "row_app"),
+    "profile": CommandPlace("widerow.cli.rows.settings_commands", "profile_app"),
+    "search": CommandPlace("widerow.cli.search", "search_app"),
+    "keys": CommandPlace("widerow.cli.design", "keys_app"),
+    "credentials": CommandPlace("widerow.cli.credential_commands", "credentials_app"),
+    "advise": CommandPlace("widerow.cli.design", "advise_app"),
 }
 """Every command by what people type, in the order of `widerow --help`."""
 
@@ -68,7 +70,7 @@ class _Looked(UserDict[str, Any]):
 
     def __init__(self) -> None:
         """All of them, none made."""
-        super().__init__(COMMANDS)
+        super().__init__(TOP_COMMANDS)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # a command of click, or of typer's copy of it
         found = self.data[name]
@@ -92,7 +94,7 @@ class CommandGroup(TyperGroup):
 
 def _made(name: str, place: CommandPlace) -> Any:  # noqa: ANN401  # as above
     """The command at this place."""
-    module = import_module(f"widerow.cli.{place.module}")
+    module = import_module(place.module)
     found = getattr(module, place.name)
     if isinstance(found, typer.Typer):
         group = get_group(found)

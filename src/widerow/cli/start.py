@@ -7,10 +7,10 @@ from widerow.cli.ending import run_to_end
 from widerow.cli.quick import quick_run
 from widerow.cli.shells import COMPLETE_VARIABLE
 
-__all__ = ["start"]
+__all__ = ["run_program"]
 
 
-def start() -> None:
+def run_program() -> None:
     """Run the command line of this process to its end."""
     run_to_end(_run)
 

@@ -20,7 +20,7 @@ from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
 from widerow.testing.requests import create_table_request
 
-WIDEROW = (sys.executable, "-c", "from widerow.cli.start import start; start()")
+WIDEROW = (sys.executable, "-c", "from widerow.cli.start import run_program; start()")
 
 
 def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -185,9 +185,9 @@ def test_serving_loads_nothing_that_is_for_showing(tmp_path: Path) -> None:
     script = (
         "import sys, widerow.cli.serve as serve\n"
         "serve.run_server = lambda flags: sorted(sys.modules) and print(*sys.modules) or 0\n"
-        "from widerow.cli.start import start\n"
+        "from widerow.cli.start import run_program\n"
         "sys.argv = ['widerow', 'serve', '--memory']\n"
-        "start()\n"
+        "run_program()\n"
     )
     done = subprocess.run(  # noqa: S603  # our own words
         [sys.executable, "-c", script],

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from widerow.cli import ping, serve
-from widerow.cli.commands import COMMANDS
+from widerow.cli.commands import TOP_COMMANDS
 from widerow.cli.main import app
 from widerow.cli.quick import plain_flags, quick_run
 from widerow.cli.setting_flags import METAVARS
@@ -97,9 +97,9 @@ def test_a_start_loads_no_other_command_and_nothing_for_people(words: list[str],
     script = (
         f"import sys, {module} as module\n"
         f"module.{name} = lambda flags: print(*sys.modules) or 0\n"
-        "from widerow.cli.start import start\n"
+        "from widerow.cli.start import run_program\n"
         f"sys.argv = ['widerow', *{words!r}]\n"
-        "start()\n"
+        "run_program()\n"
     )
     done = subprocess.run(  # noqa: S603  # our own words
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
@@ -124,15 +124,15 @@ def test_a_command_of_typer_loads_itself_alone() -> None:
     done = subprocess.run(  # noqa: S603  # our own words
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    modules = {f"widerow.cli.{place.module}" for place in COMMANDS.values()}
+    modules = {place.module for place in TOP_COMMANDS.values()}
     assert set(done.stdout.split()) & modules == {"widerow.cli.serve_command"}
 
 
 def test_help_lists_every_command_with_its_text() -> None:
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
     lines = [line.strip(" │").split(maxsplit=1) for line in shown.splitlines()]
-    told = {each[0]: each[1] for each in lines if len(each) == 2 and each[0] in COMMANDS}
-    assert set(told) == set(COMMANDS)
+    told = {each[0]: each[1] for each in lines if len(each) == 2 and each[0] in TOP_COMMANDS}
+    assert set(told) == set(TOP_COMMANDS)
     assert all(len(text) > 10 for text in told.values())
 
 
