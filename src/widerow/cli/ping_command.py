@@ -5,6 +5,7 @@ from typing import Any, Final
 import typer
 
 from widerow.cli.flags import Flag, with_flags
+from widerow.cli.names import profile_names
 
 __all__ = ["PING_EXAMPLES", "ping"]
 
@@ -29,7 +30,7 @@ Exit codes: 0 it is ready, 1 it is not, or does not answer, 2 it cannot be asked
         "URL",
         None,
     ),
-    Flag("profile", str, "Which of `widerow profile list`.", "NAME", None),
+    Flag("profile", str, "Which of `widerow profile list`.", "NAME", None, offered=profile_names),
     Flag("timeout", str, "How long to wait for an answer; 2 if not given.", "SECONDS", None),
     Flag("wait", str, "How long to go on asking until it is ready.", "SECONDS", None),
     Flag("live", bool, "Ask whether the process serves, ready or not.", default=False),

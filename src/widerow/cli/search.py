@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperGroup
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, listed, server_flags, with_flags
+from widerow.cli.names import OneTable, TableName
 from widerow.server.system import SystemClock
 
 if TYPE_CHECKING:
@@ -58,7 +59,6 @@ search_app: Final = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
 _Index = Annotated[str, typer.Argument(metavar="INDEX", help="The index's name.")]
 _Query = Annotated[
     str, typer.Argument(metavar="[QUERY]", help="A line of text, or JSON.", show_default=False)
@@ -75,7 +75,7 @@ _Query = Annotated[
     Flag("highlight", str, "Mark what matched in these fields.", "A,B", None),
     Flag("output", str, "table, json or jsonl.", "FORM", "table"),
 )
-def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> None:  # noqa: ANN401  # by name
+def query(table: TableName, index: _Index, query: _Query = "", **given: Any) -> None:  # noqa: ANN401  # by name
     """Find rows."""
     from widerow.cli.search_answer import answer_document, print_answer  # noqa: PLC0415  # only here
 
@@ -98,7 +98,7 @@ def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> Non
 @search_app.command("why", epilog=_WHY_EXAMPLES)
 @with_flags(*_SERVER, JSON_OUTPUT)
 def why(
-    table: _Table,
+    table: TableName,
     index: _Index,
     key: Annotated[str, typer.Argument(metavar="PK", help="A JSON array, or its only value.")],
     query: _Query = "",
@@ -127,9 +127,7 @@ def why(
 @search_app.command("list")
 @with_flags(*_SERVER, JSON_OUTPUT)
 def list_(
-    table: Annotated[
-        str | None, typer.Argument(metavar="TABLE", help="Of this table; of all without it.")
-    ] = None,
+    table: OneTable = None,
     **given: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """List search indexes."""
@@ -150,7 +148,7 @@ def list_(
 
 @search_app.command("show")
 @with_flags(*_SERVER, JSON_OUTPUT)
-def show(table: _Table, index: _Index, **given: Any) -> None:  # noqa: ANN401  # by name
+def show(table: TableName, index: _Index, **given: Any) -> None:  # noqa: ANN401  # by name
     """Show an index: its fields, how many rows it has, whether it is built."""
     from widerow.cli.search_answer import index_document, print_index  # noqa: PLC0415  # only here
 
