@@ -75,7 +75,8 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def served(environment: Path, folder: Path, *flags: str) -> Iterator[str]:
     """The endpoint of `python -m widerow serve` on a free port."""
-    command = [environment / "bin" / "python", "-m", "widerow", "serve", "--port", "0", *flags]
+    python = str(environment / "bin" / "python")
+    command = [python, "-m", "widerow", "serve", "--port", "0", *flags]
     with subprocess.Popen(  # noqa: S603  # our own command
         command,
         cwd=folder,

@@ -213,10 +213,9 @@ def test_nothing_is_offered_where_no_server_answers_and_nobody_waits(tmp_path: P
 
 @needs_widerow
 def test_profiles_are_offered(tmp_path: Path) -> None:
-    add = [BINARY, "profile", "add"]
     for name in ("shop", "store", "cloud"):
         subprocess.run(  # noqa: S603  # our own program
-            [*add, name, "--instance", name],
+            [BINARY, "profile", "add", name, "--instance", name],
             env=environment(tmp_path),
             check=True,
             capture_output=True,

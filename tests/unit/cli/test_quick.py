@@ -18,7 +18,7 @@ from widerow.server.settings import DESCRIPTIONS
 
 # What a start of the server must not load: the other commands, and what reads and shows for people.
 FOREIGN = {"typer", "click", "pydantic", "rich", "readline", "urllib.request", "tablestore", "lark"}
-SERVES = {"serve", "start", "quick", "ending", "setting_flags", "shells"}
+SERVES = {"serve", "service_manager", "start", "quick", "ending", "setting_flags", "shells"}
 
 values = st.sampled_from(["8087", "a b", "x=y", "1", "keys.toml", "ä", "-1", "--memory", ""])
 names = st.sampled_from([*DESCRIPTIONS, "config", "portt", "help", "no_memory"])
@@ -45,8 +45,13 @@ def test_what_is_read_is_what_typer_reads(words: list[str]) -> None:
     if quick is None:
         return
     taken: list[dict[str, Any]] = []
+
+    def take(flags: dict[str, Any]) -> int:
+        taken.append(flags)
+        return 0
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(serve, "run_server", lambda flags: taken.append(flags) or 0)
+        patch.setattr(serve, "run_server", take)
         done = CliRunner().invoke(app, ["serve", *words])
     assert done.exit_code == 0, done.output
     assert {name: value for name, value in taken[0].items() if value is not None} == quick
@@ -76,7 +81,12 @@ def test_help_and_mistakes_are_left_to_typer(words: tuple[str, ...]) -> None:
 
 def test_ping_is_run_with_its_flags(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[dict[str, Any]] = []
-    monkeypatch.setattr(ping, "ping_server", lambda flags: taken.append(dict(flags)) or 1)
+
+    def take(flags: dict[str, Any]) -> int:
+        taken.append(dict(flags))
+        return 1
+
+    monkeypatch.setattr(ping, "ping_server", take)
     run = quick_run(["ping", "--endpoint", "http://db:1", "--live", "--wait=3"])
     assert run is not None
     assert run() == 1
