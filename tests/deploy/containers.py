@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 _CONTINUED: Final = re.compile(r"\\\n")
@@ -56,10 +57,15 @@ class Stage:
             (self.layer / name).mkdir(parents=True)
 
     def words(
-        self, command: Sequence[str], *, who: str, volume: Path | None = None, **more: str
+        self,
+        command: Sequence[str],
+        *,
+        who: str,
+        volume: Path | None = None,
+        more: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[list[str], dict[str, str]]:
         """The command line and environment that run a command in it, as process 1 of its own."""
-        variables = [f"{name}={value}" for name, value in (self.environment | more).items()]
+        variables = [f"{name}={value}" for name, value in {**self.environment, **more}.items()]
         unshare = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation=private"]
         inside = [*variables, "/usr/bin/env", "-C", self.folder, *command]
         given = {
@@ -120,7 +126,7 @@ _Runner = Callable[[Stage, str, _Build], None]
 
 def _run(stage: Stage, rest: str, building: _Build) -> None:
     shell = ["/bin/sh", "-c", rest]
-    words, given = stage.words(shell, who=f"{stage.user}:0", **building.arguments)
+    words, given = stage.words(shell, who=f"{stage.user}:0", more=building.arguments)
     done = subprocess.run(  # noqa: S603  # the steps of our own file
         words, env=given, capture_output=True, text=True, check=False
     )
@@ -142,7 +148,7 @@ def _copy(stage: Stage, rest: str, building: _Build) -> None:
             shutil.copy2(found, place)
 
 
-def _env(stage: Stage, rest: str, _: _Build) -> None:
+def _env(stage: Stage, rest: str, _building: _Build) -> None:
     known = stage.environment
     for each in shlex.split(rest):
         name, _, value = each.partition("=")

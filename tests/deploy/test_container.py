@@ -73,7 +73,7 @@ class Container:
 
     def _started(self, command: list[str]) -> subprocess.Popen[str]:
         words, given = self._image.words(
-            command, who=self._who, volume=self._volume, **self.settings
+            command, who=self._who, volume=self._volume, more=self.settings
         )
         return subprocess.Popen(  # noqa: S603  # our own
             words,

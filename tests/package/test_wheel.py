@@ -144,7 +144,6 @@ def test_without_an_extra_each_feature_names_it(environment: Path, tmp_path: Pat
     key = ("--columns", "a,b")
     told: dict[tuple[str, ...], str] = {
         ("serve", "--store", "postgresql://localhost/x", "--port", "0"): "postgres",
-        ("serve", "--memory", "--delivery-root", ".", "--port", "0"): "delivery",
         ("advise", "keys", "--input", "p.parquet", *key): "parquet",
         ("keys", "splice", "--input", "p.parquet", *key): "parquet",
         ("keys", "splice", "--input", "p.csv", "--output", "o.parquet", *key): "parquet",
