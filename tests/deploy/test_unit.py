@@ -1,4 +1,4 @@
-"""deploy/systemd: the unit, and what the server tells the service manager (sd_notify(3))."""
+"""deploy/systemd: the unit, and what the server tells systemd (sd_notify(3))."""
 
 import os
 import re
@@ -76,7 +76,7 @@ def test_the_server_says_that_it_is_ready_and_that_it_stops(kind: str, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["nowhere", "/no/such/socket", "@nobody"])
-def test_a_manager_that_does_not_listen_is_no_reason_not_to_serve(name: str) -> None:
+def test_a_socket_where_nobody_listens_is_no_reason_not_to_serve(name: str) -> None:
     server = WiderowProcess("--memory", environment={"NOTIFY_SOCKET": name})
     with server:
         assert server.running

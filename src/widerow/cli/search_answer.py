@@ -4,11 +4,10 @@ import json
 import math
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from widerow.cli.search_json import QueryUnreadable
 from widerow.cli.search_text import placed_fields
-from widerow.cli.search_why import RowFound
 from widerow.model.search.requests import ColumnReturnType
 from widerow.model.search.schema import SearchSchema
 from widerow.model.values import KeyType, KeyValue, Value
@@ -19,6 +18,7 @@ from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
+    "RowFound",
     "answer_document",
     "columns_asked",
     "index_document",
@@ -33,6 +33,14 @@ Json = dict[str, Any]
 _SCORE: Final = "_score"
 _PRIMARY_KEY: Final = "_pk"
 _RUNNING: Final = 2  # SyncStat's phase INCR
+
+
+class RowFound(NamedTuple):
+    """A row as a search index reads it: newest values, and when the youngest was written."""
+
+    key: tuple[tuple[str, KeyValue], ...]
+    columns: dict[str, Value]
+    written_ms: int | None
 
 
 def sorters_of(names: Sequence[str]) -> list[m.Sorter]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.service_manager import READY, STOPPING, tell_manager
+from widerow.cli.systemd import READY, STOPPING, tell_systemd
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
@@ -89,12 +89,12 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
             )
         sys.stdout.write(ready_line(server, os.getpid()) + "\n")
         sys.stdout.flush()
-        tell_manager(READY)
+        tell_systemd(READY)
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
         await asked.wait()
-        tell_manager(STOPPING)
+        tell_systemd(STOPPING)
     finally:
         await server.stop()
 

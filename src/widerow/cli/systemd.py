@@ -1,4 +1,4 @@
-"""What a service manager is told: that the server is ready, and that it stops (sd_notify(3)).
+"""What systemd is told: that the server is ready, and that it stops (sd_notify(3)).
 
 systemd names a socket in a variable where its unit says `Type=notify`; nobody else sets it.
 """
@@ -7,14 +7,14 @@ import os
 import socket
 from typing import Final
 
-__all__ = ["READY", "STOPPING", "tell_manager"]
+__all__ = ["READY", "STOPPING", "tell_systemd"]
 
 READY: Final = b"READY=1"
 STOPPING: Final = b"STOPPING=1"
 _SOCKET: Final = "NOTIFY_SOCKET"
 
 
-def tell_manager(state: bytes) -> None:
+def tell_systemd(state: bytes) -> None:
     """Say it, where somebody listens; without an error where nobody does."""
     address = os.environ.get(_SOCKET, "")
     if not address.startswith(("/", "@")):
