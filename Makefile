@@ -41,7 +41,7 @@ setup: $(STAMP) ## create .venv and install everything
 compile: $(COMPILED)/.stamp ## compile the hot modules into build/compiled
 
 wheel: $(COMPILED)/.stamp ## build the package, compiled, into dist
-	@mkdir -p dist
+	@mkdir -p dist && rm -f dist/*.whl
 	cp $(COMPILED)/*.whl dist/
 
 # A start does not wait for the compiler: what is not compiled is plain this time, and compiled for

@@ -14,11 +14,19 @@ Where nothing can be compiled (no C compiler, no headers of Python, types that d
 modules stay plain: one warning says why, and `widerow version` says it again, because pip shows
 warnings of a successful build with -v only. The installation never fails for it.
 
+A compiled wheel for Linux is tagged with the oldest C library that it runs on (PEP 600), so that an
+index takes it and pip offers it elsewhere; the tag follows from what the libraries ask the linker
+for. They hold no path of the machine that built them.
+
+The description of the package is the README without links into the repository.
+
 WIDEROW_COMPILE=0 leaves everything plain. An editable installation is never compiled: an edited
 module would go on running as it was.
 """
 
 import os
+import platform
+import re
 import shutil
 import sys
 import sysconfig
@@ -132,6 +140,13 @@ COMPILING_COMMANDS = {"bdist_wheel", "build", "build_ext", "install"}
 MYPY_FLAGS = ("--config-file=", "--follow-imports=silent", "--ignore-missing-imports")
 PROBE = "#include <Python.h>\nPyObject *widerow_probe(void) { return PyLong_FromLong(1); }\n"
 NEEDED = "a C compiler and Python's headers are needed, in Debian the packages gcc and python3-dev"
+PLACES = ("-L", "-Wl,-rpath")
+# What a C library for everybody has, by PEP 600; anything else stays where it was built.
+GLIBC_PARTS = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1"}
+GLIBC_MINOR_MIN = 17  # the oldest of which anybody still asks for wheels, and CPython's own
+RELATIVE_PICTURE = re.compile(r"!\[[^\]]*\]\((?!https?:)[^)]*\)\n*")
+REFERENCE = re.compile(r": \[[^\]]*\]\((?!https?:)[^)]*\)(?= *\|)")  # at the end of a table's cell
+RELATIVE_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)[^)]*\)")
 WHY_PLAIN = "not_compiled.txt"  # beside the modules in a plain wheel; `widerow version` reads it
 
 
@@ -233,7 +248,7 @@ class AllOrNone(build_ext):
 
     def run(self) -> None:
         """Build, and take everything back if one of the parts fails."""
-        built = [Path(self.get_ext_fullpath(each.name)) for each in self.extensions]
+        built = self.built()
         try:
             super().run()
         except Exception as error:  # noqa: BLE001  # setuptools has its own for each kind of compiler
@@ -241,6 +256,16 @@ class AllOrNone(build_ext):
             for path in built:
                 path.unlink(missing_ok=True)
             self.extensions = self.distribution.ext_modules = []
+
+    def built(self) -> list[Path]:
+        """The libraries that are made."""
+        return [Path(self.get_ext_fullpath(each.name)) for each in self.extensions]
+
+    def build_extensions(self) -> None:
+        """Build, without the folders that this Python was linked with: no path of this machine."""
+        words = self.compiler.linker_so
+        self.compiler.linker_so = [each for each in words if not each.startswith(PLACES)]
+        super().build_extensions()
 
 
 class HonestWheel(bdist_wheel):
@@ -253,10 +278,37 @@ class HonestWheel(bdist_wheel):
             self.root_is_pure = True
             folder = Path(self.get_finalized_command("build").build_lib) / "widerow"
             (folder / WHY_PLAIN).write_text(outcome.reason + "\n", encoding="utf-8")
+        elif tag := portable_tag(self.get_finalized_command("build_ext").built()):
+            self.plat_name, self.plat_name_supplied = tag, True
         super().run()
 
 
+def portable_tag(libraries: list[Path]) -> str | None:
+    """The manylinux tag for these; None where they are for this system alone, or not for Linux.
+
+    The linker's table of names is plain text in a library. Texts of the program that look like one
+    of its names can make the tag narrower, never wider.
+    """
+    if not libraries or platform.libc_ver()[0] != "glibc" or not sys.platform.startswith("linux"):
+        return None
+    content = b"".join(path.read_bytes() for path in libraries)
+    needed = {name.decode() for name in re.findall(rb"\blib[\w.+-]+\.so(?:\.\d+)+\b", content)}
+    if not needed <= GLIBC_PARTS:
+        return None
+    minors = [int(minor) for minor in re.findall(rb"\bGLIBC_2\.(\d+)\b", content)]
+    machine = sysconfig.get_platform().partition("-")[2].replace("-", "_")
+    return f"manylinux_2_{max([GLIBC_MINOR_MIN, *minors])}_{machine}"
+
+
+def description() -> str:
+    """The README, readable where the repository's other files are not beside it."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    return RELATIVE_LINK.sub(r"\1", REFERENCE.sub("", RELATIVE_PICTURE.sub("", text)))
+
+
 setup(
+    long_description=description(),
+    long_description_content_type="text/markdown",
     ext_modules=extensions(),
     cmdclass={"bdist_wheel": HonestWheel, "build_ext": AllOrNone, "build_py": FreshModules},
 )

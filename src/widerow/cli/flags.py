@@ -6,8 +6,6 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final, NamedTuple
 
-import typer
-
 from widerow.cli.connection import (
     CONNECTION_FIELDS,
     PROFILE_VARIABLE,
@@ -26,6 +24,7 @@ __all__ = [
 ]
 
 _Command = Callable[..., None]
+_CONNECTING: Final = {*(field.name for field in CONNECTION_FIELDS), "profile"}
 
 
 class Flag(NamedTuple):
@@ -33,7 +32,7 @@ class Flag(NamedTuple):
 
     `name`: how the command takes it; `as_` before it and `_` behind it, of names that Python has a
     use for, are not part of the flag. `variable`: the environment variable that is read where the
-    flag is not given.
+    flag is not given. `offered`: what Tab may end the beginning of a value with.
     """
 
     name: str
@@ -42,10 +41,13 @@ class Flag(NamedTuple):
     metavar: str | None = None
     default: Any = ...
     variable: str | None = None
+    offered: Callable[[str], list[str]] | None = None
 
     @property
     def parameter(self) -> inspect.Parameter:
         """What typer makes a flag of."""
+        import typer  # noqa: PLC0415  # `asked_connection` is for commands without it, too
+
         flag = "--" + self.name.removeprefix("as_").removesuffix("_").replace("_", "-")
         many = isinstance(self.default, list)
         shown = self.default not in (..., None, False, []) and not many
@@ -56,6 +58,7 @@ class Flag(NamedTuple):
             show_default=shown,
             envvar=self.variable,
             show_envvar=self.variable is not None,
+            autocompletion=self.offered,
         )
         kind: Any = list[self.kind] if many else self.kind  # type: ignore[name-defined]  # a value
         if self.default is None:
@@ -95,13 +98,15 @@ def server_flags(endpoint: str, instance: str = "The instance of the table.") ->
         )
         for field in CONNECTION_FIELDS
     ]
+    from widerow.cli.names import profile_names  # noqa: PLC0415  # it loads typer
+
     help_ = f"Which of `widerow profile list`; else {PROFILE_VARIABLE} or the one in use."
-    return (*flags, Flag("profile", str, help_, "NAME", None))
+    return (*flags, Flag("profile", str, help_, "NAME", None, offered=profile_names))
 
 
 def with_flags(*flags: Flag) -> Callable[[_Command], _Command]:
     """Give a command these flags, beside its own parameters; it takes them by name."""
-    connects = {"endpoint", "profile"} <= {flag.name for flag in flags}
+    connects = {flag.name for flag in flags} >= _CONNECTING
 
     def give(command: _Command) -> _Command:
         own = [

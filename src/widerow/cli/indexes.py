@@ -6,11 +6,10 @@ Of a running server by a signed request, of a store that nobody has open by read
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Final
-
-import typer
+from typing import Any, Final
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
+from widerow.cli.names import TableName
 from widerow.cli.partitions import PartitionsUnknown, ask_server
 from widerow.errors import NotFound, StoreLocked
 from widerow.server.system import SystemClock, SystemEntropy
@@ -35,7 +34,7 @@ INDEXES_EXAMPLES: Final = """Examples:
     JSON_OUTPUT,
 )
 def indexes(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],
+    table: TableName,
     **flags: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """Show the secondary indexes of a table: type, columns, and whether they are built."""

@@ -13,12 +13,11 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import md5
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-import typer
-
 from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
+from widerow.cli.names import TableName
 from widerow.errors import NotFound, StoreLocked, WiderowError
 from widerow.server.system import SystemClock, SystemEntropy
 
@@ -74,7 +73,7 @@ class NotThere(PartitionsUnknown):
     JSON_OUTPUT,
 )
 def partitions(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],
+    table: TableName,
     **flags: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """Show the partitions of a table: ranges, sizes, load, and keys that no split can help."""

@@ -13,17 +13,19 @@ import typer
 from typer.core import TyperGroup
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, listed, server_flags, with_flags
+from widerow.cli.names import OneTable, TableName
+from widerow.errors import WiderowError
 from widerow.server.system import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from widerow.cli.search_why import SearchFinding
     from widerow.model.search.schema import SearchSchema
     from widerow.transfer.client import Client
     from widerow.wire.tablestore import search_messages as m
 
-__all__ = ["search_app"]
+__all__ = ["SearchUnexplained", "search_app"]
 
 _QUERY_EXAMPLES: Final = """Examples:
 
@@ -43,6 +45,10 @@ _SERVER: Final = server_flags("The server; any that speaks Tablestore.")
 _OUTPUTS: Final = ("table", "json", "jsonl")
 
 
+class SearchUnexplained(WiderowError):
+    """Nothing can be said of a row here; the message says what to install."""
+
+
 class _Searching(TyperGroup):
     """Commands, and without the name of one a query."""
 
@@ -58,7 +64,6 @@ search_app: Final = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
-_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
 _Index = Annotated[str, typer.Argument(metavar="INDEX", help="The index's name.")]
 _Query = Annotated[
     str, typer.Argument(metavar="[QUERY]", help="A line of text, or JSON.", show_default=False)
@@ -75,7 +80,7 @@ _Query = Annotated[
     Flag("highlight", str, "Mark what matched in these fields.", "A,B", None),
     Flag("output", str, "table, json or jsonl.", "FORM", "table"),
 )
-def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> None:  # noqa: ANN401  # by name
+def query(table: TableName, index: _Index, query: _Query = "", **given: Any) -> None:  # noqa: ANN401  # by name
     """Find rows."""
     from widerow.cli.search_answer import (  # noqa: PLC0415  # only here
         answer_document,
@@ -104,7 +109,7 @@ def query(table: _Table, index: _Index, query: _Query = "", **given: Any) -> Non
 @search_app.command("why", epilog=_WHY_EXAMPLES)
 @with_flags(*_SERVER, JSON_OUTPUT)
 def why(
-    table: _Table,
+    table: TableName,
     index: _Index,
     key: Annotated[str, typer.Argument(metavar="PK", help="A JSON array, or its only value.")],
     query: _Query = "",
@@ -114,8 +119,7 @@ def why(
 
     Exit code 1 if the row is not found.
     """
-    from widerow.cli.search_why import explain  # noqa: PLC0415  # only here: it needs numpy
-
+    explain = _explainer()
     with _connected(given) as client:
         described, schema = _described(client, table, index)
         row = _row(client, table, key)
@@ -133,9 +137,7 @@ def why(
 @search_app.command("list")
 @with_flags(*_SERVER, JSON_OUTPUT)
 def list_(
-    table: Annotated[
-        str | None, typer.Argument(metavar="TABLE", help="Of this table; of all without it.")
-    ] = None,
+    table: OneTable = None,
     **given: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """List search indexes."""
@@ -156,7 +158,7 @@ def list_(
 
 @search_app.command("show")
 @with_flags(*_SERVER, JSON_OUTPUT)
-def show(table: _Table, index: _Index, **given: Any) -> None:  # noqa: ANN401  # by name
+def show(table: TableName, index: _Index, **given: Any) -> None:  # noqa: ANN401  # by name
     """Show an index: its fields, how many rows it has, whether it is built."""
     from widerow.cli.search_answer import index_document, print_index  # noqa: PLC0415  # only here
 
@@ -167,6 +169,18 @@ def show(table: _Table, index: _Index, **given: Any) -> None:  # noqa: ANN401  #
         sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n")
     else:
         print_index(found)
+
+
+def _explainer() -> "Callable[..., list[SearchFinding]]":
+    """What explains. Raises: `SearchUnexplained` where the extra for it is not installed."""
+    try:
+        from widerow.cli.search_why import explain  # noqa: PLC0415  # it needs numpy, an extra
+    except ModuleNotFoundError as error:
+        raise SearchUnexplained(
+            "why a row is found is worked out here, and needs an extra: "
+            "pip install 'widerow[search]'"
+        ) from error
+    return explain
 
 
 def _line(found: "SearchFinding") -> str:

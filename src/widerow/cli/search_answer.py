@@ -5,12 +5,11 @@ import math
 import sys
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from widerow.cli.rows.output import text_width
 from widerow.cli.search_json import QueryUnreadable
 from widerow.cli.search_text import placed_fields
-from widerow.cli.search_why import RowFound
 from widerow.model.search.requests import ColumnReturnType
 from widerow.model.search.schema import SearchFieldType, SearchSchema
 from widerow.model.values import KeyType, KeyValue, Value
@@ -21,6 +20,7 @@ from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
+    "RowFound",
     "answer_document",
     "columns_asked",
     "columns_of_index",
@@ -39,6 +39,14 @@ _PRIMARY_KEY: Final = "_pk"
 _CELL_MAX: Final = 40  # characters of a column that decides whether another one fits
 _BORDER: Final = 3  # characters between two columns
 _RUNNING: Final = 2  # SyncStat's phase INCR
+
+
+class RowFound(NamedTuple):
+    """A row as a search index reads it: newest values, and when the youngest was written."""
+
+    key: tuple[tuple[str, KeyValue], ...]
+    columns: dict[str, Value]
+    written_ms: int | None
 
 
 def sorters_of(names: Sequence[str]) -> list[m.Sorter]:

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields as members_of
 from typing import Final, NamedTuple
 
+from widerow.cli.search_answer import RowFound
 from widerow.cli.search_text import PlacedField, placed_fields
 from widerow.model.search import query as q
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema, TextAnalyzer
-from widerow.model.values import KeyValue, Value, column_type
+from widerow.model.values import Value, column_type
 from widerow.search.analyzers.analysis import analysis_of
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.interface import IndexView
 
-__all__ = ["RowFound", "SearchFinding", "explain"]
+__all__ = ["SearchFinding", "explain"]
 
 _T: Final = SearchFieldType
 _SHOWN: Final = 60  # characters of a value
@@ -49,14 +50,6 @@ class SearchFinding(NamedTuple):
     depth: int
     text: str
     good: bool | None = None
-
-
-class RowFound(NamedTuple):
-    """A row as a search index reads it: newest values, and when the youngest was written."""
-
-    key: tuple[tuple[str, KeyValue], ...]
-    columns: dict[str, Value]
-    written_ms: int | None
 
 
 def explain(

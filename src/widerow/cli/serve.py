@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.cli.systemd import READY, STOPPING, tell_systemd
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
@@ -88,10 +89,12 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
             )
         sys.stdout.write(ready_line(server, os.getpid()) + "\n")
         sys.stdout.flush()
+        tell_systemd(READY)
         # What was loaded stays: the collector need not look at it again and again.
         gc.collect()
         gc.freeze()
         await asked.wait()
+        tell_systemd(STOPPING)
     finally:
         await server.stop()
 

@@ -11,12 +11,13 @@ from base64 import b64encode
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from threading import Event
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import Flag, server_flags, with_flags
+from widerow.cli.names import TableName
 
 if TYPE_CHECKING:
     from widerow.model.values import Value
@@ -72,7 +73,7 @@ _ACTION_CHARS: Final = 6
     Flag("as_json", bool, "One JSON document for each change, each on a line.", default=False),
 )
 def tail(
-    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")],
+    table: TableName,
     **given: Any,  # noqa: ANN401  # by name, as the table has them
 ) -> None:
     """Follow the changes of a table: puts, updates and deletes of all its shards.

@@ -1,10 +1,11 @@
 """`widerow export`, `widerow import`, `widerow archive`: their flags. The work is elsewhere."""
 
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import typer
 
 from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, server_flags, with_flags
+from widerow.cli.names import TableName
 
 __all__ = [
     "ARCHIVE_EXAMPLES",
@@ -16,7 +17,6 @@ __all__ = [
 ]
 
 _WHERE: Final = server_flags("The server; any that speaks Tablestore.")
-_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
 
 EXPORT_EXAMPLES: Final = """Examples:
 
@@ -58,7 +58,7 @@ Exit codes: 0 done, 1 some rows had changed and were not deleted, 2 it failed.
     *_WHERE,
     JSON_OUTPUT,
 )
-def export(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def export(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Write every row of a table to a file, with all versions and types."""
     from widerow.cli.transferring import run_export  # noqa: PLC0415  # only this command
 
@@ -103,7 +103,7 @@ def export(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as 
     *_WHERE,
     JSON_OUTPUT,
 )
-def import_(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def import_(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Load a file into a table, spread over its partition keys. A kill loses nothing."""
     from widerow.cli.transferring import run_import  # noqa: PLC0415  # only this command
 
@@ -129,7 +129,7 @@ def import_(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as
     *_WHERE,
     JSON_OUTPUT,
 )
-def archive(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def archive(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Move cold rows to a Parquet file: write it, verify it, and only then delete them."""
     from widerow.cli.transferring import run_archive  # noqa: PLC0415  # only this command
 

@@ -13,6 +13,7 @@ import typer
 
 from widerow.cli.connection import endpoint_of
 from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
+from widerow.cli.names import OneTable
 from widerow.server.system import SystemClock
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ _ENDED: Final = "TERMINATED"
 
 @with_flags(*server_flags("The server; any that speaks Tablestore."), JSON_OUTPUT)
 def tunnels(
-    table: Annotated[
-        str | None, typer.Argument(metavar="TABLE", help="Of this table; of all without it.")
-    ] = None,
+    table: OneTable = None,
     *,
     channels: Annotated[
         bool, typer.Option("--channels", help="Each channel in a row of its own.")

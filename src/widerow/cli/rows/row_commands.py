@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
+from widerow.cli.names import TableName
 
 __all__ = ["row_app"]
 
@@ -15,7 +16,6 @@ row_app: Final = typer.Typer(
 )
 
 _SERVER: Final = server_flags("The server; any that speaks Tablestore.")
-_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
 _KeyWords = Annotated[
     list[str],
     typer.Argument(metavar="KEY...", help="Values in the order of the key, or NAME=VALUE."),
@@ -129,7 +129,7 @@ Exit codes: 0 done, 2 it failed.
 
 @row_app.command("get", epilog=_GET_EXAMPLES)
 @with_flags(*_READ, _OUTPUT, *_SERVER)
-def _get(table: _Table, key: _KeyWords, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _get(table: TableName, key: _KeyWords, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Show one row: every column with its type and version, or as JSON."""
     from widerow.cli.rows.rows import run_get  # noqa: PLC0415  # only this command
 
@@ -143,7 +143,7 @@ def _get(table: _Table, key: _KeyWords, **given: Any) -> None:  # noqa: ANN401  
     *_IF,
     *_SERVER,
 )
-def _put(table: _Table, row: _RowWords = None, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _put(table: TableName, row: _RowWords = None, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Put a row, in place of any that has its key; or many, as JSON lines."""
     from widerow.cli.rows.rows import run_put  # noqa: PLC0415  # only this command
 
@@ -158,7 +158,7 @@ def _put(table: _Table, row: _RowWords = None, **given: Any) -> None:  # noqa: A
     *_IF,
     *_SERVER,
 )
-def _update(table: _Table, row: _RowWords = None, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _update(table: TableName, row: _RowWords = None, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Change some columns of a row and leave the others; makes the row if it is not there."""
     from widerow.cli.rows.rows import run_update  # noqa: PLC0415  # only this command
 
@@ -171,7 +171,7 @@ def _update(table: _Table, row: _RowWords = None, **given: Any) -> None:  # noqa
     *_IF,
     *_SERVER,
 )
-def _delete(table: _Table, key: _KeyWords, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _delete(table: TableName, key: _KeyWords, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Delete one row. Asks first on a terminal."""
     from widerow.cli.rows.rows import run_delete  # noqa: PLC0415  # only this command
 
@@ -187,7 +187,7 @@ def _delete(table: _Table, key: _KeyWords, **given: Any) -> None:  # noqa: ANN40
     _OUTPUT,
     *_SERVER,
 )
-def _scan(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _scan(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Show rows in the order of their keys."""
     from widerow.cli.rows.rows import run_scan  # noqa: PLC0415  # only this command
 
@@ -202,7 +202,7 @@ def _scan(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as t
     JSON_OUTPUT,
     *_SERVER,
 )
-def _count(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _count(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Count rows, by reading them: there is no number that the server keeps."""
     from widerow.cli.rows.rows import run_count  # noqa: PLC0415  # only this command
 

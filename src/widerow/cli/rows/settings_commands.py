@@ -8,6 +8,8 @@ import typer
 
 from widerow.cli.connection import CONNECTION_FIELDS
 from widerow.cli.flags import JSON_OUTPUT, Flag, asked_connection, with_flags
+from widerow.cli.names import profile_names
+from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM, SHELLS, shown_script
 
 __all__ = ["COMPLETION_EXAMPLES", "ENV_EXAMPLES", "completion", "env", "profile_app"]
 
@@ -17,9 +19,10 @@ profile_app: Final = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-_SHELLS: Final = ("bash", "zsh", "fish")
-_PROGRAM: Final = "widerow"
-_Name = Annotated[str, typer.Argument(metavar="NAME", help="The profile's name.")]
+_Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="The profile's name.", autocompletion=profile_names),
+]
 
 ENV_EXAMPLES: Final = """Examples:
 
@@ -207,14 +210,19 @@ def _print_environment(connection: dict[str, Any], variables: list[dict[str, Any
 
 
 def completion(
-    shell: Annotated[str, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    shell: Annotated[
+        str,
+        typer.Argument(
+            metavar="SHELL", help="bash, zsh or fish.", autocompletion=lambda: list(SHELLS)
+        ),
+    ],
 ) -> None:
     """Print the script that completes commands and flags of widerow in a shell."""
     from typer import completion as scripts  # noqa: PLC0415  # only this command
 
-    if shell not in _SHELLS:
-        raise typer.BadParameter(f"{shell} is none of {', '.join(_SHELLS)}")
+    if shell not in SHELLS:
+        raise typer.BadParameter(f"{shell} is none of {', '.join(SHELLS)}")
     script = scripts.get_completion_script(  # type: ignore[attr-defined]  # of typer's own command
-        prog_name=_PROGRAM, complete_var=f"_{_PROGRAM.upper()}_COMPLETE", shell=shell
+        prog_name=PROGRAM, complete_var=COMPLETE_VARIABLE, shell=shell
     )
-    sys.stdout.write(script + "\n")
+    sys.stdout.write(shown_script(shell, script) + "\n")

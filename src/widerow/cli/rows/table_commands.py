@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
+from widerow.cli.names import TableName
 
 __all__ = ["table_app"]
 
@@ -15,7 +16,6 @@ table_app: Final = typer.Typer(
 )
 
 _SERVER: Final = server_flags("The server; any that speaks Tablestore.")
-_Table = Annotated[str, typer.Argument(metavar="TABLE", help="The table's name.")]
 _OPTIONS: Final = (
     Flag("ttl", str, "How long values live: 90d, 12h, seconds, or never.", "TIME", None),
     Flag("max_versions", int, "Versions of each column that are kept.", "NUMBER", None),
@@ -79,7 +79,7 @@ Exit codes: 0 done, 1 the answer was no, 2 it failed.
     *_SERVER,
 )
 def _create(
-    table: _Table,
+    table: TableName,
     key: Annotated[
         list[str],
         typer.Argument(
@@ -106,7 +106,7 @@ def _list(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has th
 
 @table_app.command("show", epilog=_SHOW_EXAMPLES)
 @with_flags(JSON_OUTPUT, *_SERVER)
-def _show(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _show(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Show a table's key, columns, options and indexes."""
     from widerow.cli.rows.tables import run_show  # noqa: PLC0415  # only this command
 
@@ -119,7 +119,7 @@ def _show(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as t
     Flag("undefine", str, "Columns that lose their type; their values stay.", "A,B", None),
     *_SERVER,
 )
-def _update(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _update(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Change a table's options, stream, reserved units or defined columns."""
     from widerow.cli.rows.tables import run_table_update  # noqa: PLC0415  # only this command
 
@@ -135,7 +135,7 @@ def _update(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as
     ),
     *_SERVER,
 )
-def _drop(table: _Table, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+def _drop(table: TableName, **given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Drop a table with all its rows. Asks first on a terminal."""
     from widerow.cli.rows.tables import run_drop  # noqa: PLC0415  # only this command
 

@@ -1,0 +1,62 @@
+"""Names that stand for what a server or a file has, and what Tab offers for them.
+
+Whoever presses Tab does not want to wait, and reads no error: there is one try with a short time
+limit, and what is not found is not offered.
+"""
+
+import os
+from typing import Annotated, Any, Final
+
+import typer
+
+from widerow.errors import WiderowError
+
+__all__ = ["OneTable", "TableName", "profile_names", "table_names"]
+
+_SECONDS: Final = 0.3  # a server at hand answers within a hundredth of it
+
+
+def table_names(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The tables that begin so, of the server that the words before the cursor name.
+
+    Costs one ListTable. Nothing if the server does not answer within 0.3 s, or refuses.
+    """
+    from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of  # noqa: PLC0415  # only for Tab
+    from widerow.cli.flags import asked_connection  # noqa: PLC0415  # same
+    from widerow.cli.rows.tables import list_tables  # noqa: PLC0415  # same
+    from widerow.transfer.client import Client  # noqa: PLC0415  # same
+
+    given: dict[str, Any] = {field.name: ctx.params.get(field.name) for field in CONNECTION_FIELDS}
+    try:
+        connection = asked_connection(given, ctx.params.get("profile"))
+        endpoint = endpoint_of(connection.values)
+        with Client(endpoint, patience=0.0, timeout=_SECONDS) as client:
+            return [each for each in list_tables(client) if each.startswith(incomplete)]
+    except WiderowError:
+        return []
+
+
+def profile_names(incomplete: str) -> list[str]:
+    """The profiles of the user that begin so; nothing if their file cannot be read."""
+    from widerow.cli.profiles import load_profiles, profiles_path  # noqa: PLC0415  # only for Tab
+
+    try:
+        found = load_profiles(profiles_path(os.environ))
+    except WiderowError:
+        return []
+    return [each for each in found.named if each.startswith(incomplete)]
+
+
+TableName = Annotated[
+    str,
+    typer.Argument(metavar="TABLE", help="The table's name.", autocompletion=table_names),
+]
+"""The table that a command is about."""
+
+OneTable = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="TABLE", help="Of this table; of all without it.", autocompletion=table_names
+    ),
+]
+"""A table that a listing may be narrowed to."""

@@ -1,0 +1,135 @@
+"""`widerow ping`: whether a server is ready, by its own page for that.
+
+It needs no key. Health checks run it every few seconds, so it loads little.
+"""
+
+import sys
+import time
+from collections.abc import Mapping
+from threading import Event
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from widerow.cli.flags import asked_connection
+from widerow.errors import WiderowError
+
+__all__ = ["PING_SWITCHES", "PING_TEXTS", "PingInvalid", "ping_server"]
+
+PING_TEXTS: Final = frozenset(("endpoint", "profile", "timeout", "wait"))
+"""The flags that have a value, by name."""
+
+PING_SWITCHES: Final = frozenset(("live",))
+"""The flags that have none."""
+
+_TIMEOUT_SECONDS: Final = 2.0
+_PAUSE_SECONDS: Final = 0.1
+_SECONDS_MAX: Final = 86_400.0
+_WORDS_MAX: Final = 500  # bytes of an answer that are shown
+_HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}  # noqa: S104  # to be asked, not served
+
+
+class PingInvalid(WiderowError):
+    """What to ask, or for how long, cannot be understood; the message says what to give."""
+
+
+class _Asked(NamedTuple):
+    """The place of a server, and the file of its own certificate; None trusts the system's."""
+
+    url: str
+    certificate: str | None = None
+
+
+def ping_server(given: Mapping[str, Any]) -> int:
+    """Ask until it is ready or the time is over; one line says which. 0 if it is ready, else 1.
+
+    `given`: flags by name, as texts; left out or None is not given. Raises: `PingInvalid`, and
+    `WiderowError` for a profile or a setting that cannot be used.
+    """
+    timeout = _seconds("timeout", given.get("timeout"), _TIMEOUT_SECONDS)
+    wait = _seconds("wait", given.get("wait"), 0.0)
+    page = "/livez" if given.get("live") else "/readyz"
+    place = _place(given.get("endpoint"), given.get("profile"))
+    started = time.monotonic()
+    while True:
+        status, words = _answer(place, page, timeout)
+        if status == 200:
+            sys.stdout.write(f"{place.url} is {words}\n")
+            return 0
+        if time.monotonic() - started >= wait:
+            break
+        Event().wait(_PAUSE_SECONDS)
+    after = f" after {wait:g} s" if wait else ""
+    sys.stderr.write(f"widerow: {place.url} is not ready{after}: {words}\n")
+    return 1
+
+
+def _seconds(name: str, given: str | None, default: float) -> float:
+    try:
+        found = default if given is None else float(given)
+    except ValueError:
+        found = -1.0
+    if not (0 < found <= _SECONDS_MAX or found == default):
+        raise PingInvalid(f"--{name} is a number of seconds, up to a day, not {given!r}")
+    return found
+
+
+def _place(endpoint: str | None, profile: str | None) -> _Asked:
+    """The endpoint that is named, or else the address at which a server here would listen."""
+    found = asked_connection({"endpoint": endpoint}, profile)
+    if found.sources["endpoint"] != "default":
+        return _Asked(found.values["endpoint"].rstrip("/"))
+    from widerow.server.settings import resolve  # noqa: PLC0415  # only where nothing is named
+
+    settings = resolve({})
+    if settings.port == 0:
+        raise PingInvalid("port 0 is any free one; the ready line names it: give --endpoint")
+    host = _HERE.get(settings.host, settings.host)
+    shown = f"[{host}]" if ":" in host else host
+    scheme = "http" if settings.tls_cert is None else "https"
+    return _Asked(f"{scheme}://{shown}:{settings.port}", settings.tls_cert)
+
+
+def _answer(place: _Asked, page: str, timeout: float) -> tuple[int, str]:
+    """Status and words of the page; status 0 and the reason if there is no answer."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # noqa: PLC0415  # to ask
+
+    found = urlsplit(place.url)
+    try:
+        port = found.port
+    except ValueError:
+        port = 0
+    if found.scheme not in ("http", "https") or not found.hostname or found.path or port == 0:
+        raise PingInvalid(f"{place.url} is no endpoint; give http://HOST:PORT")
+    try:
+        if found.scheme == "https":
+            context = _tls(place.certificate)
+            asked: HTTPConnection = HTTPSConnection(
+                found.hostname, port, timeout=timeout, context=context
+            )
+        else:
+            asked = HTTPConnection(found.hostname, port, timeout=timeout)
+        try:
+            asked.request("GET", page)
+            answer = asked.getresponse()
+            words = answer.read(_WORDS_MAX).decode("utf-8", "replace").strip()
+            return answer.status, words or f"status {answer.status}"
+        finally:
+            asked.close()
+    except TimeoutError:
+        return 0, f"no answer within {timeout:g} s"
+    except ConnectionRefusedError:
+        return 0, "nothing listens there; is the server started?"
+    except (OSError, HTTPException) as error:
+        return 0, str(error) or type(error).__name__
+
+
+def _tls(certificate: str | None) -> Any:  # noqa: ANN401  # of ssl, which is loaded where it is used
+    """Whom to trust: the file of the server here, whatever name is in it; else the system's."""
+    import ssl  # noqa: PLC0415  # only for a server that speaks TLS
+
+    if certificate is None:
+        return ssl.create_default_context()
+    context = ssl.create_default_context(cafile=certificate)
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.check_hostname = False  # it is asked by its address; the file itself is what is trusted
+    return context
