@@ -225,7 +225,9 @@ def _put_back(draft: Draft, copy: InstanceCopy, numbers: Sequence[int], now_us: 
         stream = None
         if table.stream is not None:
             old = table.stream
-            asked = StreamChange(enable=True, expiration_hours=old.expiration_hours, columns=old.columns)
+            asked = StreamChange(
+                enable=True, expiration_hours=old.expiration_hours, columns=old.columns
+            )
             stream = begun_stream(table.name, asked, table.splits, number(), now_us)
         indexes = tuple(replace(index, id=new[index.id]) for index in table.indexes)
         draft.put(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from widerow.commit.committer import Committer
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
+    from widerow.server.dev.mode import DevMode
 
 __all__ = ["PAGES", "Probes", "plain_text"]
 
@@ -36,9 +37,15 @@ class Probes:
     """The pages, by path. They show counts and states, never data, and need no signature."""
 
     def __init__(
-        self, engine: "Engine", committer: "Committer", admission: "Admission", metrics: Metrics
+        self,
+        engine: "Engine",
+        committer: "Committer",
+        admission: "Admission",
+        metrics: Metrics,
+        dev: "DevMode | None" = None,
     ) -> None:
-        """The pages show the state and the counters of these objects."""
+        """The pages show the state and the counters of these objects; `dev` in dev mode only."""
+        self._dev = dev
         self._engine = engine
         self._committer = committer
         self._admission = admission
@@ -62,7 +69,7 @@ class Probes:
             return plain_text(503, "the store takes no writes; see the log")
         if self._engine.nodes.apart is not None:
             return plain_text(503, self._engine.nodes.apart)
-        return plain_text(200, "ready")
+        return plain_text(200, "ready" if self._dev is None else "ready, in dev mode")
 
     def _version(self) -> Response:
         facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}
@@ -75,9 +82,12 @@ class Probes:
             self._committer.waiting,
             self._engine.store.statistics(),
             asdict(self._engine.sweep.reclaimed),
-            chain(partition_lines(self._engine), self._search_lines()),
+            chain(partition_lines(self._engine), self._search_lines(), self._dev_lines()),
         )
         return Response(200, _METRICS, page)
+
+    def _dev_lines(self) -> "Iterable[str]":
+        return () if self._dev is None else self._dev.metric_lines()
 
     def _search_lines(self) -> "Iterable[str]":
         """What is counted of search indexes, where there are any."""

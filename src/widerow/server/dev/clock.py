@@ -63,6 +63,11 @@ class MovableClock:
             if self._setting.running:
                 self._setting = _Setting(False, self.now_us(), self.monotonic_ns())  # noqa: FBT003  # as above
 
+    def stand_at(self, now_us: int, monotonic_ns: int = 0) -> None:
+        """Stand still at these times; the monotonic one may go back, which no server may see."""
+        with self._moving:
+            self._setting = _Setting(False, now_us, monotonic_ns)  # noqa: FBT003  # as above
+
     def run(self) -> None:
         """Go on from where it stands. Nothing changes where it runs already."""
         with self._moving:

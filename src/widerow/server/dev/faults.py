@@ -141,9 +141,7 @@ class _Entry:
             if not any(rows):
                 return None
         self.struck += 1
-        return Strike(
-            self.error, fault.drop, fault.latency_ms / 1000, fault.when == AFTER, rows
-        )
+        return Strike(self.error, fault.drop, fault.latency_ms / 1000, fault.when == AFTER, rows)
 
     def _is_for(self, arrived: Arrived) -> bool:
         fault = self.fault
@@ -167,9 +165,7 @@ class _Entry:
 
     def document(self) -> dict[str, Any]:
         rows = self.fault.rows
-        shown = asdict(self.fault) | {
-            "rows": sorted(rows) if isinstance(rows, frozenset) else rows
-        }
+        shown = asdict(self.fault) | {"rows": sorted(rows) if isinstance(rows, frozenset) else rows}
         return {"id": self.number, **shown, "seen": self.seen, "struck": self.struck}
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from widerow.auth.policy import authorize
 from widerow.commit.committer import Committer
-from widerow.engine.engine import Engine
 from widerow.errors import Injected, ViewLost, WiderowError
 from widerow.limits import BRIEF_READS_MAX
 from widerow.server.balance import commit
@@ -25,6 +24,8 @@ from widerow.wire.dialect import Dialect, Opened, WireOperation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from widerow.engine.engine import Engine
 
 __all__ = ["DevHandler"]
 
@@ -61,7 +62,7 @@ class DevHandler:
         self._committer = committer
         self._mode = mode
         self._dialects = tuple(each for each in dialects if each.fault_parts is not None)
-        self._pages = DevPages(mode, self._dialects[0], remote=remote)
+        self._pages = DevPages(mode, remote=remote)
         self._ids = RequestIds(service.entropy)
         self._late: dict[asyncio.TimerHandle, Callable[[], None]] = {}
         self._running: set[asyncio.Task[None]] = set()

@@ -11,11 +11,12 @@ from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance
 from widerow.limits import COPIES_BYTES_MAX, COPIES_MAX
 from widerow.server.balance import commit
 from widerow.server.dev.clock import MovableClock
-from widerow.server.dev.faults import FaultBook
+from widerow.server.dev.faults import FaultBook, fault_fields, read_fault
 from widerow.server.dev.fields import CLOCK_MS_MAX, FieldRefused
+from widerow.wire.dialect import Dialect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 __all__ = ["DevMode"]
 
@@ -38,9 +39,15 @@ class _Kept(NamedTuple):
 class DevMode:
     """One for each server in dev mode. Its coroutines are for the thread of the server's loop."""
 
-    def __init__(self, clock: MovableClock) -> None:
-        """A server whose engine goes by `clock`, without faults and snapshots."""
+    def __init__(self, clock: MovableClock, dialect: Dialect) -> None:
+        """A server whose engine goes by `clock`, without faults and snapshots.
+
+        Faults have the codes and actions of `dialect`.
+        """
+        assert dialect.fault_parts is not None, "a dialect of dev mode has faults"
         self.clock = clock
+        self._parts = dialect.fault_parts()
+        self._fields = fault_fields(self._parts.codes, (*dialect.operations, *dialect.own))
         self.faults = FaultBook()
         self._kept: dict[tuple[str, str], _Kept] = {}
         self._engine: Engine | None = None
@@ -65,6 +72,13 @@ class DevMode:
             raise FieldRefused("advance", f"must leave the clock from 0 to {CLOCK_MS_MAX} ms")
         self.clock.advance(seconds)
 
+    # --- faults ------------------------------------------------------------------------------
+
+    def add_fault(self, document: "Mapping[str, Any]") -> dict[str, Any]:
+        """Add the fault that a document asks for; the document of it. Raises `FieldRefused`."""
+        fault = read_fault(document, self._fields, self._parts)
+        return self.faults.add(fault, self._parts)
+
     # --- instances ---------------------------------------------------------------------------
 
     def instances(self) -> frozenset[str]:
@@ -83,7 +97,9 @@ class DevMode:
             raise FieldRefused("name", f"is one snapshot too many: {COPIES_MAX} may be there")
         copy = await asyncio.to_thread(copy_instance, engine.store, engine.catalog, instance)
         if copy.size + sum(each.copy.size for each in others) > COPIES_BYTES_MAX:
-            raise FieldRefused("name", f"would make more than {COPIES_BYTES_MAX} bytes of snapshots")
+            raise FieldRefused(
+                "name", f"would make more than {COPIES_BYTES_MAX} bytes of snapshots"
+            )
         kept = self._kept[instance, name] = _Kept(instance, name, copy)
         return kept.document()
 

@@ -7,7 +7,6 @@ must be this machine: a page that is open in a browser here can send neither.
 """
 
 import asyncio
-import ipaddress
 import json
 import logging
 import traceback
@@ -18,11 +17,11 @@ from widerow.engine.instance_copy import CopyRefused
 from widerow.errors import WiderowError
 from widerow.limits import DEV_BODY_BYTES_MAX
 from widerow.server.dev import fields as f
-from widerow.server.dev.faults import fault_fields, read_fault
 from widerow.server.dev.fields import Field, FieldRefused, read_document, read_fields
 from widerow.server.dev.mode import DevMode
+from widerow.server.dev.sender import is_here
 from widerow.server.message import Reply, Request, Response
-from widerow.wire.dialect import Dialect, FaultParts, HeaderNames
+from widerow.wire.dialect import HeaderNames
 
 __all__ = ["DEV_HEADERS", "DEV_PREFIX", "DevPages"]
 
@@ -39,7 +38,7 @@ _RESET: Final = {"instance": f.NAME, "snapshot": f.NAME}
 _SNAPSHOT: Final = {"instance": f.NAME, "name": f.NAME}
 
 
-class _Refused(Exception):  # noqa: N818  # named for what happened, as everywhere
+class _Refused(WiderowError):
     """An answer that is no success."""
 
     def __init__(self, status: int, field: str, message: str, allow: str = "") -> None:
@@ -64,13 +63,9 @@ _Page = Callable[[_Asked], _Answer | Awaitable[_Answer]]
 class DevPages:
     """The pages of one server. On the thread of its loop."""
 
-    def __init__(self, mode: DevMode, dialect: Dialect, *, remote: bool) -> None:
-        """Command `mode`; faults are those of `dialect`. `remote`: for other machines too."""
-        assert dialect.fault_parts is not None, "a dialect of dev mode has faults"
+    def __init__(self, mode: DevMode, *, remote: bool) -> None:
+        """Command `mode`. `remote`: for other machines too."""
         self._mode = mode
-        self._parts: FaultParts = dialect.fault_parts()
-        actions = (*dialect.operations, *dialect.own)
-        self._fault_fields: Mapping[str, Field] = fault_fields(self._parts.codes, actions)
         self._remote = remote
         self._running: set[asyncio.Task[None]] = set()
         self._pages: dict[str, dict[str, _Page]] = {
@@ -119,7 +114,7 @@ class DevPages:
     def _check_sender(self, request: Request, method: str) -> None:
         """Refuse what a page of another site could have sent."""
         host = request.headers.get("host", "")
-        if not self._remote and host and not _is_here(host):
+        if not self._remote and host and not is_here(host):
             raise _Refused(403, "host", "must be this machine's loopback name or address")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if method == "POST" and kind != _JSON_TYPE:
@@ -129,7 +124,9 @@ class DevPages:
 
     def _index(self, asked: _Asked) -> _Answer:
         _no_fields(asked)
-        return 200, {"pages": {f"/_widerow/{name}": list(self._pages[name]) for name in self._pages if name}}
+        return 200, {
+            "pages": {f"/_widerow/{name}": list(self._pages[name]) for name in self._pages if name}
+        }
 
     def _clock(self, asked: _Asked) -> _Answer:
         _no_fields(asked)
@@ -159,8 +156,7 @@ class DevPages:
         return 200, {"faults": self._mode.faults.documents()}
 
     def _add_fault(self, asked: _Asked) -> _Answer:
-        fault = read_fault(asked.document, self._fault_fields, self._parts)
-        return 201, self._mode.faults.add(fault, self._parts)
+        return 201, self._mode.add_fault(asked.document)
 
     def _remove_faults(self, asked: _Asked) -> _Answer:
         _no_fields(asked)
@@ -201,17 +197,6 @@ def _all_of(asked: _Asked, fields: Mapping[str, Field], needed: tuple[str, ...])
         if name not in given:
             raise FieldRefused(name, f"must be given: {fields[name].allowed}")
     return given
-
-
-def _is_here(host: str) -> bool:
-    """Whether a `host` header names this machine by a loopback name or address."""
-    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-    if name.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 async def _finish(answer: Awaitable[_Answer], reply: Reply) -> None:

@@ -97,9 +97,7 @@ def _tables_without(asked: BatchGet, marked: Sequence[bool]) -> list[TableGet]:
     for table in asked.tables:
         stay = [not next(marks) for _ in table.keys]
         keys = tuple(key for key, there in zip(table.keys, stay, strict=True) if there)
-        resumes = tuple(
-            each for each, there in zip(table.resumes, stay, strict=False) if there
-        )
+        resumes = tuple(each for each, there in zip(table.resumes, stay, strict=False) if there)
         if keys:
             kept.append(table._replace(keys=keys, resumes=resumes))
     return kept
