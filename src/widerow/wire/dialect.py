@@ -123,7 +123,8 @@ class FaultParts(NamedTuple):
     operations whose rows have errors of their own. `tables` are the names that what `decode` made
     of a request names. For the batches `rows` is the table of each row, `without(asked, marked)` is
     the request without the marked rows, None where none is left, and `filled(asked, marked, result,
-    error)` is the result of the whole request: of the rest, with `error` for each marked row.
+    error)` is the result of the whole request, made of that of the rest or of all, with `error` for
+    each marked row.
     """
 
     codes: Mapping[str, tuple[int, str]]

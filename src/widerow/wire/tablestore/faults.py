@@ -52,7 +52,8 @@ def _documented() -> dict[str, tuple[int, str]]:
 
 
 def _asked(request: Any) -> Any:  # noqa: ANN401  # what any operation's `decode` made
-    return request.request if isinstance(request, InTransaction) else request
+    """What stands in a transaction, or in the form of an export."""
+    return getattr(request, "request", request)
 
 
 def _tables(request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
@@ -113,8 +114,10 @@ def _filled(
     assert isinstance(error, WiderowError), "a row is refused by an error of ours"
     asked = _asked(request)
     made = [RowOutcome(error=error) if mark else None for mark in marked]
-    rest = [] if result is None else list(chain.from_iterable(result.outcomes))
-    outcomes = filled(made, rest)
+    found = [] if result is None else list(chain.from_iterable(result.outcomes))
+    if len(found) == len(marked):  # the marked rows were carried out as well
+        found = [outcome for outcome, mark in zip(found, marked, strict=True) if not mark]
+    outcomes = filled(made, found)
     names = tuple(each.table for each in asked.tables)
     if isinstance(asked, BatchWrite):
         return BatchAnswer(names, arrange(asked, outcomes))

@@ -17,7 +17,8 @@ final class Widerow implements AutoCloseable {
 
     final String endpoint;
     private final Process process;
-    private final HttpClient http = HttpClient.newHttpClient();
+    private final HttpClient http =
+            HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 
     /** Starts {@code widerow serve --dev} on a free port and returns when it answers. */
     Widerow() throws IOException {
