@@ -15,6 +15,7 @@ import typer
 
 from widerow.cli.credential_commands import credentials_app
 from widerow.cli.design import SIMULATE_EXAMPLES, advise_app, keys_app, simulate_command
+from widerow.cli.dev import dev_app
 from widerow.cli.indexes import INDEXES_EXAMPLES, indexes
 from widerow.cli.nodes import NODES_EXAMPLES, nodes
 from widerow.cli.partitions import PARTITIONS_EXAMPLES, partitions
@@ -310,6 +311,7 @@ app.add_typer(search_app, name="search")
 app.add_typer(keys_app, name="keys")
 app.add_typer(credentials_app, name="credentials")
 app.add_typer(advise_app, name="advise")
+app.add_typer(dev_app, name="dev")
 
 
 def main() -> None:

@@ -47,10 +47,10 @@ class CopyRefused(WiderowError):
 
 
 class LocalEntry(NamedTuple):
-    """An entry of a local index: what stands before and behind the number of the index."""
+    """An entry of a local index: what stands before and behind the `number` of the index."""
 
     partition: bytes
-    index: int
+    number: int
     rest: bytes
     record: bytes
 
@@ -251,5 +251,5 @@ def _put_records(draft: Draft, copied: CopiedTable, own: int, new: dict[int, int
     for rest, record in copied.sequences:
         put(sequences + rest, record)
     for entry in copied.entries:
-        index = new[entry.index].to_bytes(_NUMBER_BYTES, "big")
+        index = new[entry.number].to_bytes(_NUMBER_BYTES, "big")
         put(entries + entry.partition + index + entry.rest, entry.record)

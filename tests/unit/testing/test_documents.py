@@ -1,4 +1,4 @@
-"""The examples of docs/guide/testing.md run, and the plugin is there for those who install widerow."""
+"""The examples of docs/guide/testing.md run, and whoever installs widerow has the plugin."""
 
 import json
 import re
