@@ -33,7 +33,7 @@ from tablestore import (
     TableOptions,
 )
 
-from widerow.testing.kit import WiderowInstance
+from widerow.testing.instance import WiderowInstance
 from widerow.testing.server import WiderowServer
 
 __all__ = ["RESET_MS_GOAL", "TESTS_GOAL", "main", "reset_ms", "suite_rate"]

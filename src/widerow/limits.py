@@ -353,6 +353,5 @@ COPIES_MAX: Final = 64  # named snapshots of a server, of all instances
 COPIES_BYTES_MAX: Final = 256 * 1024 * 1024  # of all of them together
 FAULTS_MAX: Final = 256  # each is asked about for every request
 FAULT_DELAY_MS_MAX: Final = 60_000  # longer than any SDK waits for an answer
-FAULTS_DELAYED_MAX: Final = 1024  # requests that are held back at one time, with their bodies
 DEV_BODY_BYTES_MAX: Final = 64 * 1024  # of a request to /_widerow/: a fault is some hundred bytes
 DEV_NAME_CHARACTERS_MAX: Final = 255  # of a snapshot, a table or an instance: the longest name

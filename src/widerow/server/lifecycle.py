@@ -272,9 +272,10 @@ class Server:
         )
         rules = rules_for(processors(), reads_may_block=store.capabilities.reads_may_block)
         service = Service(engine, committer, self._clock, self._entropy, self.metrics)
+        dev_lines = None if self.dev is None else self.dev.metric_lines
         dispatcher = self._dispatcher = Dispatcher(
             service,
-            Probes(engine, committer, self.admission, self.metrics, self.dev),
+            Probes(engine, committer, self.admission, self.metrics, dev_lines),
             identity,
             Schedule(rules, loop),
             self._dialects,

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from widerow.commit.committer import Committer
     from widerow.engine.engine import Engine
     from widerow.server.admission import Admission
-    from widerow.server.dev.mode import DevMode
 
 __all__ = ["PAGES", "Probes", "plain_text"]
 
@@ -42,10 +41,13 @@ class Probes:
         committer: "Committer",
         admission: "Admission",
         metrics: Metrics,
-        dev: "DevMode | None" = None,
+        dev_lines: "Callable[[], Iterable[str]] | None" = None,
     ) -> None:
-        """The pages show the state and the counters of these objects; `dev` in dev mode only."""
-        self._dev = dev
+        """The pages show the state and the counters of these objects.
+
+        `dev_lines`: what is counted in dev mode, which `/readyz` tells of too; None without it.
+        """
+        self._dev_lines = dev_lines
         self._engine = engine
         self._committer = committer
         self._admission = admission
@@ -69,7 +71,7 @@ class Probes:
             return plain_text(503, "the store takes no writes; see the log")
         if self._engine.nodes.apart is not None:
             return plain_text(503, self._engine.nodes.apart)
-        return plain_text(200, "ready" if self._dev is None else "ready, in dev mode")
+        return plain_text(200, "ready" if self._dev_lines is None else "ready, in dev mode")
 
     def _version(self) -> Response:
         facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}
@@ -82,12 +84,13 @@ class Probes:
             self._committer.waiting,
             self._engine.store.statistics(),
             asdict(self._engine.sweep.reclaimed),
-            chain(partition_lines(self._engine), self._search_lines(), self._dev_lines()),
+            chain(
+                partition_lines(self._engine),
+                self._search_lines(),
+                () if self._dev_lines is None else self._dev_lines(),
+            ),
         )
         return Response(200, _METRICS, page)
-
-    def _dev_lines(self) -> "Iterable[str]":
-        return () if self._dev is None else self._dev.metric_lines()
 
     def _search_lines(self) -> "Iterable[str]":
         """What is counted of search indexes, where there are any."""

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from widerow.testing.clock import FakeClock
-    from widerow.testing.kit import FaultList, WiderowInstance
+    from widerow.testing.instance import WiderowInstance
+    from widerow.testing.kit import FaultList
     from widerow.testing.server import WiderowServer
 
 __all__ = ["FakeClock", "FaultList", "WiderowInstance", "WiderowServer"]
@@ -17,7 +18,7 @@ __all__ = ["FakeClock", "FaultList", "WiderowInstance", "WiderowServer"]
 _MODULES: Final = {
     "FakeClock": "clock",
     "FaultList": "kit",
-    "WiderowInstance": "kit",
+    "WiderowInstance": "instance",
     "WiderowServer": "server",
 }
 

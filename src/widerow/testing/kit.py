@@ -1,27 +1,31 @@
-"""What a test has of a server beside its endpoint: an instance, clients, faults.
+"""What a test has of a server beside its endpoint: clients of the vendor's SDK, and faults."""
 
-`WiderowInstance` is what the fixture `widerow_instance` gives; docs/guide/testing.md shows it.
-"""
-
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from widerow.errors import WiderowError
 
 if TYPE_CHECKING:
     from widerow.server.dev.mode import DevMode
-    from widerow.testing.server import WiderowServer
 
-__all__ = ["FaultList", "InstanceClients", "SdkMissing", "WiderowInstance"]
+__all__ = ["FaultList", "InstanceClients", "SdkMissing", "Serving"]
 
 
 class SdkMissing(WiderowError):
     """A client was asked for and the vendor's SDK is not installed."""
 
 
+class Serving(Protocol):
+    """Where a server is, and one key pair that it knows."""
+
+    endpoint: str
+    access_key_id: str
+    access_key_secret: str
+
+
 class InstanceClients:
     """Clients of one instance of a server, closed together."""
 
-    def __init__(self, server: "WiderowServer", instance: str) -> None:
+    def __init__(self, server: Serving, instance: str) -> None:
         """None yet."""
         self._server = server
         self._instance = instance
@@ -101,42 +105,3 @@ class FaultList:
     def struck(self, number: int) -> int:
         """How many requests a fault has struck. Raises: `KeyError` where it is not there."""
         return {fault["id"]: int(fault["struck"]) for fault in self.all()}[number]
-
-
-class WiderowInstance:
-    """An instance of a server that runs: what one test has for itself.
-
-    `name`, `endpoint`, `access_key_id` and `access_key_secret` are what any SDK asks for.
-    """
-
-    def __init__(self, server: "WiderowServer", name: str) -> None:
-        """The instance of that name, which is there as soon as it has a table."""
-        self.server = server
-        self.name = name
-        self.endpoint = server.endpoint
-        self.access_key_id = server.access_key_id
-        self.access_key_secret = server.access_key_secret
-        self._clients = InstanceClients(server, name)
-
-    def client(self, **options: Any) -> Any:  # noqa: ANN401  # the SDK has no types
-        """A `tablestore.OTSClient` of the instance, as `WiderowServer.client`."""
-        return self._clients.client(**options)
-
-    @property
-    def faults(self) -> FaultList:
-        """What goes wrong in the instance on demand, and in no other."""
-        return self.server.faults.of(self.name)
-
-    def keep(self, name: str) -> None:
-        """Keep what the instance holds now, for `reset`."""
-        self.server.keep(name, self.name)
-
-    def reset(self, name: str | None = None) -> None:
-        """Let the instance hold nothing, or what was kept under a name."""
-        self.server.reset(name, self.name)
-
-    def close(self) -> None:
-        """Close its clients and empty it."""
-        self._clients.close()
-        if self.server.endpoint:  # a test may have stopped it
-            self.reset()

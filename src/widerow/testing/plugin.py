@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from widerow.testing.clock import FakeClock
-    from widerow.testing.kit import FaultList, WiderowInstance
+    from widerow.testing.instance import WiderowInstance
+    from widerow.testing.kit import FaultList
     from widerow.testing.server import WiderowServer
 
 __all__ = [
@@ -63,7 +64,7 @@ def widerow_instance(
 
     Where the test has a `widerow_server`, on that one.
     """
-    from widerow.testing.kit import WiderowInstance  # noqa: PLC0415  # only where it is asked for
+    from widerow.testing.instance import WiderowInstance  # noqa: PLC0415  # only where it is asked for
 
     instance = WiderowInstance(_server_of(request), f"test-{next(_numbers)}")
     try:

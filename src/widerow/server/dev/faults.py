@@ -18,10 +18,10 @@ from typing import Any, Final, NamedTuple
 from widerow.errors import Injected
 from widerow.limits import FAULTS_MAX
 from widerow.server.dev import fields as f
-from widerow.server.dev.fields import Field, FieldRefused, read_fields
+from widerow.server.dev.fields import BodyField, FieldRefused, read_fields
 from widerow.wire.dialect import FaultParts
 
-__all__ = ["Arrived", "Fault", "FaultBook", "Strike", "fault_fields", "read_fault"]
+__all__ = ["Arrived", "FaultBook", "RequestFault", "Strike", "fault_fields", "read_fault"]
 
 BEFORE: Final = "before"
 AFTER: Final = "after"
@@ -29,7 +29,7 @@ _MESSAGE_NEEDS_CODE: Final = "needs an error code in `error`"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class RequestFault:
     """One fault as it was asked for; None is "any" for what it is for, and "nothing" else.
 
     `rows`: the share of a batch's rows that fail, or the numbers of those rows.
@@ -69,7 +69,7 @@ class Strike(NamedTuple):
     rows: tuple[bool, ...] | None
 
 
-def fault_fields(codes: Iterable[str], actions: Iterable[str]) -> dict[str, Field]:
+def fault_fields(codes: Iterable[str], actions: Iterable[str]) -> dict[str, BodyField]:
     """The fields of a fault in a dialect of these codes and actions."""
     return {
         "error": f.choice(codes),
@@ -89,10 +89,10 @@ def fault_fields(codes: Iterable[str], actions: Iterable[str]) -> dict[str, Fiel
 
 
 def read_fault(
-    document: Mapping[str, Any], fields: Mapping[str, Field], parts: FaultParts
-) -> Fault:
+    document: Mapping[str, Any], fields: Mapping[str, BodyField], parts: FaultParts
+) -> RequestFault:
     """The fault that a document asks for. Raises `FieldRefused` for one that makes no sense."""
-    fault = Fault(**read_fields(document, fields))
+    fault = RequestFault(**read_fields(document, fields))
     if fault.error is None and not fault.drop and not fault.latency_ms:
         raise FieldRefused("error", "or drop or latency_ms must say what is to happen")
     if fault.error is not None and fault.drop:
@@ -110,7 +110,7 @@ def read_fault(
 class _Entry:
     """A fault in the book, and what became of it."""
 
-    def __init__(self, number: int, fault: Fault, text: tuple[int, str]) -> None:
+    def __init__(self, number: int, fault: RequestFault, text: tuple[int, str]) -> None:
         self.number = number
         self.fault = fault
         self.seen = 0
@@ -181,7 +181,7 @@ class FaultBook:
         self.active = False
         """Whether any fault may strike; a request looks at no more where none may."""
 
-    def add(self, fault: Fault, parts: FaultParts) -> dict[str, Any]:
+    def add(self, fault: RequestFault, parts: FaultParts) -> dict[str, Any]:
         """Add a fault; its document. Raises `FieldRefused` where there are too many."""
         with self._lock:
             if len(self._entries) >= FAULTS_MAX:

@@ -20,7 +20,7 @@ from widerow.limits import (
 
 __all__ = [
     "CLOCK_SECONDS_MAX",
-    "Field",
+    "BodyField",
     "FieldRefused",
     "choice",
     "duration_seconds",
@@ -49,7 +49,7 @@ class FieldRefused(WiderowError):
         self.allowed = allowed
 
 
-class Field(NamedTuple):
+class BodyField(NamedTuple):
     """A field: what it may hold in words, and the check, which raises `ValueError`."""
 
     allowed: str
@@ -78,7 +78,7 @@ def read_document(body: bytes) -> dict[str, Any]:
     return found
 
 
-def read_fields(document: Mapping[str, Any], fields: Mapping[str, Field]) -> dict[str, Any]:
+def read_fields(document: Mapping[str, Any], fields: Mapping[str, BodyField]) -> dict[str, Any]:
     """The given fields, each as it is used. A null is as if it was not given.
 
     Raises `FieldRefused` for the first one that is unknown or not allowed.
@@ -185,7 +185,7 @@ def _span_seconds(text: str) -> float:
     return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
 
 
-def choice(words: Iterable[str]) -> Field:
+def choice(words: Iterable[str]) -> BodyField:
     """One of these words."""
     known = tuple(words)
 
@@ -194,25 +194,25 @@ def choice(words: Iterable[str]) -> Field:
             raise _refused(value)
         return value
 
-    return Field(f"one of {', '.join(known)}", read)
+    return BodyField(f"one of {', '.join(known)}", read)
 
 
-NAME: Final = Field(f"a text of 1 to {DEV_NAME_CHARACTERS_MAX} characters", _text)
-FLAG: Final = Field("true or false", _flag)
-SET: Final = Field("true", _set)
-COUNT: Final = Field(f"a whole number from 1 to {_COUNT_MAX}", _whole(1, _COUNT_MAX))
-SKIP: Final = Field(f"a whole number from 0 to {_COUNT_MAX}", _whole(0, _COUNT_MAX))
-SEED: Final = Field(f"a whole number from 0 to {_SEED_MAX}", _whole(0, _SEED_MAX))
-SHARE: Final = Field("a number from 0 to 1", _share)
-DELAY_MS: Final = Field(
+NAME: Final = BodyField(f"a text of 1 to {DEV_NAME_CHARACTERS_MAX} characters", _text)
+FLAG: Final = BodyField("true or false", _flag)
+SET: Final = BodyField("true", _set)
+COUNT: Final = BodyField(f"a whole number from 1 to {_COUNT_MAX}", _whole(1, _COUNT_MAX))
+SKIP: Final = BodyField(f"a whole number from 0 to {_COUNT_MAX}", _whole(0, _COUNT_MAX))
+SEED: Final = BodyField(f"a whole number from 0 to {_SEED_MAX}", _whole(0, _SEED_MAX))
+SHARE: Final = BodyField("a number from 0 to 1", _share)
+DELAY_MS: Final = BodyField(
     f"a whole number of milliseconds from 0 to {FAULT_DELAY_MS_MAX}",
     _whole(0, FAULT_DELAY_MS_MAX),
 )
-PART: Final = Field(
+PART: Final = BodyField(
     "a share above 0 and up to 1 of the batch's rows, or a list of numbers of rows, the first is 0",
     _part,
 )
-MOMENT: Final = Field(
+MOMENT: Final = BodyField(
     "milliseconds since 1970, or a time as 2026-01-31T12:00:00Z with its zone", _moment_ms
 )
-SPAN: Final = Field("seconds, or a text such as 1h30m, 500ms or -10s", duration_seconds)
+SPAN: Final = BodyField("seconds, or a text such as 1h30m, 500ms or -10s", duration_seconds)

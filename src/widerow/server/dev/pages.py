@@ -17,7 +17,7 @@ from widerow.engine.instance_copy import CopyRefused
 from widerow.errors import WiderowError
 from widerow.limits import DEV_BODY_BYTES_MAX
 from widerow.server.dev import fields as f
-from widerow.server.dev.fields import Field, FieldRefused, read_document, read_fields
+from widerow.server.dev.fields import BodyField, FieldRefused, read_document, read_fields
 from widerow.server.dev.mode import DevMode
 from widerow.server.dev.sender import is_here
 from widerow.server.message import Reply, Request, Response
@@ -191,7 +191,9 @@ def _no_fields(asked: _Asked) -> None:
     read_fields(asked.document, {})
 
 
-def _all_of(asked: _Asked, fields: Mapping[str, Field], needed: tuple[str, ...]) -> dict[str, Any]:
+def _all_of(
+    asked: _Asked, fields: Mapping[str, BodyField], needed: tuple[str, ...]
+) -> dict[str, Any]:
     given = read_fields(asked.document, fields)
     for name in needed:
         if name not in given:

@@ -28,7 +28,7 @@ from tablestore import (
 )
 from urllib3.exceptions import ProtocolError
 
-from widerow.server.dev.faults import Arrived, Fault, FaultBook
+from widerow.server.dev.faults import Arrived, FaultBook, RequestFault
 from widerow.testing.http import Sender, Wire, assert_refused
 from widerow.testing.requests import (
     BODIES,
@@ -331,7 +331,7 @@ def test_faults_are_counted_as_answers(memory: WiderowServer) -> None:
 ARRIVED = Arrived("BatchWriteRow", "i", frozenset("t"), ("t",) * 8)
 
 
-def strikes(fault: Fault, requests: int = 40) -> list[Any]:
+def strikes(fault: RequestFault, requests: int = 40) -> list[Any]:
     book = FaultBook()
     book.add(fault, FAULT_PARTS)
     found = [book.strike(ARRIVED) for _ in range(requests)]
@@ -340,21 +340,21 @@ def strikes(fault: Fault, requests: int = 40) -> list[Any]:
 
 @given(st.integers(0, 10), st.integers(1, 10))
 def test_so_many_pass_and_so_many_are_struck(skip: int, count: int) -> None:
-    found = strikes(Fault("OTSTimeout", skip=skip, count=count))
+    found = strikes(RequestFault("OTSTimeout", skip=skip, count=count))
     assert found == [None] * skip + [True] * count + [None] * (40 - skip - count)
 
 
 @given(st.floats(0, 1), st.integers(0, 2**63 - 1))
 def test_the_same_seed_strikes_the_same_requests(probability: float, seed: int) -> None:
-    fault = Fault("OTSTimeout", probability=probability, seed=seed, rows=0.5)
+    fault = RequestFault("OTSTimeout", probability=probability, seed=seed, rows=0.5)
     assert strikes(fault) == strikes(fault)
 
 
 def test_probabilities_and_shares_are_what_they_say() -> None:
-    assert strikes(Fault("OTSTimeout", probability=0.0)) == [None] * 40
-    half = strikes(Fault("OTSTimeout", probability=0.5, seed=1), 4000)
+    assert strikes(RequestFault("OTSTimeout", probability=0.0)) == [None] * 40
+    half = strikes(RequestFault("OTSTimeout", probability=0.5, seed=1), 4000)
     assert 1800 < sum(each is not None for each in half) < 2200
-    rows = strikes(Fault("OTSTimeout", rows=0.25, seed=2), 1000)
+    rows = strikes(RequestFault("OTSTimeout", rows=0.25, seed=2), 1000)
     assert 1700 < sum(sum(each) for each in rows if each) < 2300
 
 

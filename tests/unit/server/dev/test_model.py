@@ -23,7 +23,7 @@ from tablestore import (
 )
 from urllib3.exceptions import ProtocolError
 
-from widerow.testing.kit import WiderowInstance
+from widerow.testing.instance import WiderowInstance
 from widerow.testing.server import WiderowServer
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
