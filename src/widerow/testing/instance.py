@@ -41,7 +41,8 @@ class WiderowInstance:
         self.server.reset(name, self.name)
 
     def close(self) -> None:
-        """Close its clients and empty it."""
+        """Close its clients, empty it and forget its snapshots."""
         self._clients.close()
         if self.server.endpoint:  # a test may have stopped it
             self.reset()
+            self.server.forget(self.name)

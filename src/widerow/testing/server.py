@@ -158,6 +158,13 @@ class WiderowServer:
         """
         self._await(self._mode().reset(instance or self.instance, name))
 
+    def forget(self, instance: str | None = None) -> None:
+        """Forget all that was kept of an instance."""
+        self._await(self._forget(instance or self.instance))
+
+    async def _forget(self, instance: str) -> None:
+        self._mode().forget_all(instance)
+
     def _mode(self) -> DevMode:
         if self._dev is None:
             raise RuntimeError("the server does not run, or not in dev mode")

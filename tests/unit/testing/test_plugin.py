@@ -146,6 +146,18 @@ def test_back(tablestore_client, widerow_instance):
     assert "1 passed" in suite(tmp_path, tests)
 
 
+def test_snapshots_end_with_their_test(tmp_path: Path) -> None:
+    """A session may have more tests than a server has snapshots."""
+    tests = """
+@pytest.mark.parametrize("number", range(70))
+def test_kept(tablestore_client, widerow_instance, number):
+    make(tablestore_client)
+    widerow_instance.keep("empty")
+    widerow_instance.reset("empty")
+"""
+    assert "70 passed" in suite(tmp_path, tests)
+
+
 def test_classes_of_unittest(tmp_path: Path) -> None:
     tests = """
 class SessionTest(unittest.TestCase):

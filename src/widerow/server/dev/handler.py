@@ -217,6 +217,7 @@ class DevHandler:
             body = operation.encode(filled)
             response = Response(_OK, self._envelope(known, body), body)
             self._count(known, "OK")
+            self._consumed(known, filled)
         except Exception as failure:  # noqa: BLE001  # every request is answered
             response = self._refused(known, failure)
         reply(response)
@@ -254,6 +255,11 @@ class DevHandler:
     def _count(self, known: _Known, code: str) -> None:
         counts = self._service.metrics.of(known.dialect.label + known.operation.name)
         counts.answered(code, self._service.clock.monotonic_ns() - known.received_ns)
+
+    def _consumed(self, known: _Known, result: Any) -> None:  # noqa: ANN401  # the operation's own
+        if known.operation.consumed is not None:
+            counts = self._service.metrics.of(known.dialect.label + known.operation.name)
+            counts.consumed(*known.operation.consumed(result))
 
     def _counted(self, request: Request, response: Response | None) -> Response | None:
         """Count a request to a page of dev mode that was answered at once."""

@@ -92,16 +92,27 @@ class DevMode:
         """
         _check_instance(instance)
         engine, _ = self._open()
-        others = [each for place, each in self._kept.items() if place != (instance, name)]
-        if len(others) >= COPIES_MAX:
-            raise FieldRefused("name", f"is one snapshot too many: {COPIES_MAX} may be there")
+        self._others(instance, name)
         copy = await asyncio.to_thread(copy_instance, engine.store, engine.catalog, instance)
+        others = self._others(instance, name)
         if copy.size + sum(each.copy.size for each in others) > COPIES_BYTES_MAX:
             raise FieldRefused(
                 "name", f"would make more than {COPIES_BYTES_MAX} bytes of snapshots"
             )
         kept = self._kept[instance, name] = _Kept(instance, name, copy)
         return kept.document()
+
+    def _others(self, instance: str, name: str) -> list[_Kept]:
+        """The snapshots beside one of that name. Raises `FieldRefused` where it has no room."""
+        others = [each for place, each in self._kept.items() if place != (instance, name)]
+        if len(others) >= COPIES_MAX:
+            raise FieldRefused("name", f"is one snapshot too many: {COPIES_MAX} may be there")
+        return others
+
+    def forget_all(self, instance: str) -> None:
+        """Forget every snapshot of an instance."""
+        for name in self._names(instance):
+            self.forget(instance, name)
 
     def forget(self, instance: str, name: str) -> bool:
         """Forget a snapshot; whether it was there."""
@@ -131,7 +142,7 @@ class DevMode:
         )
         return {"instance": instance, "snapshot": name, "tables": list(copy.names)}
 
-    def _names(self, instance: str) -> "Iterable[str]":
+    def _names(self, instance: str) -> list[str]:
         return sorted(name for of, name in self._kept if of == instance)
 
     def _open(self) -> tuple[Engine, Committer]:
