@@ -95,6 +95,7 @@ HOT_MODULES = (
     "rows/words",
     "server/admission",
     "server/connection",
+    "server/dev/connection",
     "server/dispatch",
     "server/gathering",
     "server/headers",

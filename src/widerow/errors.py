@@ -7,6 +7,7 @@
     ├── Conflict           the request met a state it said it did not want
     ├── Exhausted          a quota, a limit of rate, or our own capacity
     ├── Unsupported        the request is well formed and widerow does not offer it
+    ├── Injected           a test asked for this error (dev mode only)
     └── StorageFailure     the disk or the store failed us; nothing more is promised
         ├── StorePoisoned      a sync or commit failed: no writes until the store is opened again
         ├── OutcomeUnknown     it is not known whether a write happened; the store goes on
@@ -31,6 +32,7 @@ __all__ = [
     "Detail",
     "Exhausted",
     "IndexDamaged",
+    "Injected",
     "InvalidRequest",
     "NotFound",
     "NotPermitted",
@@ -578,6 +580,22 @@ class Exhausted(_RuleBroken):
 
 class Unsupported(_RuleBroken):
     """The request is well formed and widerow does not offer it."""
+
+
+class Injected(WiderowError):
+    """An error that a test asked for: what a client is told stands in it, and nothing was wrong.
+
+    `status`, `code` and `message` are those of the dialect that the request was sent in; `fault` is
+    the number of the fault that asked for it.
+    """
+
+    def __init__(self, status: int, code: str, message: str, fault: int) -> None:
+        """An error of these parts."""
+        super().__init__(f"{code}: {message}")
+        self.status = status
+        self.code = code
+        self.message = message
+        self.fault = fault
 
 
 class TooLong(WiderowError):

@@ -376,3 +376,12 @@ REPLAY_CONCURRENCY_MAX: Final = 256  # as PROXY_PENDING_MAX
 # --- advice (ours) ---------------------------------------------------------------------------
 ADVICE_PLACES_MAX: Final = 64  # where a sample of a table begins: split points, evenly spread
 ADVICE_SECONDS_COUNTED_MAX: Final = 1_000_000  # seconds with a load in a recording: eleven days
+
+# --- dev mode and test kit (docs/guide/testing.md) -------------------------------------------
+COPY_BYTES_MAX: Final = 64 * 1024 * 1024  # records of a copied instance, which stay in memory
+COPIES_MAX: Final = 64  # named snapshots of a server, of all instances
+COPIES_BYTES_MAX: Final = 256 * 1024 * 1024  # of all of them together
+FAULTS_MAX: Final = 256  # each is asked about for every request
+FAULT_DELAY_MS_MAX: Final = 60_000  # longer than any SDK waits for an answer
+DEV_BODY_BYTES_MAX: Final = 64 * 1024  # of a request to /_widerow/: a fault is some hundred bytes
+DEV_NAME_CHARACTERS_MAX: Final = 255  # of a snapshot, a table or an instance: the longest name

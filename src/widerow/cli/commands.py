@@ -62,6 +62,7 @@ TOP_COMMANDS: Final = {
     "keys": CommandPlace("widerow.cli.design", "keys_app"),
     "credentials": CommandPlace("widerow.cli.credential_commands", "credentials_app"),
     "advise": CommandPlace("widerow.cli.design", "advise_app"),
+    "dev": CommandPlace("widerow.cli.dev", "dev_app"),
 }
 """Every command by what people type, in the order of `widerow --help`."""
 

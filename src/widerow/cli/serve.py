@@ -61,7 +61,8 @@ def _calm_collector() -> None:
 def ready_line(server: Server, process: int) -> str:
     """What is printed once the port answers; scripts wait for it."""
     store = shown_url(server.settings.store)
-    return f"widerow ready endpoint={server.endpoint} store={store} pid={process}"
+    dev = "" if server.dev is None else " mode=dev"
+    return f"widerow ready endpoint={server.endpoint} store={store} pid={process}{dev}"
 
 
 async def _serve(settings: Settings, descriptors: int | None) -> None:
@@ -86,6 +87,12 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
             sys.stderr.write(
                 "widerow: anyone who reaches this port may use the default access key "
                 "widerow/widerow; --credentials FILE replaces it\n"
+            )
+        if server.dev is not None:
+            sys.stderr.write(
+                "widerow: DEV MODE: whoever reaches this port can move the clock, inject faults "
+                f"and empty instances at {server.endpoint}/_widerow/ without a key; "
+                "for tests only\n"
             )
         sys.stdout.write(ready_line(server, os.getpid()) + "\n")
         sys.stdout.flush()

@@ -15,6 +15,8 @@ SERVE_EXAMPLES: Final = """Examples:
 
 `widerow serve --memory --port 0` — for a test run; the ready line names the port
 
+`widerow serve --memory --port 0 --dev` — for tests that move the clock and inject faults
+
 `widerow serve --path /srv/widerow --credentials keys.toml --instances shop,audit`
 """
 

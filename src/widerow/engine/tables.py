@@ -213,7 +213,7 @@ def new_table(instance: str, request: CreateTable, number: Callable[[], int], no
         created_us=now_us,
         splits=splits,
         stream=(
-            _begun_stream(request.name, stream, splits, number(), now_us)
+            begun_stream(request.name, stream, splits, number(), now_us)
             if stream is not None and stream.enable
             else None
         ),
@@ -233,15 +233,16 @@ def _stream(
     if not asked.enable:
         return None
     if current is None:
-        return _begun_stream(table.name, asked, table.splits, number(), now_us)
+        return begun_stream(table.name, asked, table.splits, number(), now_us)
     kept = current.expiration_hours if asked.expiration_hours is None else asked.expiration_hours
     columns = tuple(dict.fromkeys(asked.columns))
     return replace(current, expiration_hours=kept, columns=columns)
 
 
-def _begun_stream(
+def begun_stream(
     table: str, asked: StreamChange, splits: tuple[bytes, ...], number: int, now_us: int
 ) -> Stream:
+    """The stream of a table of that name which begins now, without a record (change §C1.1)."""
     hours = STREAM_HOURS_MAX if asked.expiration_hours is None else asked.expiration_hours
     columns = tuple(dict.fromkeys(asked.columns))
     name = f"{table}_{now_us:016}"

@@ -8,7 +8,7 @@ are logged with their reasons.
 import asyncio
 import logging
 from functools import partial
-from typing import Final
+from typing import Final, TypeVar
 
 from widerow.commit.committer import Committer
 from widerow.engine.engine import Engine
@@ -20,6 +20,8 @@ from widerow.server.partition_events import log_events
 __all__ = ["Balance", "commit"]
 
 _log = logging.getLogger("widerow.partitions")
+
+T = TypeVar("T")
 
 _SLICE: Final = 500  # notes taken in at one time: about half a millisecond
 
@@ -75,18 +77,19 @@ class Balance:
         return True
 
 
-async def commit(committer: Committer, plan: Plan[None]) -> None:
+async def commit(committer: Committer, plan: Plan[T]) -> T | None:
     """Have a plan committed with whatever else waits. Raises what its `finish` raises."""
-    if plan.writes:
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        committer.submit(plan, partial(_resolve, done))
-        await done
+    if not plan.writes:
+        return None
+    done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    committer.submit(plan, partial(_resolve, done))
+    return await done
 
 
-def _resolve(done: "asyncio.Future[None]", _: None, error: Exception | None) -> None:
+def _resolve(done: "asyncio.Future[T]", answer: T, error: Exception | None) -> None:
     if done.cancelled():
         return
     if error is None:
-        done.set_result(None)
+        done.set_result(answer)
     else:
         done.set_exception(error)

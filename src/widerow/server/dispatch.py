@@ -372,6 +372,8 @@ class Dispatcher:
             page = self._probes.page(target)
             if page is not None:
                 return self._counted(request, target[1:], page)
+        if target.startswith("/_widerow"):
+            return self._counted(request, _NO_ACTION, plain_text(404, "not found without --dev"))
         dialect = self._claiming(target)
         if dialect is None:
             if request.method in (b"GET", b"HEAD"):

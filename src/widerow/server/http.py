@@ -30,9 +30,15 @@ class Listener:
     """One port. Everything happens on the thread of the loop that `start` ran on."""
 
     def __init__(
-        self, handler: Handler, admission: "Admission", clock: "Clock", headers: KeptHeaders
+        self,
+        handler: Handler,
+        admission: "Admission",
+        clock: "Clock",
+        headers: KeptHeaders,
+        connection: type[Connection] = Connection,
     ) -> None:
-        """Listen nowhere yet."""
+        """Listen nowhere yet. `connection`: what connections are made of."""
+        self._connection = connection
         self._shared = Shared(handler, admission, clock, _PATIENCE, headers)
         self._server: asyncio.Server | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -65,11 +71,11 @@ class Listener:
 
     def _protocols(self, tls: "ssl.SSLContext | None") -> "Callable[[], asyncio.Protocol]":
         """What makes the protocol of a connection that is accepted."""
-        shared = self._shared
+        shared, connection = self._shared, self._connection
         if tls is None:
-            return lambda: cast("asyncio.Protocol", Connection(shared))
+            return lambda: cast("asyncio.Protocol", connection(shared))
         most = min(HANDSHAKES_MAX, shared.admission.connections_max)
-        greetings = Greetings(shared.loop, tls, lambda: Connection(shared), most)
+        greetings = Greetings(shared.loop, tls, lambda: connection(shared), most)
         self._greetings = greetings
         return lambda: Greeting(greetings)
 

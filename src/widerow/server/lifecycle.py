@@ -56,6 +56,8 @@ from widerow.wire.dialects import DIALECTS
 if TYPE_CHECKING:
     from widerow.engine.search.host import SearchHost
     from widerow.server.delivery.thread import DeliveryThread
+    from widerow.server.dev.handler import DevHandler
+    from widerow.server.dev.mode import DevMode
     from widerow.server.search.thread import SearchThread
 
 __all__ = ["Server"]
@@ -100,6 +102,8 @@ class Server:
         self._engine_clock = engine_clock or self._clock
         self._entropy = entropy or SystemEntropy()
         self._dialects = DIALECTS if dialects is None else tuple(dialects)
+        self.dev: DevMode | None = None
+        self._dev_handler: DevHandler | None = None
         self._committer: Committer | None = None
         self._dispatcher: Dispatcher | None = None
         self._listener: Listener | None = None
@@ -132,6 +136,7 @@ class Server:
         try:
             identity = self._load_identity()
             self._tls = _load_tls(self.settings)
+            self._begin_dev()
             store = self._store = self._given or self._open_store()
             engine = Engine(
                 store,
@@ -168,6 +173,8 @@ class Server:
         self._tasks.clear()
         if self._listener is not None:
             self._listener.stop_accepting()
+            if self._dev_handler is not None:
+                self._dev_handler.hurry()
             await self._wait(lambda: self.admission.requests_in_flight == 0, DRAIN_SECONDS_MAX)
         if self._control is not None:
             await self._control.stop()
@@ -265,18 +272,61 @@ class Server:
             store, self._clock, self.metrics, post, self._store_failed, _store_resumed
         )
         rules = rules_for(processors(), reads_may_block=store.capabilities.reads_may_block)
+        service = Service(engine, committer, self._clock, self._entropy, self.metrics)
+        dev_lines = None if self.dev is None else self.dev.metric_lines
         dispatcher = self._dispatcher = Dispatcher(
-            Service(engine, committer, self._clock, self._entropy, self.metrics),
-            Probes(engine, committer, self.admission, self.metrics),
+            service,
+            Probes(engine, committer, self.admission, self.metrics, dev_lines),
             identity,
             Schedule(rules, loop),
             self._dialects,
         )
         committer.start()
-        headers = KeptHeaders(each.headers for each in self._dialects)
-        self._listener = Listener(dispatcher, self.admission, self._clock, headers)
+        self._listener = self._listener_of(dispatcher, service, committer)
         self.endpoint = await self._bind(self._listener)
         self._engine = engine
+
+    def _begin_dev(self) -> None:
+        """Let the engine go by a clock that can be moved, in dev mode. Raises `SettingsInvalid`."""
+        if not self.settings.dev:
+            if self.settings.dev_remote:
+                raise SettingsInvalid("dev_remote: is about dev mode; set dev too")
+            return
+        from widerow.server.dev.clock import MovableClock  # noqa: PLC0415  # tests only
+        from widerow.server.dev.mode import DevMode  # noqa: PLC0415  # same
+        from widerow.server.dev.sender import is_loopback  # noqa: PLC0415  # same
+
+        if not self.settings.dev_remote and not is_loopback(self.settings.host):
+            raise SettingsInvalid(
+                f"dev: {self.settings.host} can be reached from other machines, which could empty "
+                "instances; listen on 127.0.0.1, or set dev_remote to allow it"
+            )
+        if not isinstance(self._engine_clock, MovableClock):
+            self._engine_clock = MovableClock(self._engine_clock)
+        self.dev = DevMode(self._engine_clock, self._dialects[0])
+
+    def _listener_of(
+        self, dispatcher: Dispatcher, service: Service, committer: Committer
+    ) -> Listener:
+        """What serves the port: the dispatcher, behind what tests command in dev mode."""
+        kept = [each.headers for each in self._dialects]
+        if self.dev is None:
+            return Listener(dispatcher, self.admission, self._clock, KeptHeaders(kept))
+        from widerow.server.dev.connection import DevConnection  # noqa: PLC0415  # tests only
+        from widerow.server.dev.handler import DevHandler  # noqa: PLC0415  # same
+        from widerow.server.dev.pages import DEV_HEADERS  # noqa: PLC0415  # same
+
+        self.dev.serve(service.engine, committer)
+        handler = self._dev_handler = DevHandler(
+            dispatcher,
+            service,
+            committer,
+            self.dev,
+            self._dialects,
+            remote=self.settings.dev_remote,
+        )
+        headers = KeptHeaders((*kept, DEV_HEADERS))
+        return Listener(handler, self.admission, self._clock, headers, DevConnection)
 
     async def _join(self, engine: Engine, store: Store) -> None:
         """Be one of the servers of a shared store; before that it must write no row."""

@@ -36,9 +36,18 @@ class Probes:
     """The pages, by path. They show counts and states, never data, and need no signature."""
 
     def __init__(
-        self, engine: "Engine", committer: "Committer", admission: "Admission", metrics: Metrics
+        self,
+        engine: "Engine",
+        committer: "Committer",
+        admission: "Admission",
+        metrics: Metrics,
+        dev_lines: "Callable[[], Iterable[str]] | None" = None,
     ) -> None:
-        """The pages show the state and the counters of these objects."""
+        """The pages show the state and the counters of these objects.
+
+        `dev_lines`: what is counted in dev mode, which `/readyz` tells of too; None without it.
+        """
+        self._dev_lines = dev_lines
         self._engine = engine
         self._committer = committer
         self._admission = admission
@@ -62,7 +71,7 @@ class Probes:
             return plain_text(503, "the store takes no writes; see the log")
         if self._engine.nodes.apart is not None:
             return plain_text(503, self._engine.nodes.apart)
-        return plain_text(200, "ready")
+        return plain_text(200, "ready" if self._dev_lines is None else "ready, in dev mode")
 
     def _version(self) -> Response:
         facts = {"name": "widerow", "version": __version__, "python": platform.python_version()}
@@ -75,7 +84,11 @@ class Probes:
             self._committer.waiting,
             self._engine.store.statistics(),
             asdict(self._engine.sweep.reclaimed),
-            chain(partition_lines(self._engine), self._search_lines()),
+            chain(
+                partition_lines(self._engine),
+                self._search_lines(),
+                () if self._dev_lines is None else self._dev_lines(),
+            ),
         )
         return Response(200, _METRICS, page)
 

@@ -72,6 +72,8 @@ class Settings:
     delivery_root: str | None = None
     delivery_seconds: int = DELIVERY_SECONDS
     node_name: str | None = None
+    dev: bool = False
+    dev_remote: bool = False
 
     @property
     def thresholds(self) -> Thresholds:
@@ -146,6 +148,11 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "node_name": (
         "What this server is called among those of a shared store; its host and port if not set."
     ),
+    "dev": (
+        "For tests: let whoever reaches the port move the clock, inject faults and empty instances "
+        "(/_widerow/); off if not set."
+    ),
+    "dev_remote": "Let --dev listen on an address that other machines reach; off if not set.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -267,6 +274,8 @@ _NUMBERS: Final = {
 _BOOLEANS: Final = (
     "accept_damaged_store",
     "api_keys_behind_proxy",
+    "dev",
+    "dev_remote",
     "enforce_throughput",
     "keep_indexed_tables",
     "local_transactions_default",

@@ -1,16 +1,26 @@
 """What users and our own tests build on: a fake clock, and a server inside the process.
 
 Shipped with the package. Imports anything; nothing in the product imports it.
-Start at `server.py`, or at docs/testing.md.
+Start at `plugin.py` and `server.py`, or at docs/guide/testing.md.
 """
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from widerow.testing.clock import FakeClock
+    from widerow.testing.instance import WiderowInstance
+    from widerow.testing.kit import FaultList
     from widerow.testing.server import WiderowServer
 
-__all__ = ["FakeClock", "WiderowServer"]
+__all__ = ["FakeClock", "FaultList", "WiderowInstance", "WiderowServer"]
+
+_MODULES: Final = {
+    "FakeClock": "clock",
+    "FaultList": "kit",
+    "WiderowInstance": "instance",
+    "WiderowServer": "server",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands for
@@ -19,12 +29,6 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands f
     pytest loads `plugin.py`, and this package with it, into every session of an environment that
     has widerow; those that start no server must not pay for loading one.
     """
-    if name == "FakeClock":
-        from widerow.testing.clock import FakeClock  # noqa: PLC0415  # see above
-
-        return FakeClock
-    if name == "WiderowServer":
-        from widerow.testing.server import WiderowServer  # noqa: PLC0415  # see above
-
-        return WiderowServer
+    if name in _MODULES:
+        return getattr(import_module(f"widerow.testing.{_MODULES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

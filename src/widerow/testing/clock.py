@@ -2,33 +2,23 @@
 
 import hashlib
 
+from widerow.server.dev.clock import MovableClock
+from widerow.server.system import SystemClock
+
 __all__ = ["FakeClock", "FakeEntropy"]
 
 
-class FakeClock:
-    """Stands still until it is told otherwise. Starts at 2016-07-19 16:00:00 UTC by default."""
+class FakeClock(MovableClock):
+    """Stands still until it is told otherwise. Starts at 2016-07-19 16:00:00 UTC by default.
+
+    Its monotonic clock starts at 0; `advance` moves it, `set` does not. After `run` both go on with
+    the machine's.
+    """
 
     def __init__(self, now_ms: int = 1_468_944_000_000) -> None:
         """Start at `now_ms` milliseconds since 1970."""
-        self._now_us = now_ms * 1000
-        self._monotonic_ns = 0
-
-    def now_us(self) -> int:
-        """Microseconds since 1970-01-01 UTC."""
-        return self._now_us
-
-    def monotonic_ns(self) -> int:
-        """Nanoseconds since this clock was made; `advance` moves it, `set` does not."""
-        return self._monotonic_ns
-
-    def advance(self, seconds: float) -> None:
-        """Let `seconds` pass; negative values turn the wall clock back."""
-        self._now_us += round(seconds * 1_000_000)
-        self._monotonic_ns += max(0, round(seconds * 1_000_000_000))
-
-    def set(self, now_ms: int) -> None:
-        """Set the wall clock to `now_ms` milliseconds since 1970."""
-        self._now_us = now_ms * 1000
+        super().__init__(SystemClock())
+        self.stand_at(now_ms * 1000)
 
 
 class FakeEntropy:

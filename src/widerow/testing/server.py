@@ -14,25 +14,24 @@ The loop is the standard one: it is there wherever Python is, and costs nothing 
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from widerow.clock import Clock
-from widerow.errors import WiderowError
+from widerow.server.dev.mode import DevMode
 from widerow.server.lifecycle import Server
 from widerow.server.settings import Settings
 from widerow.server.system import SystemClock
 from widerow.testing.clock import FakeClock
+from widerow.testing.kit import FaultList, InstanceClients
 
-__all__ = ["SdkMissing", "WiderowServer"]
+__all__ = ["WiderowServer"]
+
+T = TypeVar("T")
 
 _DEFAULT_KEY: Final = "widerow"  # both halves of the pair that a server without credentials knows
-
-
-class SdkMissing(WiderowError):
-    """A client was asked for and the vendor's SDK is not installed."""
 
 
 class WiderowServer:
@@ -65,9 +64,10 @@ class WiderowServer:
         self.access_key_id = _DEFAULT_KEY
         self.access_key_secret = _DEFAULT_KEY
         store = "memory:" if path is None else f"rocksdb:{path}"
-        self._settings = Settings(port=port, store=store, **(settings or {}))
+        self._settings = Settings(**{"port": port, "store": store, "dev": True, **(settings or {})})
         self._clock = clock or FakeClock(SystemClock().now_us() // 1000)
-        self._clients: list[Any] = []
+        self._clients = InstanceClients(self, instance)
+        self._dev: DevMode | None = None
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._asked: asyncio.Event
@@ -119,9 +119,7 @@ class WiderowServer:
         """
         if self._thread is None:
             return
-        for client in self._clients:
-            client.connection.pool.clear()  # the SDK has no way to close a client
-        self._clients.clear()
+        self._clients.close()
         self._loop.call_soon_threadsafe(self._asked.set)
         self._join()
         self._ended.result()
@@ -132,24 +130,55 @@ class WiderowServer:
         It does not retry, so that a test sees the first error; `options` are the client's own and
         may say otherwise. Raises: `SdkMissing`.
         """
-        try:
-            import tablestore  # noqa: PLC0415  # not a dependency of widerow
-            from tablestore.retry import NoRetryPolicy  # noqa: PLC0415  # not a dependency
-        except ImportError as error:
-            raise SdkMissing(
-                "the vendor's SDK is not installed here: pip install tablestore"
-            ) from error
-        options.setdefault("retry_policy", NoRetryPolicy())
-        client = tablestore.OTSClient(
-            self.endpoint, self.access_key_id, self.access_key_secret, self.instance, **options
-        )
-        self._clients.append(client)
-        return client
+        return self._clients.client(**options)
+
+    # --- between tests -----------------------------------------------------------------------
+
+    @property
+    def faults(self) -> FaultList:
+        """What goes wrong on demand, in any instance."""
+        return FaultList(self._mode())
+
+    def instances(self) -> frozenset[str]:
+        """The instances that have tables."""
+        return self._mode().instances()
+
+    def keep(self, name: str, instance: str | None = None) -> None:
+        """Keep what an instance holds, for `reset`.
+
+        Raises: `CopyRefused` for what a snapshot cannot hold, such as search indexes and tunnels.
+        Cost: a read of all its rows, which stay in memory until the server stops.
+        """
+        self._await(self._mode().keep(instance or self.instance, name))
+
+    def reset(self, name: str | None = None, instance: str | None = None) -> None:
+        """Let an instance hold nothing, or what it held when `keep` was called with this name.
+
+        Cost: milliseconds for a thousand rows. Raises: `FieldRefused` for an unknown name.
+        """
+        self._await(self._mode().reset(instance or self.instance, name))
+
+    def forget(self, instance: str | None = None) -> None:
+        """Forget all that was kept of an instance."""
+        self._await(self._forget(instance or self.instance))
+
+    async def _forget(self, instance: str) -> None:
+        self._mode().forget_all(instance)
+
+    def _mode(self) -> DevMode:
+        if self._dev is None:
+            raise RuntimeError("the server does not run, or not in dev mode")
+        return self._dev
+
+    def _await(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something on the server's loop, from any other thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def _join(self) -> None:
         assert self._thread is not None
         self._thread.join()
         self._thread = None
+        self._dev = None
         self.endpoint = ""
 
     # --- the server's thread -----------------------------------------------------------------
@@ -170,6 +199,7 @@ class WiderowServer:
         self._asked = asyncio.Event()
         server = Server(self._settings, engine_clock=self._clock)
         await server.start()
+        self._dev = server.dev
         try:
             started.set_result(server.endpoint)
             await self._asked.wait()

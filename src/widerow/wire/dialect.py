@@ -7,7 +7,7 @@ that are served. A dialect is pure: bytes in, bytes out, and the engine in betwe
 Compiled, because an operation and what is known of a sender are read for every request.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, final
 
@@ -20,6 +20,7 @@ from widerow.engine.engine import Engine
 
 __all__ = [
     "Dialect",
+    "FaultParts",
     "HeaderNames",
     "Opened",
     "Opener",
@@ -115,6 +116,25 @@ class HeaderNames(NamedTuple):
         return name in self.names or name.startswith(self.prefixes)
 
 
+class FaultParts(NamedTuple):
+    """What injecting faults has to know of a dialect (`server/dev`); no other request needs it.
+
+    `codes`: the documented error codes, each with its HTTP status and its text. `batches`: the
+    operations whose rows have errors of their own. `tables` are the names that what `decode` made
+    of a request names. For the batches `rows` is the table of each row, `without(asked, marked)` is
+    the request without the marked rows, None where none is left, and `filled(asked, marked, result,
+    error)` is the result of the whole request, made of that of the rest or of all, with `error` for
+    each marked row.
+    """
+
+    codes: Mapping[str, tuple[int, str]]
+    batches: frozenset[str]
+    tables: Callable[[Any], frozenset[str]]
+    rows: Callable[[Any], tuple[str, ...]]
+    without: Callable[[Any, Sequence[bool]], Any]
+    filled: Callable[[Any, Sequence[bool], Any, Exception], Any]
+
+
 @final
 @dataclass(frozen=True)
 class Dialect:
@@ -134,7 +154,8 @@ class Dialect:
     the header lines of an answer, without those of HTTP itself; `opened` is None where the request
     was refused before its sender was known, and `date` is what `answer_date` made of a time in
     microseconds since 1970, one for answers that are written together. `refuse(error, name)` is the
-    answer to any exception; `name` is the operation's, "" where none was found.
+    answer to any exception; `name` is the operation's, "" where none was found. `fault_parts` loads
+    what injecting faults needs; None where a dialect cannot have any.
     """
 
     name: str
@@ -150,3 +171,4 @@ class Dialect:
     answer_date: Callable[[int], Any]
     envelope: Callable[[str, bytes, str, Any, Opened | None], bytes]
     refuse: Callable[[Exception, str], Refusal]
+    fault_parts: Callable[[], FaultParts] | None = None

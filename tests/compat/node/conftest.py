@@ -13,27 +13,27 @@ HERE: Final = Path(__file__).parent
 INSTALL_SECONDS_MAX: Final = 50
 
 
-def install(npm: str) -> str:
-    """Why the SDK could not be installed; nothing if it is there, as the lock file names it."""
-    marker = HERE / "node_modules" / ".package-lock.json"  # npm writes it last
-    lock = HERE / "package-lock.json"
-    with (HERE / "package.json").open() as mine:  # test runs side by side install once
+def install(npm: str, place: Path = HERE, seconds: int = INSTALL_SECONDS_MAX) -> str:
+    """Why packages could not be installed; nothing if they are there, as a lock file names them."""
+    marker = place / "node_modules" / ".package-lock.json"  # npm writes it last
+    lock = place / "package-lock.json"
+    with (place / "package.json").open() as mine:  # test runs side by side install once
         fcntl.flock(mine, fcntl.LOCK_EX)
         if marker.exists() and marker.stat().st_mtime >= lock.stat().st_mtime:
             return ""
         try:
             subprocess.run(  # noqa: S603  # npm, with our own list of packages
                 [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"],
-                cwd=HERE,
+                cwd=place,
                 check=True,
                 capture_output=True,
                 text=True,
-                timeout=INSTALL_SECONDS_MAX,
+                timeout=seconds,
             )
         except subprocess.CalledProcessError as error:
             return f"npm ci failed: {str(error.stderr).strip()[-300:]}"
         except subprocess.TimeoutExpired:
-            return f"npm ci took longer than {INSTALL_SECONDS_MAX} s"
+            return f"npm ci took longer than {seconds} s"
         marker.touch()
     return ""
 

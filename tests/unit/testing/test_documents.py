@@ -1,5 +1,6 @@
-"""The examples of docs/testing.md run, and the plugin is there for those who install widerow."""
+"""The examples of docs/guide/testing.md run, and whoever installs widerow has the plugin."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,10 +9,14 @@ from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).resolve().parents[3] / "docs" / "testing.md").read_text()
+from widerow.server.dev.fields import FieldRefused
+from widerow.testing.server import WiderowServer
+
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "testing.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 TESTS = [each for each in EXAMPLES if "def test_" in each]
 SCRIPTS = [each for each in EXAMPLES if "def test_" not in each]
+BODIES = re.findall(r"^```json\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 
 def run(*arguments: str, folder: Path) -> str:
@@ -27,11 +32,26 @@ def run(*arguments: str, folder: Path) -> str:
     return done.stdout
 
 
-def test_the_test_of_the_document_passes_elsewhere(tmp_path: Path) -> None:
-    assert len(TESTS) == 1
-    (tmp_path / "test_example.py").write_text(TESTS[0])
+def test_the_tests_of_the_document_pass_elsewhere(tmp_path: Path) -> None:
+    for number, example in enumerate(TESTS):
+        (tmp_path / f"test_example_{number}.py").write_text(example)
     said = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", folder=tmp_path)
-    assert "1 passed" in said
+    assert f"{''.join(TESTS).count('def test_')} passed" in said
+
+
+def test_the_bodies_of_the_document_are_sent_and_answered() -> None:
+    """The first is what a fault of a wrong probability is told, the second is a fault."""
+    refusal, fault = map(json.loads, BODIES)
+    with WiderowServer() as server:
+        with pytest.raises(FieldRefused) as refused:
+            server.faults.add("OTSServerBusy", probability=2)
+        told = {"field": refused.value.field, "message": refused.value.allowed}
+        assert refusal == {"error": told}
+        server.faults.add(**fault)
+        (shown,) = server.faults.all()
+        assert fault.items() <= shown.items()
+        for name in shown.keys() - {"id", "seen", "struck"}:
+            assert f"`{name}`" in TEXT
 
 
 @pytest.mark.parametrize("example", SCRIPTS, ids=range(len(SCRIPTS)))
@@ -54,5 +74,5 @@ def test_the_package_offers_its_names_and_no_others(tmp_path: Path) -> None:
         "except AttributeError as error: print(error)\n"
     )
     listed, refused = run("-c", code, folder=tmp_path).splitlines()
-    assert listed == "['FakeClock', 'WiderowServer']"
+    assert listed == "['FakeClock', 'FaultList', 'WiderowInstance', 'WiderowServer']"
     assert "nonsense" in refused

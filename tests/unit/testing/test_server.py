@@ -1,4 +1,4 @@
-"""The server inside the process keeps the promises of docs/testing.md."""
+"""The server inside the process keeps the promises of docs/guide/testing.md."""
 
 import gc
 import socket
@@ -25,7 +25,7 @@ from widerow.errors import StoreLocked
 from widerow.server.settings import SettingsInvalid
 from widerow.server.system import SystemClock
 from widerow.testing import FakeClock, WiderowServer
-from widerow.testing.server import SdkMissing
+from widerow.testing.kit import SdkMissing
 
 IGNORE = Condition(RowExistenceExpectation.IGNORE)
 KEY = [("pk", "a")]

@@ -57,10 +57,22 @@ class Draft:
 
     def drop(self, model: TableModel[T], table: T) -> None:
         """Take a table away, and note what it leaves behind."""
+        self._hide(model, table)
+        self.leave(model.leftover_of(table, self.due_us))
+
+    def erase(self, model: TableModel[T], table: T, prefixes: Sequence[bytes]) -> None:
+        """Take a table away with all bytes under its prefixes, which the write names as shards.
+
+        For stores whose transactions reach over shards: nothing is left to the sweep.
+        """
+        self._hide(model, table)
+        for prefix in prefixes:
+            self.txn.delete_range(prefix, after_prefix(prefix))
+
+    def _hide(self, model: TableModel[T], table: T) -> None:
         self.txn.delete(model.record_of(table)[0])
         self.state.by_name.pop((model.space, *model.name_of(table)), None)
         self.state.by_id.pop(table.id, None)
-        self.leave(model.leftover_of(table, self.due_us))
 
     def leave(self, leftover: Leftover) -> None:
         """Note what is to be removed."""

@@ -7,8 +7,8 @@ signed headers (`envelope.py`); an error is a message of two texts with a status
 from types import MappingProxyType
 from typing import Final
 
-from widerow.errors import InvalidRequest, Rule
-from widerow.wire.dialect import Dialect, HeaderNames, Refusal, WireOperation
+from widerow.errors import Injected, InvalidRequest, Rule
+from widerow.wire.dialect import Dialect, FaultParts, HeaderNames, Refusal, WireOperation
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
 from widerow.wire.tablestore.errors import encode_error, foreign, hint
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED, operation
@@ -42,11 +42,17 @@ def action_of(target: str) -> str:
 
 def _refuse(error: Exception, name: str) -> Refusal:
     status, code, message = foreign(error)
-    if name.startswith("tunnel/"):
+    if name.startswith("tunnel/") and not isinstance(error, Injected):
         status, code, message = tunnel_foreign(error, (status, code, message))
     allow = b"allow: POST\r\n" if status == _METHOD_NOT_ALLOWED else b""
     lines = b"%bx-widerow-hint: %b\r\n" % (allow, hint(error).encode())
     return Refusal(status, code, encode_error(code, message), lines)
+
+
+def _fault_parts() -> FaultParts:
+    from widerow.wire.tablestore.faults import FAULT_PARTS  # noqa: PLC0415  # for tests only
+
+    return FAULT_PARTS
 
 
 TABLESTORE_DIALECT: Final = Dialect(
@@ -65,4 +71,5 @@ TABLESTORE_DIALECT: Final = Dialect(
     answer_date=answer_date,
     envelope=response_headers,
     refuse=_refuse,
+    fault_parts=_fault_parts,
 )

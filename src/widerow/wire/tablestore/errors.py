@@ -11,6 +11,7 @@ from typing import Any, Final
 from widerow.errors import (
     Conflict,
     Exhausted,
+    Injected,
     InvalidRequest,
     NotFound,
     NotPermitted,
@@ -93,6 +94,8 @@ _words: Final = _Words()
 def foreign(error: Exception) -> tuple[int, str, str]:
     """Status, code and message for any exception; 500 for those nobody expected."""
     if not isinstance(error, _BROKEN_RULES) or not isinstance(error.rule, Rule):
+        if isinstance(error, Injected):
+            return error.status, error.code, error.message
         row = _failure(error).foreign
         return row.status, row.code, row.template
     code, status, message = FOREIGN[error.rule][:3]
@@ -117,6 +120,8 @@ def hint(error: Exception) -> str:
     Never the value of a cell.
     """
     if not isinstance(error, _BROKEN_RULES) or not isinstance(error.rule, Rule):
+        if isinstance(error, Injected):
+            return f"Fault {error.fault} of /_widerow/faults asked for this error."
         return _failure(error).hint
     advice = error.rule.value.encode("ascii", "backslashreplace").decode()
     told = ", ".join(f"{name}={value!a}" for name, value in error.details.items() if name in _TOLD)

@@ -1,0 +1,167 @@
+"""What tests command a server: its clock, its faults, and what its instances hold."""
+
+import asyncio
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from widerow.auth.keyring import is_instance_name
+from widerow.commit.committer import Committer
+from widerow.engine.engine import Engine
+from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
+from widerow.limits import COPIES_BYTES_MAX, COPIES_MAX
+from widerow.server.balance import commit
+from widerow.server.dev.clock import MovableClock
+from widerow.server.dev.faults import FaultBook, fault_fields, read_fault
+from widerow.server.dev.fields import CLOCK_MS_MAX, FieldRefused
+from widerow.wire.dialect import Dialect
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["DevMode"]
+
+
+class _Kept(NamedTuple):
+    instance: str
+    name: str
+    copy: InstanceCopy
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "instance": self.instance,
+            "name": self.name,
+            "tables": list(self.copy.names),
+            "rows": self.copy.rows,
+            "bytes": self.copy.size,
+        }
+
+
+class DevMode:
+    """One for each server in dev mode. Its coroutines are for the thread of the server's loop."""
+
+    def __init__(self, clock: MovableClock, dialect: Dialect) -> None:
+        """A server whose engine goes by `clock`, without faults and snapshots.
+
+        Faults have the codes and actions of `dialect`.
+        """
+        assert dialect.fault_parts is not None, "a dialect of dev mode has faults"
+        self.clock = clock
+        self._parts = dialect.fault_parts()
+        self._fields = fault_fields(self._parts.codes, (*dialect.operations, *dialect.own))
+        self.faults = FaultBook()
+        self._kept: dict[tuple[str, str], _Kept] = {}
+        self._engine: Engine | None = None
+        self._committer: Committer | None = None
+
+    def serve(self, engine: Engine, committer: Committer) -> None:
+        """Command this engine from now on."""
+        self._engine = engine
+        self._committer = committer
+
+    # --- the clock ---------------------------------------------------------------------------
+
+    def clock_document(self) -> dict[str, Any]:
+        """The time by which rows are dated and expire."""
+        now_ms = self.clock.now_us() // 1000
+        shown = datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds")
+        return {"now_ms": now_ms, "now": shown, "running": self.clock.running}
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass. Raises `FieldRefused` where the clock would leave its range."""
+        if not 0 <= self.clock.now_us() // 1000 + seconds * 1000 <= CLOCK_MS_MAX:
+            raise FieldRefused("advance", f"must leave the clock from 0 to {CLOCK_MS_MAX} ms")
+        self.clock.advance(seconds)
+
+    # --- faults ------------------------------------------------------------------------------
+
+    def add_fault(self, document: "Mapping[str, Any]") -> dict[str, Any]:
+        """Add the fault that a document asks for; the document of it. Raises `FieldRefused`."""
+        fault = read_fault(document, self._fields, self._parts)
+        return self.faults.add(fault, self._parts)
+
+    # --- instances ---------------------------------------------------------------------------
+
+    def instances(self) -> frozenset[str]:
+        """Those that have tables."""
+        return frozenset(table.instance for table in self._open()[0].tables.all())
+
+    async def keep(self, instance: str, name: str) -> dict[str, Any]:
+        """Keep a snapshot of an instance under a name; a former one of that name is replaced.
+
+        Raises: `FieldRefused` where there are too many, `CopyRefused` for what it cannot hold.
+        """
+        _check_instance(instance)
+        engine, _ = self._open()
+        self._others(instance, name)
+        copy = await asyncio.to_thread(copy_instance, engine.store, engine.catalog, instance)
+        others = self._others(instance, name)
+        if copy.size + sum(each.copy.size for each in others) > COPIES_BYTES_MAX:
+            raise FieldRefused(
+                "name", f"would make more than {COPIES_BYTES_MAX} bytes of snapshots"
+            )
+        kept = self._kept[instance, name] = _Kept(instance, name, copy)
+        return kept.document()
+
+    def _others(self, instance: str, name: str) -> list[_Kept]:
+        """The snapshots beside one of that name. Raises `FieldRefused` where it has no room."""
+        others = [each for place, each in self._kept.items() if place != (instance, name)]
+        if len(others) >= COPIES_MAX:
+            raise FieldRefused("name", f"is one snapshot too many: {COPIES_MAX} may be there")
+        return others
+
+    def forget_all(self, instance: str) -> None:
+        """Forget every snapshot of an instance."""
+        for name in self._names(instance):
+            self.forget(instance, name)
+
+    def forget(self, instance: str, name: str) -> bool:
+        """Forget a snapshot; whether it was there."""
+        return self._kept.pop((instance, name), None) is not None
+
+    def snapshots(self) -> list[dict[str, Any]]:
+        """Every snapshot, by instance and name."""
+        return [self._kept[place].document() for place in sorted(self._kept)]
+
+    async def reset(self, instance: str, name: str | None = None) -> dict[str, Any]:
+        """Let an instance hold what a snapshot of it holds, or nothing. Returns when it is durable.
+
+        Raises: `FieldRefused` for a name that was not kept.
+        """
+        _check_instance(instance)
+        copy = EMPTY_COPY
+        if name is not None:
+            kept = self._kept.get((instance, name))
+            if kept is None:
+                known = ", ".join(self._names(instance)) or "none"
+                raise FieldRefused("snapshot", f"must be one of this instance's: {known}")
+            copy = kept.copy
+        engine, committer = self._open()
+        now_us = self.clock.now_us()
+        await commit(
+            committer, reset_instance(engine.store, engine.catalog, instance, copy, now_us)
+        )
+        return {"instance": instance, "snapshot": name, "tables": list(copy.names)}
+
+    def _names(self, instance: str) -> list[str]:
+        return sorted(name for of, name in self._kept if of == instance)
+
+    def _open(self) -> tuple[Engine, Committer]:
+        assert self._engine is not None, "dev mode serves an engine"
+        assert self._committer is not None, "as before"
+        return self._engine, self._committer
+
+    # --- what is told ------------------------------------------------------------------------
+
+    def metric_lines(self) -> "Iterable[str]":
+        """Its lines of the metrics page."""
+        yield "# HELP widerow_dev_mode Whether tests may command this server: 1."
+        yield "# TYPE widerow_dev_mode gauge"
+        yield "widerow_dev_mode 1"
+        yield "# HELP widerow_faults_struck_total Requests that faults of dev mode struck."
+        yield "# TYPE widerow_faults_struck_total counter"
+        yield f"widerow_faults_struck_total {self.faults.struck()}"
+
+
+def _check_instance(instance: str) -> None:
+    if not is_instance_name(instance):
+        raise FieldRefused("instance", "must be a name that an instance may have")

@@ -1,0 +1,139 @@
+"""What a test can let go wrong in this dialect: the documented codes, and the rows of batches.
+
+A fault answers as the service would: with the code, the status and the text of semantics §18. Codes
+that widerow itself never answers are listed here, the others are those of `error_table.py`.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, Final
+
+from widerow.engine.batch import arrange, filled, without
+from widerow.errors import WiderowError
+from widerow.model.answers import RowOutcome
+from widerow.model.requests import BatchGet, BatchWrite, InTransaction, TableGet
+from widerow.wire.dialect import FaultParts
+from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Foreign
+from widerow.wire.tablestore.operations.batches import BatchAnswer
+
+__all__ = ["FAULT_PARTS"]
+
+# Of the service and never of widerow (semantics §18.1, §18.2; tunnels: change §D).
+_OTHERS: Final = {
+    "OTSCapacityUnitExhausted": (403, "Capacity unit is not enough."),
+    "OTSFlowControl": (429, "The requests have been throttled."),
+    "OTSForbiddenUpdateCapacityUnit": (
+        400,
+        "Your instance is forbidden to update capacity unit.",
+    ),
+    "OTSOutOfColumnCountLimit": (400, "The number of columns in one row exceeded the limit."),
+    "OTSPartitionUnavailable": (503, "The partition is not available."),
+    "OTSTableNotReady": (404, "The table is not ready."),
+    "OTSTimeout": (503, "Operation timeout."),
+}
+# Where a code has several texts, the one that clients look at.
+_TEXTS: Final = {
+    "OTSAuthFailed": (403, "Signature mismatch."),
+    "OTSQuotaExhausted": (403, "Too frequent table operations."),
+    "OTSRowOperationConflict": (409, "Data is being modified by the other request."),
+}
+_NAMING: Final = ("table", "table_name", "name", "main_table_name")
+
+
+def _documented() -> dict[str, tuple[int, str]]:
+    """Every code with a status and a text; of several texts the first without a fact in it."""
+    found: dict[str, tuple[int, str]] = {}
+    answers: list[Foreign] = [*FOREIGN.values(), UNEXPECTED.foreign]
+    answers += [failure.foreign for failure in FAILURES.values()]
+    for row in sorted(answers, key=lambda row: "{" in row.template):
+        found.setdefault(row.code, (row.status, row.template))
+    return dict(sorted({**found, **_OTHERS, **_TEXTS}.items()))
+
+
+def _asked(request: Any) -> Any:  # noqa: ANN401  # what any operation's `decode` made
+    """What stands in a transaction, or in the form of an export."""
+    return getattr(request, "request", request)
+
+
+def _tables(request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
+    """The tables that a request names: of a batch all, of a commit or a list none."""
+    asked = _asked(request)
+    if isinstance(asked, BatchGet | BatchWrite):
+        return frozenset(each.table for each in asked.tables)
+    if isinstance(asked, str):
+        return frozenset((asked,))
+    for name in _NAMING:
+        value = getattr(asked, name, None)
+        if isinstance(value, str):
+            return frozenset((value,))
+    return frozenset()
+
+
+def _rows(request: Any) -> tuple[str, ...]:  # noqa: ANN401  # as before
+    """The table of each row of a batch; none where the rows stand or fall together."""
+    asked = _asked(request)
+    if isinstance(asked, BatchGet):
+        return tuple(chain.from_iterable([each.table] * len(each.keys) for each in asked.tables))
+    if isinstance(asked, BatchWrite) and not asked.atomic:
+        return tuple(change.table for each in asked.tables for change in each.changes)
+    return ()
+
+
+def _without(request: Any, marked: Sequence[bool]) -> Any:  # noqa: ANN401  # as before
+    if all(marked):
+        return None
+    asked = _asked(request)
+    if isinstance(asked, BatchGet):
+        rest: Any = BatchGet(tuple(_tables_without(asked, marked)))
+    else:
+        kept = without(asked, marked)
+        rest = kept._replace(tables=tuple(each for each in kept.tables if each.changes))
+    return InTransaction(request.id, rest) if asked is not request else rest
+
+
+def _tables_without(asked: BatchGet, marked: Sequence[bool]) -> list[TableGet]:
+    marks = iter(marked)
+    kept = []
+    for table in asked.tables:
+        stay = [not next(marks) for _ in table.keys]
+        keys = tuple(key for key, there in zip(table.keys, stay, strict=True) if there)
+        resumes = tuple(each for each, there in zip(table.resumes, stay, strict=False) if there)
+        if keys:
+            kept.append(table._replace(keys=keys, resumes=resumes))
+    return kept
+
+
+def _filled(
+    request: Any,  # noqa: ANN401  # as before
+    marked: Sequence[bool],
+    result: BatchAnswer | None,
+    error: Exception,
+) -> BatchAnswer:
+    """The answer to the whole batch. `result`: that of the rest, None where there is no rest."""
+    assert isinstance(error, WiderowError), "a row is refused by an error of ours"
+    asked = _asked(request)
+    made = [RowOutcome(error=error) if mark else None for mark in marked]
+    found = [] if result is None else list(chain.from_iterable(result.outcomes))
+    if len(found) == len(marked):  # the marked rows were carried out as well
+        found = [outcome for outcome, mark in zip(found, marked, strict=True) if not mark]
+    outcomes = filled(made, found)
+    names = tuple(each.table for each in asked.tables)
+    if isinstance(asked, BatchWrite):
+        return BatchAnswer(names, arrange(asked, outcomes))
+    arranged, at = [], 0
+    for table in asked.tables:
+        arranged.append(outcomes[at : at + len(table.keys)])
+        at += len(table.keys)
+    return BatchAnswer(names, arranged)
+
+
+FAULT_PARTS: Final = FaultParts(
+    codes=MappingProxyType(_documented()),
+    batches=frozenset(("BatchGetRow", "BatchWriteRow")),
+    tables=_tables,
+    rows=_rows,
+    without=_without,
+    filled=_filled,
+)
+"""The parts of the Tablestore dialect."""

@@ -1,0 +1,281 @@
+"""An instance goes back to what it was, or to nothing (docs/guide/testing.md, "Between tests").
+
+Every case is over both embedded stores, and behind each the whole store is sound: every index has
+the entries of its rows, and nothing is left of what was dropped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.engine.instance_copy import (
+    EMPTY_COPY,
+    CopyRefused,
+    InstanceCopy,
+    copy_instance,
+    reset_instance,
+)
+from widerow.errors import NotFound
+from widerow.limits import COPY_BYTES_MAX
+from widerow.model.requests import StreamChange
+from widerow.model.schema import KeyColumn
+from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
+from widerow.storage.interface import Store
+from widerow.storage.opener import open_store
+from widerow.testing.answers import decode_answer_rows
+from widerow.testing.changes import create, delete, primary_key, put, scan_all
+from widerow.testing.clock import FakeClock, FakeEntropy
+from widerow.testing.strict import StrictSpace, StrictStore
+from widerow.testing.watched import INDEXES, WATCHED, entries_found, make_watched, records_found
+
+Written = Value | list[tuple[int, Value]]
+
+KEYS = {"k": KeyType.STRING, "n": KeyType.INTEGER}
+
+
+@pytest.fixture(params=["memory", "rocksdb"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    url = "memory:" if request.param == "memory" else f"rocksdb:{tmp_path / 'store'}"
+    with open_store(url) as opened:
+        yield opened
+        assert check_store(opened) == []
+
+
+@pytest.fixture
+def engine(store: Store) -> Engine:
+    return Engine(store, FakeClock(), FakeEntropy())
+
+
+def kept(engine: Engine, instance: str = "a") -> InstanceCopy:
+    return copy_instance(engine.store, engine.catalog, instance)
+
+
+def reset(engine: Engine, copy: InstanceCopy = EMPTY_COPY, instance: str = "a") -> None:
+    now_us = FakeClock().now_us()
+    engine.run(reset_instance(engine.store, engine.catalog, instance, copy, now_us))
+
+
+def rows(engine: Engine, table: str, instance: str = "a") -> list[Any]:
+    low: dict[str, KeyInput] = dict.fromkeys(KEYS, KeyMarker.INF_MIN)
+    high: dict[str, KeyInput] = dict.fromkeys(KEYS, KeyMarker.INF_MAX)
+    return decode_answer_rows(engine.rows.get_range(instance, scan_all(table, low, high)).rows)
+
+
+def write(engine: Engine, table: str, number: int, instance: str = "a", **columns: Written) -> None:
+    key = {"k": f"p{number % 3}", "n": number}
+    engine.run(engine.rows.write_row(instance, put(table, key, columns or {"v": number})))
+
+
+def test_rows_with_their_versions_come_back(engine: Engine) -> None:
+    engine.run(engine.create_table("a", create("t", KEYS, max_versions=3)))
+    now_ms = FakeClock().now_us() // 1000
+    write(engine, "t", 1, v=[(now_ms, 1), (now_ms + 1, 2)], w=b"x")
+    write(engine, "t", 2)
+    before, copy = rows(engine, "t"), kept(engine)
+
+    write(engine, "t", 3)
+    engine.run(engine.rows.write_row("a", delete("t", {"k": "p1", "n": 1})))
+    engine.run(engine.create_table("a", create("other", KEYS)))
+    reset(engine, copy)
+
+    assert rows(engine, "t") == before
+    assert engine.list_tables("a") == ("t",)
+    assert (copy.names, copy.rows) == (("t",), 2)
+
+
+def test_a_wide_row_comes_back(engine: Engine) -> None:
+    engine.run(engine.create_table("a", create("t", KEYS)))
+    columns = {f"c{number:03}": "x" * 5000 for number in range(200)}
+    write(engine, "t", 1, **columns)
+    before, copy = rows(engine, "t"), kept(engine)
+    for _ in range(2):
+        reset(engine)
+        reset(engine, copy)
+    assert rows(engine, "t") == before
+    assert copy.rows > 1  # its segments
+
+
+def test_an_empty_instance_has_no_tables(engine: Engine) -> None:
+    make_watched(engine, "a")
+    write(engine, WATCHED, 1, x="l")
+    reset(engine)
+    assert engine.list_tables("a") == ()
+    with pytest.raises(NotFound):
+        rows(engine, WATCHED)
+    reset(engine)  # again, of nothing
+    make_watched(engine, "a")
+    assert rows(engine, WATCHED) == []
+
+
+def test_indexes_come_back_with_their_entries(engine: Engine) -> None:
+    make_watched(engine, "a")
+    for number in range(8):
+        write(engine, WATCHED, number, x=f"l{number}", c=number)
+    before = {index: entries_found(engine, "a", index) for index in INDEXES}
+    copy = kept(engine)
+    for number in range(4):
+        write(engine, WATCHED, number, x="moved")
+    reset(engine, copy)
+
+    assert {index: entries_found(engine, "a", index) for index in INDEXES} == before
+    write(engine, WATCHED, 2, x="later")
+    for index in INDEXES:
+        assert len(entries_found(engine, "a", index)) == 8
+
+
+def test_a_stream_begins_anew(engine: Engine) -> None:
+    make_watched(engine, "a")
+    write(engine, WATCHED, 1)
+    copy = kept(engine)
+    reset(engine, copy)
+    assert records_found(engine, "a") == []
+    write(engine, WATCHED, 2)
+    assert len(records_found(engine, "a")) == 1
+
+
+def test_auto_increment_goes_on_from_where_it_was(engine: Engine) -> None:
+    columns = (
+        KeyColumn("k", KeyType.STRING),
+        KeyColumn("n", KeyType.INTEGER, auto_increment=True),
+    )
+    engine.run(engine.create_table("a", create("t", columns)))
+
+    def add() -> None:
+        key = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
+        engine.run(engine.rows.write_row("a", put("t", key, {"v": 1})))
+
+    add()
+    copy = kept(engine)
+    add()
+    after = rows(engine, "t")
+    reset(engine, copy)
+    add()
+    assert [key for key, _ in rows(engine, "t")] == [key for key, _ in after]
+
+
+def test_other_instances_stay_as_they_are(engine: Engine) -> None:
+    for instance in ("a", "b", "ab"):
+        engine.run(engine.create_table(instance, create("t", KEYS)))
+        write(engine, "t", 1, instance)
+    copy = kept(engine)
+    before = {each: engine.describe_table(each, "t") for each in ("b", "ab")}
+    reset(engine)
+    reset(engine, copy)
+    for instance, table in before.items():
+        assert engine.describe_table(instance, "t") == table
+        assert len(rows(engine, "t", instance=instance)) == 1
+
+
+def test_a_write_that_was_planned_before_is_refused(engine: Engine) -> None:
+    """Its table is another one by now, though it has the same name and key columns."""
+    engine.run(engine.create_table("a", create("t", KEYS)))
+    copy = kept(engine)
+    late = engine.rows.write_row("a", put("t", {"k": "p", "n": 1}, {"v": 1}))
+    reset(engine, copy)
+    with pytest.raises(NotFound):
+        engine.run(late)
+    assert rows(engine, "t") == []
+
+
+def test_a_transaction_from_before_ends_with_its_table(engine: Engine) -> None:
+    engine.run(engine.create_table("a", create("t", KEYS)))
+    copy = kept(engine)
+    begun = engine.run(engine.transactions.start("a", "t", primary_key({"k": "p0"})))
+    inside = put("t", {"k": "p0", "n": 0}, {"v": 1})
+    engine.run(engine.transactions.write_row("a", begun, inside))
+    reset(engine, copy)
+    write(engine, "t", 3)  # under the same partition key: nothing is locked any more
+    with pytest.raises(NotFound):
+        engine.run(engine.transactions.commit("a", begun))
+    assert [key["n"] for key, _ in rows(engine, "t")] == [3]
+
+
+def test_what_changed_since_planning_is_planned_again(engine: Engine) -> None:
+    engine.run(engine.create_table("a", create("t", KEYS)))
+    write(engine, "t", 1)
+    copy = kept(engine)
+    plan = reset_instance(engine.store, engine.catalog, "a", copy, FakeClock().now_us())
+    engine.run(engine.create_table("a", create("u", KEYS)))
+    engine.run(engine.create_table("b", create("u", KEYS)))
+    engine.run(plan)
+    assert engine.list_tables("a") == ("t",)
+    assert engine.list_tables("b") == ("u",)
+    assert len(rows(engine, "t")) == 1
+
+
+def test_what_a_copy_cannot_hold_is_said(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = StreamChange(enable=True, expiration_hours=1)
+    engine.run(engine.create_table("a", replace(create("t", KEYS), stream=stream)))
+    write(engine, "t", 1)
+    monkeypatch.setattr("widerow.engine.instance_copy.COPY_BYTES_MAX", 20)
+    assert COPY_BYTES_MAX > 20
+    with pytest.raises(CopyRefused, match="larger than a snapshot may be"):
+        kept(engine)
+
+
+def test_a_shared_store_can_be_emptied_and_not_copied() -> None:
+    """One transaction does not reach over shards there; the sweep removes what was dropped."""
+    store = StrictStore(StrictSpace(), FakeEntropy())
+    engine = Engine(store, FakeClock(), FakeEntropy())
+    engine.run(engine.create_table("a", create("t", KEYS)))
+    write(engine, "t", 1)
+    with pytest.raises(CopyRefused, match="memory or RocksDB"):
+        kept(engine)
+    reset(engine)
+    assert engine.list_tables("a") == ()
+    assert engine.catalog.leftovers() != []
+
+
+Steps = st.lists(
+    st.tuples(st.sampled_from(("put", "delete", "keep", "back", "empty")), st.integers(0, 5)),
+    max_size=25,
+)
+
+
+@given(Steps)
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+def test_the_obvious_model(steps: list[tuple[str, int]]) -> None:
+    """Rows are a dictionary, a snapshot is a copy of it, and a reset puts the copy there."""
+    with open_store("memory:") as store:
+        engine = Engine(store, FakeClock(), FakeEntropy())
+        make_watched(engine, "a")
+        model: dict[int, str] | None = {}
+        kept_model: dict[int, str] | None = {}
+        copy = kept(engine)
+        for number, (step, place) in enumerate(steps):
+            if step == "keep":
+                copy, kept_model = kept(engine), None if model is None else dict(model)
+            elif step == "back":
+                reset(engine, copy)
+                model = None if kept_model is None else dict(kept_model)
+            elif step == "empty":
+                reset(engine)
+                model = None
+            elif model is None:
+                with pytest.raises(NotFound):
+                    write(engine, WATCHED, place, x=f"{number}")
+            elif step == "put":
+                write(engine, WATCHED, place, x=f"{number}")
+                model[place] = f"{number}"
+            else:
+                key = {"k": f"p{place % 3}", "n": place}
+                engine.run(engine.rows.write_row("a", delete(WATCHED, key)))
+                model.pop(place, None)
+            assert engine.list_tables("a") == (() if model is None else (WATCHED,))
+            if model is not None:
+                found = {key["n"]: cells["x"][0][1] for key, cells in rows(engine, WATCHED)}
+                assert found == model
+                for index in INDEXES:
+                    assert len(entries_found(engine, "a", index)) == len(model)
+        assert check_store(store) == []

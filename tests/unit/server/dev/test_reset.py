@@ -1,0 +1,88 @@
+"""Resets and snapshots over HTTP, beside all that a server does by itself."""
+
+import time
+from pathlib import Path
+
+import pytest
+from tests.unit.server.dev.conftest import Dev
+
+from widerow.engine.check import check_store
+from widerow.storage.opener import open_store
+from widerow.testing.http import Sender, Wire
+from widerow.testing.requests import BODIES, SEARCH_BODIES, TUNNEL_BODIES
+from widerow.testing.server import WiderowServer
+
+SENDER = Sender(instance="shop")
+ALL = {**BODIES, **SEARCH_BODIES, **TUNNEL_BODIES}
+
+
+def asked(wire: Wire, *actions: str, table: str = "t") -> None:
+    for action in actions:
+        answer = wire.ask(SENDER.request(action, ALL[action](table)))
+        assert answer.status == 200, (action, answer.error)
+
+
+def test_an_instance_is_kept_emptied_and_put_back(server: WiderowServer) -> None:
+    dev = Dev(server.endpoint)
+    with Wire(server.endpoint) as wire:
+        asked(wire, "CreateTable", "PutRow")
+        kept = dev.ask("POST", "snapshots", instance="shop", name="one")
+        assert (kept["tables"], kept["rows"]) == (["t"], 1)
+        assert dev.ask("GET", "snapshots") == {"snapshots": [kept]}
+        row = wire.ask(SENDER.request("GetRow", BODIES["GetRow"]("t"))).body
+        asked(wire, "UpdateRow")
+        assert dev.ask("POST", "reset", instance="shop")["tables"] == []
+        assert wire.ask(SENDER.request("GetRow", BODIES["GetRow"]("t"))).status == 404
+        assert dev.ask("POST", "reset", instance="shop", snapshot="one")["tables"] == ["t"]
+        assert wire.ask(SENDER.request("GetRow", BODIES["GetRow"]("t"))).body == row
+    assert dev.ask("DELETE", "snapshots", instance="shop", name="one") == {"removed": 1}
+    status, field, message = dev.refused("POST", "reset", {"instance": "shop", "snapshot": "one"})
+    assert (status, field, message) == (400, "snapshot", "must be one of this instance's: none")
+
+
+@pytest.mark.parametrize(
+    ("actions", "what"),
+    [
+        (("CreateSearchIndex",), "search indexes"),
+        (("tunnel/create",), "tunnels or delivery tasks"),
+    ],
+)
+def test_what_a_snapshot_cannot_hold_is_emptied(
+    server: WiderowServer, actions: tuple[str, ...], what: str
+) -> None:
+    dev = Dev(server.endpoint)
+    with Wire(server.endpoint) as wire:
+        for _ in range(3):
+            asked(wire, "CreateTable", "PutRow", *actions)
+            status, field, message = dev.refused(
+                "POST", "snapshots", {"instance": "shop", "name": "one"}
+            )
+            assert (status, field) == (400, "instance")
+            assert what in message
+            dev.ask("POST", "reset", instance="shop")
+        assert wire.ask(SENDER.request("ListTable")).body == b""
+
+
+def test_nothing_is_left_in_the_store(tmp_path: Path) -> None:
+    """What was counted of former tables comes late, and finds them gone."""
+    with WiderowServer(tmp_path / "store") as server:
+        dev = Dev(server.endpoint)
+        with Wire(server.endpoint) as wire:
+            for number in range(5):
+                asked(wire, "CreateTable", "PutRow", "BatchWriteRow", "GetRow")
+                if number == 2:
+                    dev.ask("POST", "snapshots", instance="shop", name="one")
+                dev.ask("POST", "reset", instance="shop")
+            dev.ask("POST", "reset", instance="shop", snapshot="one")
+            asked(wire, "PutRow", "GetRow")
+    with open_store(f"rocksdb:{tmp_path / 'store'}") as store:
+        assert check_store(store) == []
+
+
+def test_a_running_clock_goes_on(memory: WiderowServer) -> None:
+    dev = Dev(memory.endpoint)
+    dev.ask("POST", "clock", run=True)
+    before = dev.ask("GET", "clock")["now_ms"]
+    deadline = time.monotonic() + 10
+    while dev.ask("GET", "clock")["now_ms"] == before:
+        assert time.monotonic() < deadline
