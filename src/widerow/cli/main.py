@@ -101,6 +101,7 @@ Exit codes: 0 done, 1 the command failed, 64 wrong usage, 65 wrong argument or u
 _COMPLETE: Final = "_WIDEROW_COMPLETE"
 _CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
 _STORE_SETTINGS: Final = ("path", "store", "cache_mb")
+_ON_IF_NOT_SET: Final = ("console",)  # flags that come with one that says no
 _METAVARS: Final = {
     "host": "ADDRESS",
     "port": "NUMBER",
@@ -155,6 +156,8 @@ def _with_settings(names: Iterable[str]) -> Callable[[_Command], _Command]:
 
 def _parameter(name: str, text: str, metavar: str | None = None) -> inspect.Parameter:
     flag = "--" + name.replace("_", "-")
+    if name in _ON_IF_NOT_SET:
+        flag += f"/--no-{name}"
     if name in _METAVARS:
         metavar = _METAVARS[name]
     option = typer.Option(flag, help=text, metavar=metavar, show_default=False)

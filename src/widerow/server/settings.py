@@ -72,6 +72,7 @@ class Settings:
     delivery_root: str | None = None
     delivery_seconds: int = DELIVERY_SECONDS
     node_name: str | None = None
+    console: bool = True
 
     @property
     def thresholds(self) -> Thresholds:
@@ -146,6 +147,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     "node_name": (
         "What this server is called among those of a shared store; its host and port if not set."
     ),
+    "console": "Serve the console, pages for people, under /console/; on if not set.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -267,6 +269,7 @@ _NUMBERS: Final = {
 _BOOLEANS: Final = (
     "accept_damaged_store",
     "api_keys_behind_proxy",
+    "console",
     "enforce_throughput",
     "keep_indexed_tables",
     "local_transactions_default",
