@@ -25,9 +25,9 @@ __all__ = [
     "COLUMN_KINDS",
     "KIND_NAMES",
     "fields_of",
+    "kind_name",
     "numbered",
     "same_text",
-    "kind_name",
     "shown",
     "typed_text",
     "typed_value",
@@ -72,7 +72,9 @@ def fields_of(encoded: bytes) -> dict[str, str]:
         )
     except ValueError as error:
         raise ConsoleRefused(
-            400, "The form or the address cannot be read.", "Start again from a page of the console."
+            400,
+            "The form or the address cannot be read.",
+            "Start again from a page of the console.",
         ) from error
     return dict(pairs)
 
@@ -106,10 +108,10 @@ def typed_value(name: str, kind: str, text: str) -> Value:
                 return {"true": True, "false": False}[text.lower()]
             case "binary":
                 return bytes.fromhex(text.removeprefix("0x"))
+            case _:
+                pass  # no type: told below
     except (ValueError, KeyError) as error:
-        raise ConsoleRefused(
-            400, f"{name}: {text[:60]!r} is no {kind}.", _ADVICE[kind]
-        ) from error
+        raise ConsoleRefused(400, f"{name}: {text[:60]!r} is no {kind}.", _ADVICE[kind]) from error
     raise ConsoleRefused(
         400, f"{name}: there is no type {kind[:20]!r}.", f"Types are {', '.join(KIND_NAMES)}."
     )

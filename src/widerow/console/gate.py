@@ -58,9 +58,7 @@ class Visitor(NamedTuple):
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address or a name, as `--host` has it or a `host` header without its port, is one
-    by which a machine calls itself.
-    """
+    """Whether a machine calls itself by this address or name, which has no port."""
     if host.lower().rstrip(".") == "localhost":
         return True
     try:

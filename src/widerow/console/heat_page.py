@@ -225,7 +225,9 @@ def _advice(
                 }
                 for each in intervals
             ],
-            "reports": [{**_report(each, kind), "key_hash": key_hash(each.key)} for each in reports],
+            "reports": [
+                {**_report(each, kind), "key_hash": key_hash(each.key)} for each in reports
+            ],
         },
         _ADVISED_BYTES,
     )

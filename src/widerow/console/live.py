@@ -1,6 +1,7 @@
 """What the samples of the last minutes say: rates, latencies, errors, action by action."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from widerow.server.metrics import BUCKET_BOUNDS
@@ -91,7 +92,7 @@ def actions_since(
 def series(samples: Sequence[RequestSample]) -> dict[str, list[float]]:
     """Lists of the same length for charts: seconds since 1970, rate, errors, latency."""
     found: dict[str, list[float]] = {"at": [], "rate": [], "errors": [], "p50_ms": [], "p99_ms": []}
-    for before, after in zip(samples, samples[1:], strict=False):
+    for before, after in pairwise(samples):
         elapsed = max(1e-3, (after.at_ns - before.at_ns) / 1e9)
         whole = _shown(_joined(list(_difference(before, after).values())), elapsed)
         found["at"].append(after.at_us // 1000 / 1000)

@@ -48,9 +48,7 @@ def show_overview(visit: Visit) -> Document:
     }
 
 
-def _by_instance(
-    names: list[TableName], sizes: dict[TableName, Document]
-) -> list[Document]:
+def _by_instance(names: list[TableName], sizes: dict[TableName, Document]) -> list[Document]:
     """The tables, one entry for each instance and model."""
     groups: dict[tuple[str, str], list[Document]] = {}
     for each in names:

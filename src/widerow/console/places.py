@@ -10,7 +10,16 @@ from widerow.errors import NotFound
 from widerow.keys.layout import SPACE_TYPED_CATALOG
 from widerow.model.schema import Table
 
-__all__ = ["MODELS", "TableName", "all_tables", "load_of", "named", "sizes_of", "the_table", "the_typed_table"]
+__all__ = [
+    "MODELS",
+    "TableName",
+    "all_tables",
+    "load_of",
+    "named",
+    "sizes_of",
+    "the_table",
+    "the_typed_table",
+]
 
 MODELS: Final = {"tablestore": "Tablestore", "nosql": "Oracle NoSQL"}
 """The table models by the name that addresses have, with the name that people read."""

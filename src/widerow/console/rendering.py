@@ -58,7 +58,9 @@ def size_text(size: float) -> str:
     number = float(size)
     for unit in _UNITS:
         if number < 1000 or unit == _UNITS[-1]:
-            return f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
+            return (
+                f"{number:.0f} {unit}" if unit == "B" or number >= 100 else f"{number:.1f} {unit}"
+            )
         number /= 1024
     raise AssertionError(size)
 

@@ -47,7 +47,9 @@ def _seen(visit: Visit, found: list[NoticedRequest]) -> list[NoticedRequest]:
     """
     everything = visit.key.instances is None
     kept = [
-        each for each in reversed(found) if everything or (each.instance and visit.opens(each.instance))
+        each
+        for each in reversed(found)
+        if everything or (each.instance and visit.opens(each.instance))
     ]
     return kept[:_SHOWN_MAX]
 

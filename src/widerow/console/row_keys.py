@@ -48,7 +48,8 @@ def read_key(table: Table, text: str) -> PrimaryKey:
     if not all(type(each) in (str, int) for each in values):
         raise _unreadable(text)
     found = [
-        value if column.type is KeyType.STRING and isinstance(value, str)
+        value
+        if column.type is KeyType.STRING and isinstance(value, str)
         else typed_key(column, str(value))
         for column, value in zip(columns, values, strict=True)
     ]
@@ -62,9 +63,7 @@ def _unreadable(text: str) -> ConsoleRefused:
     )
 
 
-def key_bounds(
-    table: Table, asked: Mapping[str, str]
-) -> tuple[PrimaryKey, PrimaryKey, list[str]]:
+def key_bounds(table: Table, asked: Mapping[str, str]) -> tuple[PrimaryKey, PrimaryKey, list[str]]:
     """The range of keys that an address asks for: its lower and upper end, and the prefix.
 
     `k0`, `k1`, … are values of the first so many key columns, which have to be given in order;

@@ -185,7 +185,12 @@ def _edited(table: Table, form: Mapping[str, str]) -> RowChange:
         was = value_from_kept(each["was"]) if each.get("was") else None
         if "delete" in each:
             cells.append(
-                CellChange(CellOperation.DELETE_ALL_VERSIONS, each["name"], None, len(each["name"].encode()))
+                CellChange(
+                    CellOperation.DELETE_ALL_VERSIONS,
+                    each["name"],
+                    None,
+                    len(each["name"].encode()),
+                )
             )
         elif was is None or not _is_same(each, was):
             cells.append(_put(each))

@@ -33,8 +33,8 @@ _GRID_COLUMNS_MAX = 8  # of attributes, beside the key's; a row has all of them 
 def show_rows(visit: Visit) -> Document:
     """A page of rows, at most a hundred.
 
-    Parameters: those of `row_keys.key_bounds`; `where`, a condition; `order`, `down` for the largest
-    key first; `limit`; `after`, the key at which the page begins.
+    Parameters: those of `row_keys.key_bounds`; `where`, a condition; `order`, `down` for the
+    largest key first; `limit`; `after`, the key at which the page begins.
     """
     name = named(visit)
     if name.model == "nosql":
@@ -96,7 +96,9 @@ def _next_key(page: RangePage) -> PrimaryKey | None:
     if page.next_key is None:
         return None
     section, crc = page.next_key
-    row = decode_plain_rows(PLAIN_HEADER + section + bytes((TAG_ROW_CHECKSUM, crc8_byte(0, crc))))[0]
+    row = decode_plain_rows(PLAIN_HEADER + section + bytes((TAG_ROW_CHECKSUM, crc8_byte(0, crc))))[
+        0
+    ]
     return PrimaryKey(row.key)
 
 

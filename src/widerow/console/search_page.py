@@ -74,9 +74,7 @@ def _fields(fields: tuple[SearchField, ...], prefix: str = "") -> list[Document]
     return found
 
 
-def _found(
-    visit: Visit, name: TableName, index: SearchIndex, document: Document
-) -> dict[str, Any]:
+def _found(visit: Visit, name: TableName, index: SearchIndex, document: Document) -> dict[str, Any]:
     asked = name.name, index.name, document["query"]
     search = visit.languages.search(asked, document["sort"], document["limit"], index.schema)
     with visit.parts.long_work():

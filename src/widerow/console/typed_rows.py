@@ -153,9 +153,7 @@ def show_typed_row(visit: Visit, name: TableName) -> Document | Moved:
         "is_new": found is None,
         "id": identity,
         "key": _key_columns(form),
-        "fields": [
-            {"name": each.name, "type": type_text(each.type)} for each in form.table.fields
-        ],
+        "fields": [{"name": each.name, "type": type_text(each.type)} for each in form.table.fields],
         "row": None if found is None else _row(found),
         "text": _template(form) if found is None else found.to_json(pretty=True),
         "may_write": visit.may(Permission.WRITE),
@@ -195,7 +193,9 @@ def _choice(form: TableForm, sent: Any) -> WriteChoice:  # noqa: ANN401  # a for
         try:
             held = Version.from_bytes(bytes.fromhex(version))
         except ValueError as error:
-            raise ConsoleRefused(400, "The form names no version.", "Open the row again.") from error
+            raise ConsoleRefused(
+                400, "The form names no version.", "Open the row again."
+            ) from error
     if sent.get("do") == "delete":
         key = row_from_json(sent.get("id", ""), form.table, key_only=True)
         return WriteChoice(OperationKind.DELETE_IF_VERSION, key, held)

@@ -738,9 +738,7 @@ class Dispatcher:
         )
         return response
 
-    def _remember(
-        self, call: _Call, status: int, code: str, elapsed_ns: int, lines: bytes
-    ) -> None:
+    def _remember(self, call: _Call, status: int, code: str, elapsed_ns: int, lines: bytes) -> None:
         """Keep a request that was slow or refused, for whoever looks at the last ones."""
         if self.recent is not None:
             instance = "" if call.opened is None else call.opened.instance
