@@ -71,26 +71,32 @@ def _rows(intervals: Iterable[Interval], rows: int) -> list[bytes]:
     for interval in intervals:
         for key, units in interval.bins:
             load[key] += units
-    share = sum(load.values()) / max(1, rows - 1)
+    whole = sum(load.values())
+    heavy = {key for key, units in load.items() if units > whole / rows}
+    rest = whole - sum(load[key] for key in heavy)
+    share = rest / max(1, rows - 2 * len(heavy))
     starts = [b""]
     held = 0.0
     alone = False
     for key, units in sorted(load.items()):
-        if (held and held + units > share) or alone:
+        if key in heavy or alone or (held and held + units > share):
             starts.append(key)
             held = 0.0
         held += units
-        alone = units > share
+        alone = key in heavy
     while len(starts) > rows:
-        starts = [b"", *starts[2::2]]
+        kept = [each for each in starts[1:] if each in heavy]
+        others = [each for each in starts[1:] if each not in heavy][1::2]
+        starts = [b"", *sorted([*kept, *others])]
+        heavy = heavy if len(kept) < rows - 1 else set()
     return starts
 
 
 def shade_of(units: float, most: float) -> int:
-    """The shade of a box, 0 where it has no load. A tenth of the most is still told from none."""
+    """The shade of a box, 0 where it has no load; a twentieth of the most is told from a hundredth."""
     if units <= 0 or most <= 0:
         return 0
-    return 1 + min(SHADES - 1, int((units / most) ** 0.6 * SHADES))
+    return 1 + min(SHADES - 1, int((units / most) ** 0.35 * SHADES))
 
 
 def heat_paths(grid: HeatGrid, width: int, height: int) -> list[tuple[int, str]]:

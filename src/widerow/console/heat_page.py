@@ -23,7 +23,9 @@ __all__ = ["describe_partition", "show_heat"]
 _WINDOWS: Final = {"10m": 600, "1h": 3600, "6h": 21_600}
 _WIDTH: Final = 960
 _HEIGHT: Final = 400
-_LABELS: Final = 8  # of keys, and of moments: as many as stand apart on a telephone
+_KEY_LABELS: Final = 8  # beside the map, and those of hot keys
+_TIME_LABELS: Final = 6  # below it: as many as stand apart on a telephone
+_LABEL_HEIGHT: Final = 16  # of a label: two must not lie on each other
 _ADVISED_BYTES: Final = 10 * 1024**3  # for one partition key value (docs/operating/partitions.md)
 _HOT_SHARE: Final = 0.1  # of the table's load: a key with more is worth a look
 _BUSIEST: Final = 50  # tables to choose from
@@ -39,7 +41,7 @@ def show_heat(visit: Visit) -> Document:
     name = named(visit)
     window = visit.asked.get("window", "10m")
     window = window if window in _WINDOWS else "10m"
-    until_s = visit.parts.clock.now_us() // 1_000_000
+    until_s = visit.parts.engine_clock.now_us() // 1_000_000
     since_s = until_s - _WINDOWS[window]
     engine = visit.parts.engine
     divided, kind, facts, reports = visit.parts.on_loop(lambda: _look(visit, name))
@@ -57,7 +59,7 @@ def show_heat(visit: Visit) -> Document:
         },
         "partitions": len(facts),
         "units_per_second": round(sum(each.rate for each in facts), 1),
-        **_map(intervals, kind, since_s, until_s),
+        **_map(intervals, kind, (since_s, until_s), _hot_of(facts, reports)),
         "hot_keys": _hot_keys(name, kind, facts, reports),
         "reports": [_report(each, kind) for each in reports],
     }
@@ -108,8 +110,9 @@ def describe_partition(facts: PartitionFacts, kind: PartitionKey, whole: float) 
 
 
 def _map(
-    intervals: tuple[Interval, ...], kind: PartitionKey, since_s: int, until_s: int
+    intervals: tuple[Interval, ...], kind: PartitionKey, window: tuple[int, int], hot: set[bytes]
 ) -> Document:
+    since_s, until_s = window
     columns = min(CONSOLE_HEAT_COLUMNS_MAX, (until_s - since_s) // round(INTERVAL_SECONDS))
     grid = heat_grid(intervals, since_s, until_s, columns=columns, rows=CONSOLE_HEAT_ROWS_MAX)
     return {
@@ -120,35 +123,52 @@ def _map(
             "cells": [[round(units, 2) for units in row] for row in grid.cells],
             "most": round(grid.most, 1),
         },
-        "picture": _picture(grid, kind),
+        "picture": _picture(grid, kind, hot),
     }
 
 
-def _picture(grid: HeatGrid, kind: PartitionKey) -> Document:
-    """Where the shapes and words of the map are, in units of its view box."""
-    rows = len(grid.keys)
-    step = max(1, -(-rows // _LABELS))
+def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> Document:
+    """Where the shapes and words of the map are: keys in its height, times in its width."""
     columns = len(grid.starts)
-    moment = max(1, -(-columns // _LABELS))
+    moment = max(1, -(-columns // _TIME_LABELS))
+    paths = heat_paths(grid, _WIDTH, _HEIGHT)
     return {
         "width": _WIDTH,
         "height": _HEIGHT,
-        "paths": [{"shade": shade, "path": path} for shade, path in heat_paths(grid, *_SIZE)],
-        "keys": [
-            {
-                "y": _HEIGHT - number * _HEIGHT // rows,
-                "text": label(grid.keys[number], kind) if grid.keys[number] else "(first key)",
-            }
-            for number in range(0, rows, step)
-        ],
+        "paths": [{"shade": shade, "path": path} for shade, path in paths],
+        "keys": _key_labels(grid, kind, hot),
         "times": [
-            {"x": number * _WIDTH // columns, "at_ms": grid.starts[number] * 1000}
+            {"percent": round(100 * number / columns, 2), "at_ms": grid.starts[number] * 1000}
             for number in range(0, columns, moment)
         ],
     }
 
 
-_SIZE: Final = (_WIDTH, _HEIGHT)
+def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[Document]:
+    """Labels of the hot keys, and between them of as many rows as have room."""
+    rows = len(grid.keys)
+    step = max(1, -(-rows // _KEY_LABELS))
+    wanted = [number for number, key in enumerate(grid.keys) if key in hot]
+    wanted += [number for number in range(0, rows, step) if number not in wanted]
+    found: dict[int, Document] = {}
+    for number in wanted:
+        y = _HEIGHT - number * _HEIGHT // rows
+        if all(abs(y - each["y"]) >= _LABEL_HEIGHT for each in found.values()):
+            key = grid.keys[number]
+            text = label(key, kind) if key else "(first key)"
+            found[number] = {"y": y, "text": text, "is_hot": key in hot}
+    return [found[number] for number in sorted(found)]
+
+
+def _hot_of(facts: tuple[PartitionFacts, ...], reports: list[Report]) -> set[bytes]:
+    """Keys that are worth a look: reported, or with more than their part of the load."""
+    whole = sum(each.rate for each in facts)
+    return {each.key for each in reports} | {
+        key
+        for each in facts
+        for key, share in each.top
+        if whole and share * each.rate > whole * _HOT_SHARE
+    }
 
 
 def _hot_keys(
@@ -157,13 +177,8 @@ def _hot_keys(
     """The busiest key values of a table, those that no split can help first."""
     whole = sum(each.rate for each in facts)
     reported = {each.key: each for each in reports}
-    found = [
-        (key, share * each.rate)
-        for each in facts
-        for key, share in each.top
-        if whole and (share * each.rate > whole * _HOT_SHARE or key in reported)
-    ]
-    found += [(key, 0.0) for key in reported.keys() - {each[0] for each in found}]
+    units_of = {key: share * each.rate for each in facts for key, share in each.top}
+    found = [(key, units_of.get(key, 0.0)) for key in _hot_of(facts, reports)]
     found.sort(key=lambda pair: (pair[0] not in reported, -pair[1], pair[0]))
     return [
         {

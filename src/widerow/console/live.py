@@ -9,13 +9,19 @@ from widerow.server.recent import ActionSample, RequestSample
 
 __all__ = ["actions_since", "latency_ms", "series"]
 
+PAGES_ACTION: Final = "console"
 _NONE: Final = ActionSample(0, 0, 0, (0,) * (len(BUCKET_BOUNDS) + 1))
 
 
 def _difference(before: RequestSample, after: RequestSample) -> dict[str, ActionSample]:
-    """What was added between two samples, of the actions that were asked for."""
+    """What was added between two samples, of the actions that were asked for.
+
+    Pages are none of them: whoever looks would see their own looking.
+    """
     found = {}
     for name, now in after.actions.items():
+        if name == PAGES_ACTION:
+            continue
         past = before.actions.get(name, _NONE)
         if now.requests > past.requests:
             found[name] = ActionSample(

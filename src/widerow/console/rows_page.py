@@ -51,6 +51,7 @@ def show_rows(visit: Visit) -> Document:
         "model": name.model,
         "key": [{"name": each.name, "type": KEY_KINDS[each.type]} for each in table.key_columns],
         "prefix": prefix,
+        "bounded": _bounded(table, len(prefix)),
         "asked": {
             each: visit.asked.get(each, "")
             for each in ("k0", "k1", "k2", "k3", "from", "to", "begins", "where", "order", "limit")
@@ -61,6 +62,14 @@ def show_rows(visit: Visit) -> Document:
         "more": _following(visit, name, following),
         "may_write": visit.may(Permission.WRITE) and not table.index_of,
     }
+
+
+def _bounded(table: Table, given: int) -> Document | None:
+    """The column that bounds are of: the first one without a value."""
+    if given == len(table.key_columns):
+        return None
+    column = table.key_columns[given]
+    return {"name": column.name, "type": KEY_KINDS[column.type]}
 
 
 def _kinds(table: Table) -> dict[str, str]:

@@ -81,7 +81,8 @@ def _found(visit: Visit, name: TableName, index: SearchIndex, document: Document
         answer = visit.parts.engine.search.search(name.instance, search)
     rows = [_hit(each) for each in answer.hits]
     columns = sorted({cell["column"] for row in rows for cell in row["cells"]})[:8]
-    return {"total": answer.total, "rows": rows, "columns": columns}
+    scored = any(row["score"] is not None for row in rows)
+    return {"total": answer.total, "rows": rows, "columns": columns, "scored": scored}
 
 
 def _hit(hit: Hit) -> Document:

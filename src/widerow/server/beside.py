@@ -51,13 +51,15 @@ class PagesHandler(Protocol):
 class ServerParts:
     """The parts of a server that pages show and work with.
 
-    `identity`: the keys and instances as they are now. `endpoint`: where the server listens.
+    `engine_clock` dates what is stored, `clock` all else. `identity`: the keys and instances as
+    they are now. `endpoint`: where the server listens.
     """
 
     settings: "Settings"
     engine: Engine
     committer: Committer
     clock: Clock
+    engine_clock: Clock
     entropy: Entropy
     metrics: Metrics
     admission: Admission

@@ -307,6 +307,7 @@ class Server:
             engine=engine,
             committer=committer,
             clock=self._clock,
+            engine_clock=self._engine_clock,
             entropy=self._entropy,
             metrics=self.metrics,
             admission=self.admission,

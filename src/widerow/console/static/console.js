@@ -66,6 +66,8 @@
 
   function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
 
+  function timeOfDay(seconds) { return new Date(seconds * 1000).toISOString().slice(11, 19); }
+
   function axis(unit) {
     return {
       stroke: colour("--soft"),
@@ -73,14 +75,18 @@
       ticks: { stroke: colour("--line"), width: 1 },
       font: "12px " + getComputedStyle(document.body).fontFamily,
       size: unit === null ? 34 : 58,
-      values: unit === null ? undefined : function (_, ticks) {
-        return ticks.map(function (tick) { return tick.toLocaleString("en") + unit; });
+      space: unit === null ? 80 : 40,
+      values: function (_, ticks) {
+        return ticks.map(function (tick) {
+          return unit === null ? timeOfDay(tick) : tick.toLocaleString("en") + unit;
+        });
       },
     };
   }
 
   function drawChart(place) {
-    var data = JSON.parse(document.getElementById(place.getAttribute("data-chart")).textContent);
+    var source = document.getElementById(place.getAttribute("data-chart"));
+    var data = JSON.parse(source.getAttribute("data-points"));
     var unit = place.getAttribute("data-unit") || "";
     var names = place.getAttribute("data-series").split(",");
     var colours = [colour("--accent"), colour("--bad"), colour("--look")];
