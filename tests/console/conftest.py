@@ -11,6 +11,8 @@ from tests.console import stocked
 from widerow.testing.http import Wire
 from widerow.testing.server import WiderowServer
 
+Json = dict[str, Any]
+
 
 class Answered(NamedTuple):
     """An answer to a request for a page."""
@@ -20,8 +22,9 @@ class Answered(NamedTuple):
     text: str
 
     @property
-    def document(self) -> Any:
-        return json.loads(self.text)
+    def document(self) -> Json:
+        found: Json = json.loads(self.text)
+        return found
 
 
 class Asker:
@@ -43,11 +46,11 @@ class Asker:
             answer = wire.ask("\r\n".join((*lines, "", body)).encode())
         return Answered(answer.status, answer.headers, answer.body.decode())
 
-    def get(self, path: str, /, **asked: Any) -> Answered:
+    def get(self, path: str, /, **asked: str | int) -> Answered:
         query = urlencode({name: text for name, text in asked.items() if text != ""})
         return self.ask("GET", f"/{path}?{query}" if query else f"/{path}")
 
-    def read(self, path: str, /, **asked: Any) -> Any:
+    def read(self, path: str, /, **asked: str | int) -> Json:
         answer = self.get(f"{path}.json", **asked)
         assert answer.headers["content-type"] == "application/json"
         return answer.document

@@ -1,12 +1,11 @@
 """Every page, as HTML and as the document behind it (docs/operating/console.md)."""
 
 import json
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from tests.console import stocked
-from tests.console.conftest import Asker
+from tests.console.conftest import Answered, Asker, Json
 from tests.console.stocked import ARTICLES, CARDS, INSTANCE
 
 from widerow.console.pages import PAGES_OF_CONSOLE
@@ -16,7 +15,7 @@ from widerow.testing.server import WiderowServer
 
 AT = {"instance": INSTANCE, "table": CARDS}
 TYPED = {"instance": "sysdefault", "table": "students", "model": "nosql"}
-SEEN: dict[str, dict[str, Any]] = {
+SEEN: dict[str, Json] = {
     "": {},
     "heat": AT,
     "requests": {},
@@ -29,15 +28,15 @@ SEEN: dict[str, dict[str, Any]] = {
 }
 
 
-def row(asker: Asker, identity: str, **more: Any) -> Any:
-    return asker.read("row", **AT, id=identity, **more)
+def row(asker: Asker, identity: str) -> Json:
+    return asker.read("row", **AT, id=identity)
 
 
-def values(document: Any) -> dict[str, Any]:
+def values(document: Json) -> Json:
     return {each["column"]: each["versions"][0]["value"] for each in document["row"]["cells"]}
 
 
-def fields(document: Any) -> dict[str, str]:
+def fields(document: Json) -> dict[str, str]:
     """The form of a row as a browser sends it when nothing was changed."""
     form = {"do": "edit", "id": document["id"]}
     for number, each in enumerate(document["cells"]):
@@ -50,7 +49,7 @@ def fields(document: Any) -> dict[str, str]:
     return form
 
 
-def change(asker: Asker, document: Any, **changed: str) -> Any:
+def change(asker: Asker, document: Json, **changed: str) -> Answered:
     """Send the form of a row with some values changed; what came back."""
     form = fields(document)
     for number, each in enumerate(document["cells"]):
@@ -126,7 +125,7 @@ def test_rows_of_a_prefix(asker: Asker) -> None:
         ({"from": "c-0011", "to": "c-0012", "where": "amount > 900"}, [47, 59]),
     ],
 )
-def test_rows_by_range_and_filter(asker: Asker, asked: dict[str, Any], orders: list[int]) -> None:
+def test_rows_by_range_and_filter(asker: Asker, asked: Json, orders: list[int]) -> None:
     found = asker.read("rows", **AT, **asked)
     assert [each["key"][1]["value"] for each in found["rows"]] == orders
 
@@ -160,8 +159,11 @@ def test_cells_have_versions_and_types(asker: Asker) -> None:
     assert cells["photo"][0]["value"] == bytes(range(12)).hex()
 
 
-def test_an_edit_keeps_the_other_columns_and_the_older_version(asker: Asker) -> None:
+def test_an_edit_keeps_the_other_columns_and_the_older_version(
+    server: WiderowServer, asker: Asker
+) -> None:
     before = row(asker, '["c-0001",1]')
+    server.clock.advance(1)
     answer = change(asker, before, city="São Paulo\nBrasil")
     assert answer.status == 303
     after = row(asker, '["c-0001",1]')

@@ -93,7 +93,7 @@ def _rows(intervals: Iterable[Interval], rows: int) -> list[bytes]:
 
 
 def shade_of(units: float, most: float) -> int:
-    """The shade of a box, 0 where it has no load; a twentieth of the most is told from a hundredth."""
+    """The shade of a box, 0 where it has no load. Low loads are told apart, too."""
     if units <= 0 or most <= 0:
         return 0
     return 1 + min(SHADES - 1, int((units / most) ** 0.35 * SHADES))
