@@ -8,7 +8,7 @@ from widerow.engine.engine import Engine
 from widerow.keys.encode import encode_key_value
 from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
 from widerow.model.schema import DefinedColumn, KeyColumn
-from widerow.model.search.requests import CreateSearchIndex
+from widerow.model.search.requests import CreateSearchIndex, DescribeSearchIndex
 from widerow.model.search.schema import (
     AnalyzerName,
     SearchField,
@@ -124,6 +124,7 @@ def stock(server: WiderowServer) -> None:
             "tag": "drink" if "tea" in title else "life",
         }
         _row(engine, ARTICLES, {"id": number}, cells)
+    engine.search.describe(INSTANCE, DescribeSearchIndex(ARTICLES, "words"))  # its libraries too
     _typed(engine)
 
 
