@@ -152,7 +152,7 @@ def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[Doc
     wanted += [number for number in range(0, rows, step) if number not in wanted]
     found: dict[int, Document] = {}
     for number in wanted:
-        y = _HEIGHT - number * _HEIGHT // rows
+        y = _HEIGHT - (2 * number + 1) * _HEIGHT // (2 * rows)
         if all(abs(y - each["y"]) >= _LABEL_HEIGHT for each in found.values()):
             key = grid.keys[number]
             text = label(key, kind) if key else "(first key)"
