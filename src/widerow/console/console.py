@@ -20,9 +20,9 @@ from widerow.console.parts import (
     ROOT,
     ConsolePage,
     ConsoleRefused,
-    Document,
     Languages,
     Moved,
+    PageDocument,
     Visit,
     address,
 )
@@ -161,7 +161,7 @@ class Console:
     def _html(
         self,
         template: str,
-        document: Document,
+        document: PageDocument,
         visitor: Visitor | None,
         seen: "tuple[ConsolePage | None, Mapping[str, str]]" = (None, {}),
         status: int = 200,
@@ -229,7 +229,7 @@ class Console:
         response = self._moved(request, Moved(ROOT))
         return Response(response.status, response.head + self._gate.cookie(session), b"")
 
-    def _entrance(self, entry: str, document: Document, status: int) -> Response:
+    def _entrance(self, entry: str, document: PageDocument, status: int) -> Response:
         visitor = Visitor(AccessKey("", ""), entry)
         page = self._html("sign_in.html", document, visitor, status=status)
         return Response(page.status, page.head + self._gate.cookie(entry), page.body)
@@ -243,7 +243,7 @@ class Console:
         return Response(response.status, response.head + self._gate.cookie(""), b"")
 
 
-def _json(status: int, document: Document) -> Response:
+def _json(status: int, document: PageDocument) -> Response:
     body = json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
     return Response(status, _DOCUMENT + _FRESH + _SAFE, body + b"\n")
 

@@ -22,7 +22,7 @@ from widerow.limits import (
 from widerow.model.values import ColumnType, Value, value_bytes
 
 __all__ = [
-    "COLUMN_KINDS",
+    "COLUMN_TYPE_NAMES",
     "KIND_NAMES",
     "fields_of",
     "kind_name",
@@ -38,7 +38,7 @@ __all__ = [
 KIND_NAMES: Final = ("string", "integer", "double", "boolean", "binary")
 """The types that a value of a form may have, the most usual first."""
 
-COLUMN_KINDS: Final = {
+COLUMN_TYPE_NAMES: Final = {
     ColumnType.INTEGER: "integer",
     ColumnType.DOUBLE: "double",
     ColumnType.BOOLEAN: "boolean",

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Final
 
 from widerow.console.gate import is_loopback
-from widerow.console.parts import Document, Visit
+from widerow.console.parts import PageDocument, Visit
 from widerow.errors import StorageFailure
 from widerow.server.metrics import resident_bytes
 
@@ -17,7 +17,7 @@ _FREE_BYTES_MIN: Final = 1024**3  # below it a compaction may not find room
 _BEHIND_BYTES_MAX: Final = 4 * 1024**3  # of data that compactions still have to rewrite
 
 
-def show_health(visit: Visit) -> Document:
+def show_health(visit: Visit) -> PageDocument:
     """Everything that is looked at, and the numbers behind it."""
     parts = visit.parts
     return {
@@ -42,14 +42,14 @@ def show_health(visit: Visit) -> Document:
     }
 
 
-def _statistics(visit: Visit) -> Document:
+def _statistics(visit: Visit) -> PageDocument:
     try:
         return dict(visit.parts.engine.store.statistics())
     except StorageFailure:
         return {}
 
 
-def checks(visit: Visit) -> list[Document]:
+def checks(visit: Visit) -> list[PageDocument]:
     """What is looked at: name, state (good, look or bad), words, and what to do about it."""
     return [
         _writes(visit),
@@ -61,11 +61,11 @@ def checks(visit: Visit) -> list[Document]:
     ]
 
 
-def _check(name: str, state: str, words: str, advice: str = "") -> Document:
+def _check(name: str, state: str, words: str, advice: str = "") -> PageDocument:
     return {"name": name, "state": state, "words": words, "hint": advice}
 
 
-def _writes(visit: Visit) -> Document:
+def _writes(visit: Visit) -> PageDocument:
     if visit.parts.engine.store.writable:
         return _check("Store", _GOOD, "It takes writes; every acknowledged one is synced.")
     return _check(
@@ -76,14 +76,14 @@ def _writes(visit: Visit) -> Document:
     )
 
 
-def _clock(visit: Visit) -> Document:
+def _clock(visit: Visit) -> PageDocument:
     apart = visit.parts.engine.nodes.apart
     if apart is None:
         return _check("Clock", _GOOD, "No other server of this store disagrees with it.")
     return _check("Clock", _BAD, str(apart), "Set the clocks of all servers by one source (NTP).")
 
 
-def _room(visit: Visit) -> Document:
+def _room(visit: Visit) -> PageDocument:
     free = _statistics(visit).get("free_bytes")
     if free is None:
         return _check("Disk", _GOOD, "This store does not say how much room is left.")
@@ -97,7 +97,7 @@ def _room(visit: Visit) -> Document:
     return _check("Disk", _GOOD, f"{free / 1024**3:,.1f} GiB are free.")
 
 
-def _behind(visit: Visit) -> Document:
+def _behind(visit: Visit) -> PageDocument:
     behind = _statistics(visit).get("compaction_pending_bytes", 0)
     if behind > _BEHIND_BYTES_MAX:
         return _check(
@@ -109,7 +109,7 @@ def _behind(visit: Visit) -> Document:
     return _check("Compaction", _GOOD, "The store keeps up with its writers.")
 
 
-def _credentials(visit: Visit) -> Document:
+def _credentials(visit: Visit) -> PageDocument:
     failures = visit.parts.metrics.credentials_failures
     if failures:
         return _check(
@@ -121,7 +121,7 @@ def _credentials(visit: Visit) -> Document:
     return _check("Access keys", _GOOD, "They are read and in use.")
 
 
-def _keys(visit: Visit) -> Document:
+def _keys(visit: Visit) -> PageDocument:
     settings = visit.parts.settings
     if settings.credentials is not None:
         return _check("Default key", _GOOD, "It is not in use.")

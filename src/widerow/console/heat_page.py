@@ -4,8 +4,8 @@ import json
 from typing import Any, Final
 
 from widerow.console.heat import HeatGrid, heat_grid, heat_paths
-from widerow.console.parts import Document, Visit, address
-from widerow.console.places import TableName, all_tables, load_of, named, sizes_of
+from widerow.console.parts import PageDocument, Visit, address
+from widerow.console.places import TableName, all_tables, asked_table, sizes_of, table_load_of
 from widerow.engine.partitions.document import key_hash, key_text
 from widerow.engine.partitions.history import Interval
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
@@ -31,14 +31,14 @@ _HOT_SHARE: Final = 0.1  # of the table's load: a key with more is worth a look
 _BUSIEST: Final = 50  # tables to choose from
 
 
-def show_heat(visit: Visit) -> Document:
+def show_heat(visit: Visit) -> PageDocument:
     """The heat map of one table over a window, or tables to choose from.
 
     Costs reading the records of the window: one for each ten seconds that had load.
     """
     if not visit.asked.get("table"):
         return {"choose": _busiest(visit)}
-    name = named(visit)
+    name = asked_table(visit)
     window = visit.asked.get("window", "10m")
     window = window if window in _WINDOWS else "10m"
     until_s = visit.parts.engine_clock.now_us() // 1_000_000
@@ -46,7 +46,7 @@ def show_heat(visit: Visit) -> Document:
     engine = visit.parts.engine
     divided, kind, facts, reports = visit.parts.on_loop(lambda: _look(visit, name))
     intervals = engine.partitions.history(divided, since_s=since_s)
-    document: Document = {
+    document: PageDocument = {
         "instance": name.instance,
         "table": name.name,
         "model": name.model,
@@ -67,7 +67,7 @@ def show_heat(visit: Visit) -> Document:
     return document
 
 
-def _busiest(visit: Visit) -> list[Document]:
+def _busiest(visit: Visit) -> list[PageDocument]:
     names = all_tables(visit)[:1000]
     sizes = sizes_of(visit, names)
     found = [{**each._asdict(), **sizes[each]} for each in names if each in sizes]
@@ -81,7 +81,7 @@ _Look = tuple[Any, PartitionKey, tuple[PartitionFacts, ...], list[Report]]
 def _look(visit: Visit, name: TableName) -> _Look:
     """On the loop: a table's partitions and what no split can help."""
     partitions = visit.parts.engine.partitions
-    divided, load = load_of(visit, name)
+    divided, load = table_load_of(visit, name)
     return divided, partitions.partition_key(divided), load.facts(), partitions.reports(divided)
 
 
@@ -93,7 +93,7 @@ def label(key: bytes | None, kind: PartitionKey) -> str:
     return text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
 
 
-def describe_partition(facts: PartitionFacts, kind: PartitionKey, whole: float) -> Document:
+def describe_partition(facts: PartitionFacts, kind: PartitionKey, whole: float) -> PageDocument:
     """One partition; `whole`: the load of all of them."""
     hottest = facts.top[0] if facts.top else None
     return {
@@ -111,7 +111,7 @@ def describe_partition(facts: PartitionFacts, kind: PartitionKey, whole: float) 
 
 def _map(
     intervals: tuple[Interval, ...], kind: PartitionKey, window: tuple[int, int], hot: set[bytes]
-) -> Document:
+) -> PageDocument:
     since_s, until_s = window
     columns = min(CONSOLE_HEAT_COLUMNS_MAX, (until_s - since_s) // round(INTERVAL_SECONDS))
     grid = heat_grid(intervals, since_s, until_s, columns=columns, rows=CONSOLE_HEAT_ROWS_MAX)
@@ -127,7 +127,7 @@ def _map(
     }
 
 
-def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> Document:
+def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> PageDocument:
     """Where the shapes and words of the map are: keys in its height, times in its width."""
     columns = len(grid.starts)
     moment = max(1, -(-columns // _TIME_LABELS))
@@ -144,13 +144,13 @@ def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> Document:
     }
 
 
-def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[Document]:
+def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[PageDocument]:
     """Labels of the hot keys, and between them of as many rows as have room."""
     rows = len(grid.keys)
     step = max(1, -(-rows // _KEY_LABELS))
     wanted = [number for number, key in enumerate(grid.keys) if key in hot]
     wanted += [number for number in range(0, rows, step) if number not in wanted]
-    found: dict[int, Document] = {}
+    found: dict[int, PageDocument] = {}
     for number in wanted:
         y = _HEIGHT - (2 * number + 1) * _HEIGHT // (2 * rows)
         if all(abs(y - each["y"]) >= _LABEL_HEIGHT for each in found.values()):
@@ -173,7 +173,7 @@ def _hot_of(facts: tuple[PartitionFacts, ...], reports: list[Report]) -> set[byt
 
 def _hot_keys(
     name: TableName, kind: PartitionKey, facts: tuple[PartitionFacts, ...], reports: list[Report]
-) -> list[Document]:
+) -> list[PageDocument]:
     """The busiest key values of a table, those that no split can help first."""
     whole = sum(each.rate for each in facts)
     reported = {each.key: each for each in reports}
@@ -199,7 +199,7 @@ def _rows_of(name: TableName, key: str) -> dict[str, str]:
     return {"instance": name.instance, "table": name.name, "model": name.model, "k0": key}
 
 
-def _report(report: Report, kind: PartitionKey) -> Document:
+def _report(report: Report, kind: PartitionKey) -> PageDocument:
     return {
         "reason": report.reason.value,
         "key": label(report.key, kind),
@@ -214,7 +214,7 @@ def _advice(
     kind: PartitionKey,
     known: tuple[tuple[PartitionFacts, ...], list[Report]],
     intervals: tuple[Interval, ...],
-) -> Document:
+) -> PageDocument:
     """What the statistics say of the partition key, by the rules of `widerow advise`."""
     facts, reports = known
     whole = sum(each.rate for each in facts)

@@ -1,11 +1,11 @@
 """The servers of a shared store, as the one that is asked sees them (docs/operating/cluster.md)."""
 
-from widerow.console.parts import Document, Visit
+from widerow.console.parts import PageDocument, Visit
 
 __all__ = ["show_nodes"]
 
 
-def show_nodes(visit: Visit) -> Document:
+def show_nodes(visit: Visit) -> PageDocument:
     """The nodes, and whether the database underneath divides its data by keys."""
     parts = visit.parts
     document = parts.on_loop(parts.engine.describe_nodes)

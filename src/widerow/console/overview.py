@@ -5,7 +5,7 @@ import platform
 from widerow import __version__
 from widerow.console.health import checks
 from widerow.console.live import actions_since
-from widerow.console.parts import Document, Visit
+from widerow.console.parts import PageDocument, Visit
 from widerow.console.places import MODELS, TableName, all_tables, sizes_of
 from widerow.limits import CONSOLE_TABLES_MAX
 from widerow.storage.opener import shown_url
@@ -15,7 +15,7 @@ __all__ = ["show_overview"]
 _RATE_SECONDS = 10.0  # over which the rate of the first page is taken
 
 
-def show_overview(visit: Visit) -> Document:
+def show_overview(visit: Visit) -> PageDocument:
     """Instances and tables of both models, a hundred at a time, and how the server is doing.
 
     Parameters: `q`, a part of the names that are wanted; `page`, from 1.
@@ -48,9 +48,11 @@ def show_overview(visit: Visit) -> Document:
     }
 
 
-def _by_instance(names: list[TableName], sizes: dict[TableName, Document]) -> list[Document]:
+def _by_instance(
+    names: list[TableName], sizes: dict[TableName, PageDocument]
+) -> list[PageDocument]:
     """The tables, one entry for each instance and model."""
-    groups: dict[tuple[str, str], list[Document]] = {}
+    groups: dict[tuple[str, str], list[PageDocument]] = {}
     for each in names:
         if each in sizes:
             table = {"name": each.name, **sizes[each]}

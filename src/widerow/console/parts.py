@@ -19,15 +19,15 @@ __all__ = [
     "ROOT",
     "ConsolePage",
     "ConsoleRefused",
-    "Document",
     "Languages",
     "Moved",
+    "PageDocument",
     "Visit",
     "address",
 ]
 
 ROOT: Final = "/console/"
-Document = dict[str, Any]
+PageDocument = dict[str, Any]
 """What a page shows, as JSON takes it."""
 
 
@@ -142,7 +142,7 @@ class ConsolePage:
     path: str
     title: str
     template: str
-    show: Callable[[Visit], Document | Moved]
+    show: Callable[[Visit], PageDocument | Moved]
     nav: str = ""
     changes: bool = False
     permission: Permission = Permission.READ

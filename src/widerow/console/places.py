@@ -2,7 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
-from widerow.console.parts import ConsoleRefused, Document, Visit
+from widerow.console.parts import ConsoleRefused, PageDocument, Visit
 from widerow.engine.partitions.table_load import TableLoad
 from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.typed.form import TableForm
@@ -14,9 +14,9 @@ __all__ = [
     "MODELS",
     "TableName",
     "all_tables",
-    "load_of",
-    "named",
+    "asked_table",
     "sizes_of",
+    "table_load_of",
     "the_table",
     "the_typed_table",
 ]
@@ -61,7 +61,7 @@ def all_tables(visit: Visit) -> list[TableName]:
     return sorted(each for each in found if each.instance in opened)
 
 
-def named(visit: Visit) -> TableName:
+def asked_table(visit: Visit) -> TableName:
     """The table that the address names. Raises as `Visit.place` does, and `ConsoleRefused`."""
     instance, table = visit.place()
     model = visit.asked.get("model", "tablestore")
@@ -89,22 +89,22 @@ def the_typed_table(visit: Visit, name: TableName) -> TableForm:
     )
 
 
-def load_of(visit: Visit, name: TableName) -> tuple[Partitioned, TableLoad]:
+def table_load_of(visit: Visit, name: TableName) -> tuple[Partitioned, TableLoad]:
     """A table as it is divided, and what is known of its load. On the loop. Raises: `NotFound`."""
     engine = visit.parts.engine
     divided = engine.find_partitioned(*name.partitioned)
     return divided, engine.partitions.load_of(divided)
 
 
-def sizes_of(visit: Visit, names: list[TableName]) -> dict[TableName, Document]:
+def sizes_of(visit: Visit, names: list[TableName]) -> dict[TableName, PageDocument]:
     """Rows, bytes, partitions and load of tables, from statistics: nothing is counted."""
     engine = visit.parts.engine
 
-    def look() -> dict[TableName, Document]:
-        found: dict[TableName, Document] = {}
+    def look() -> dict[TableName, PageDocument]:
+        found: dict[TableName, PageDocument] = {}
         for name in names:
             try:
-                divided, load = load_of(visit, name)
+                divided, load = table_load_of(visit, name)
             except NotFound:
                 continue  # dropped since
             found[name] = _sizes(load, len(engine.partitions.reports(divided)))

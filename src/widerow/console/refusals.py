@@ -6,7 +6,7 @@ refused with the same code and message (`wire/tablestore/error_table.py`).
 
 from typing import Final
 
-from widerow.console.parts import ConsoleRefused, Document
+from widerow.console.parts import ConsoleRefused, PageDocument
 from widerow.errors import (
     AnyRule,
     Conflict,
@@ -45,7 +45,7 @@ _RULED: Final = tuple(_STATUSES)
 _LONG: Final = 600  # characters of a message that fit a page
 
 
-def refusal_of(error: Exception) -> tuple[int, Document]:
+def refusal_of(error: Exception) -> tuple[int, PageDocument]:
     """The status, and what a page says: title, code ("" where there is none), words and hint.
 
     Words of an exception that nobody expected are not shown: they may hold anybody's data.
@@ -66,7 +66,7 @@ def refusal_of(error: Exception) -> tuple[int, Document]:
     return 500, _told(500, "", "The page failed.", "The server's log says where.")
 
 
-def _told(status: int, code: str, words: str, advice: str) -> Document:
+def _told(status: int, code: str, words: str, advice: str) -> PageDocument:
     title = _TITLES.get(status, "Something went wrong")
     return {
         "status": status,

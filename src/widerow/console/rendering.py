@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from widerow.console.parts import ROOT, ConsolePage, Document, address
+from widerow.console.parts import ROOT, ConsolePage, PageDocument, address
 from widerow.console.statics import static_mark
 
 __all__ = ["Rendering"]
@@ -43,7 +43,7 @@ class Rendering:
         }
         self._environment = environment
 
-    def page(self, template: str, document: Document, frame: Document) -> bytes:
+    def page(self, template: str, document: PageDocument, frame: PageDocument) -> bytes:
         """A whole page; `frame`: what is around the document (who looks, since when)."""
         made = self._environment.get_template(template).render(**frame, d=document)
         return made.encode("utf-8", "replace")

@@ -3,7 +3,7 @@
 from typing import Final
 
 from widerow.console.live import actions_since, series
-from widerow.console.parts import Document, Visit
+from widerow.console.parts import PageDocument, Visit
 from widerow.limits import SLOW_REQUEST_MS
 from widerow.server.recent import NoticedRequest
 
@@ -21,7 +21,7 @@ _ADVICE: Final = {
 _ANY: Final = "It may have waited for the disk: Health says how the store is doing."
 
 
-def show_requests(visit: Visit) -> Document:
+def show_requests(visit: Visit) -> PageDocument:
     """What was asked over the last `window`, and the last ten minutes as lists for charts."""
     recent = visit.parts.recent
     window = visit.asked.get("window", "1m")
@@ -54,7 +54,7 @@ def _seen(visit: Visit, found: list[NoticedRequest]) -> list[NoticedRequest]:
     return kept[:_SHOWN_MAX]
 
 
-def _shown(visit: Visit, each: NoticedRequest) -> Document:
+def _shown(visit: Visit, each: NoticedRequest) -> PageDocument:
     ago = visit.parts.clock.now_us() - each.at_us
     hint = each.hint or (_ADVICE.get(each.action, _ANY) if each.code == "OK" else "")
     return {

@@ -13,9 +13,9 @@ from widerow.model.row import PrimaryKey
 from widerow.model.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
-__all__ = ["KEY_KINDS", "key_bounds", "key_text_of", "read_key", "typed_key"]
+__all__ = ["KEY_TYPE_NAMES", "key_bounds", "key_from_text", "key_text_of", "typed_key"]
 
-KEY_KINDS: Final = {
+KEY_TYPE_NAMES: Final = {
     KeyType.INTEGER: "integer",
     KeyType.STRING: "string",
     KeyType.BINARY: "binary",
@@ -25,18 +25,18 @@ KEY_KINDS: Final = {
 
 def typed_key(column: KeyColumn, text: str) -> KeyValue:
     """The value of a key column that a person typed. Raises: `ConsoleRefused`."""
-    found = typed_value(column.name, KEY_KINDS[column.type], text)
+    found = typed_value(column.name, KEY_TYPE_NAMES[column.type], text)
     assert not isinstance(found, bool | float), "keys are of three types"
     return found
 
 
 def key_text_of(values: Sequence[Any]) -> str:
-    """A whole key as one text; `read_key` is the way back."""
+    """A whole key as one text; `key_from_text` is the way back."""
     plain = [each.hex() if isinstance(each, bytes) else each for each in values]
     return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
 
 
-def read_key(table: Table, text: str) -> PrimaryKey:
+def key_from_text(table: Table, text: str) -> PrimaryKey:
     """The mirror of `key_text_of`. Raises: `ConsoleRefused`."""
     columns = table.key_columns
     try:

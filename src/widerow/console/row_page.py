@@ -19,10 +19,10 @@ from widerow.console.forms import (
     value_from_kept,
     value_to_keep,
 )
-from widerow.console.parts import ConsoleRefused, Document, Moved, Visit, address, not_permitted
-from widerow.console.places import TableName, named, the_table
-from widerow.console.row_keys import KEY_KINDS, key_text_of, read_key, typed_key
-from widerow.console.rows_page import no_such_row, row_document
+from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
+from widerow.console.places import TableName, asked_table, the_table
+from widerow.console.row_keys import KEY_TYPE_NAMES, key_from_text, key_text_of, typed_key
+from widerow.console.rows_page import no_such_row, shown_row
 from widerow.console.typed_rows import show_typed_row
 from widerow.limits import CONSOLE_COLUMNS_MAX, CONSOLE_VALUE_CHARACTERS_MAX, FILTER_NODES_MAX
 from widerow.model.condition import Condition, RowExpectation
@@ -56,9 +56,9 @@ _CHANGES_MAX: Final = FILTER_NODES_MAX - 1  # of one edit: each is a leaf of its
 _RETURN_KEY: Final = ReturnContent(ReturnType.PRIMARY_KEY)
 
 
-def show_row(visit: Visit) -> Document | Moved:
+def show_row(visit: Visit) -> PageDocument | Moved:
     """One row: `id` names it, without it a form for a new one. `column`: go on behind that many."""
-    name = named(visit)
+    name = asked_table(visit)
     if name.model == "nosql":
         return show_typed_row(visit, name)
     table = the_table(visit, name)
@@ -66,7 +66,7 @@ def show_row(visit: Visit) -> Document | Moved:
         return _change(visit, name, table, visit.form)
     identity = visit.asked.get("id", "")
     start = visit.number("column", 1, 1_000_000)
-    document: Document = {
+    document: PageDocument = {
         "instance": name.instance,
         "table": name.name,
         "model": name.model,
@@ -76,7 +76,7 @@ def show_row(visit: Visit) -> Document | Moved:
         "key": [
             {
                 "name": each.name,
-                "type": KEY_KINDS[each.type],
+                "type": KEY_TYPE_NAMES[each.type],
                 "auto_increment": each.auto_increment,
             }
             for each in table.key_columns
@@ -92,18 +92,18 @@ def show_row(visit: Visit) -> Document | Moved:
     return document
 
 
-def _found(visit: Visit, table: Table, identity: str, start: int) -> Document:
+def _found(visit: Visit, table: Table, identity: str, start: int) -> PageDocument:
     """The row as it is: for the eye, and as the fields of a form."""
     selection = Selection(
         max_versions=table.options.max_versions,
         pagination=Pagination(start - 1, CONSOLE_COLUMNS_MAX),
     )
-    request = GetRow(table.name, read_key(table, identity), selection)
+    request = GetRow(table.name, key_from_text(table, identity), selection)
     read = visit.parts.engine.rows.get_row(table.instance, request)
     if not read.row:
         raise no_such_row()
     row = decode_plain_rows(PLAIN_HEADER + read.row)[0]
-    shown = row_document(row)
+    shown = shown_row(row)
     more = ""
     if len(shown["cells"]) == CONSOLE_COLUMNS_MAX:
         asked = {"instance": table.instance, "table": table.name, "id": identity}
@@ -111,7 +111,7 @@ def _found(visit: Visit, table: Table, identity: str, start: int) -> Document:
     return {"row": shown, "cells": _fields(row), "more": more}
 
 
-def _fields(row: Row) -> list[Document]:
+def _fields(row: Row) -> list[PageDocument]:
     """The newest version of each column as fields of a form; long values cannot be edited."""
     newest: dict[str, VersionedValue] = {}
     for each in row.cells:
@@ -205,13 +205,13 @@ def _edited(table: Table, form: Mapping[str, str]) -> RowChange:
             400, f"{len(cells)} columns are changed.", f"Change at most {_CHANGES_MAX} at once."
         )
     condition = Condition(RowExpectation.EXPECT_EXIST, _all_of(leaves))
-    key = read_key(table, form.get("id", ""))
+    key = key_from_text(table, form.get("id", ""))
     return RowChange(table.name, Modification.UPDATE, key, tuple(cells), condition)
 
 
 def _deleted(table: Table, form: Mapping[str, str]) -> RowChange:
     """DeleteRow of a row that is there."""
-    key = read_key(table, form.get("id", ""))
+    key = key_from_text(table, form.get("id", ""))
     return RowChange(
         table.name, Modification.DELETE, key, (), Condition(RowExpectation.EXPECT_EXIST)
     )

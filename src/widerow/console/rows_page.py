@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from widerow.auth.keyring import Permission
-from widerow.console.forms import COLUMN_KINDS, shown
-from widerow.console.parts import ConsoleRefused, Document, Visit, address
-from widerow.console.places import TableName, named, the_table
-from widerow.console.row_keys import KEY_KINDS, key_bounds, key_text_of, read_key
+from widerow.console.forms import COLUMN_TYPE_NAMES, shown
+from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
+from widerow.console.places import TableName, asked_table, the_table
+from widerow.console.row_keys import KEY_TYPE_NAMES, key_bounds, key_from_text, key_text_of
 from widerow.console.typed_rows import show_typed_rows
 from widerow.limits import (
     CONSOLE_COLUMNS_MAX,
@@ -25,18 +25,18 @@ from widerow.rows.cells import TAG_ROW_CHECKSUM
 from widerow.rows.checksum import crc8_byte
 from widerow.rows.reading import PLAIN_HEADER, Row, VersionedValue, decode_plain_rows
 
-__all__ = ["no_such_row", "row_document", "show_rows"]
+__all__ = ["no_such_row", "show_rows", "shown_row"]
 
 _GRID_COLUMNS_MAX = 8  # of attributes, beside the key's; a row has all of them on its own page
 
 
-def show_rows(visit: Visit) -> Document:
+def show_rows(visit: Visit) -> PageDocument:
     """A page of rows, at most a hundred.
 
     Parameters: those of `row_keys.key_bounds`; `where`, a condition; `order`, `down` for the
     largest key first; `limit`; `after`, the key at which the page begins.
     """
-    name = named(visit)
+    name = asked_table(visit)
     if name.model == "nosql":
         return show_typed_rows(visit, name)
     table = the_table(visit, name)
@@ -44,12 +44,14 @@ def show_rows(visit: Visit) -> Document:
     where = visit.asked.get("where", "").strip()
     tree = visit.languages.condition(where, _kinds(table)) if where else None
     found, following, prefix = _read(visit, table, tree, limit)
-    rows = [row_document(each) for each in found]
+    rows = [shown_row(each) for each in found]
     return {
         "instance": name.instance,
         "table": name.name,
         "model": name.model,
-        "key": [{"name": each.name, "type": KEY_KINDS[each.type]} for each in table.key_columns],
+        "key": [
+            {"name": each.name, "type": KEY_TYPE_NAMES[each.type]} for each in table.key_columns
+        ],
         "prefix": prefix,
         "bounded": _bounded(table, len(prefix)),
         "asked": {
@@ -64,16 +66,16 @@ def show_rows(visit: Visit) -> Document:
     }
 
 
-def _bounded(table: Table, given: int) -> Document | None:
+def _bounded(table: Table, given: int) -> PageDocument | None:
     """The column that bounds are of: the first one without a value."""
     if given == len(table.key_columns):
         return None
     column = table.key_columns[given]
-    return {"name": column.name, "type": KEY_KINDS[column.type]}
+    return {"name": column.name, "type": KEY_TYPE_NAMES[column.type]}
 
 
 def _kinds(table: Table) -> dict[str, str]:
-    return {each.name: COLUMN_KINDS[each.type] for each in table.defined_columns}
+    return {each.name: COLUMN_TYPE_NAMES[each.type] for each in table.defined_columns}
 
 
 def _read(
@@ -93,7 +95,7 @@ def _read(
     if visit.asked.get("order") == "down":
         direction, low, high = RangeDirection.BACKWARD, high, low
     if visit.asked.get("after"):
-        low = read_key(table, visit.asked["after"])
+        low = key_from_text(table, visit.asked["after"])
     request = GetRange(table.name, RowRange(low, high, direction, limit), selection)
     with visit.parts.long_work():
         page = rows.get_range(table.instance, request)
@@ -127,7 +129,7 @@ def _columns(rows: Sequence[Row]) -> list[str]:
     return sorted(usual)
 
 
-def row_document(row: Row) -> Document:
+def shown_row(row: Row) -> PageDocument:
     """A row with its cells by column, the newest version of each first."""
     cells: dict[str, list[Any]] = {}
     for each in row.cells:

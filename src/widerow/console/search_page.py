@@ -1,11 +1,10 @@
 """A search of one of a table's search indexes, as `widerow search query` reads it."""
 
 import math
-from typing import Any
 
-from widerow.console.parts import ConsoleRefused, Document, Visit
-from widerow.console.places import TableName, all_tables, named, the_table
-from widerow.console.rows_page import row_document
+from widerow.console.parts import ConsoleRefused, PageDocument, Visit
+from widerow.console.places import TableName, all_tables, asked_table, the_table
+from widerow.console.rows_page import shown_row
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX
 from widerow.model.schema import Table
 from widerow.model.search.requests import Hit
@@ -15,16 +14,16 @@ from widerow.rows.reading import decode_plain_rows
 __all__ = ["show_search"]
 
 
-def show_search(visit: Visit) -> Document:
+def show_search(visit: Visit) -> PageDocument:
     """What an index finds. Parameters: `index`, `query`, `sort`, `limit`; without a table, a list.
 
     Costs what the search costs a client; it is held to the service's own bounds and time.
     """
     if not visit.asked.get("table"):
         return {"choose": _searched(visit)}
-    name = named(visit)
+    name = asked_table(visit)
     table = the_table(visit, name)
-    document: Document = {
+    document: PageDocument = {
         "instance": name.instance,
         "table": name.name,
         "model": name.model,
@@ -45,7 +44,7 @@ def show_search(visit: Visit) -> Document:
     return document
 
 
-def _searched(visit: Visit) -> list[Document]:
+def _searched(visit: Visit) -> list[PageDocument]:
     """Tables that have a search index."""
     tables = visit.parts.engine.tables
     return [
@@ -65,8 +64,8 @@ def _index(visit: Visit, table: Table) -> SearchIndex:
     return found
 
 
-def _fields(fields: tuple[SearchField, ...], prefix: str = "") -> list[Document]:
-    found: list[Document] = []
+def _fields(fields: tuple[SearchField, ...], prefix: str = "") -> list[PageDocument]:
+    found: list[PageDocument] = []
     for each in fields:
         kind = each.type.name + ("[]" if each.is_array else "")
         found.append({"name": prefix + each.name, "type": kind})
@@ -74,7 +73,9 @@ def _fields(fields: tuple[SearchField, ...], prefix: str = "") -> list[Document]
     return found
 
 
-def _found(visit: Visit, name: TableName, index: SearchIndex, document: Document) -> dict[str, Any]:
+def _found(
+    visit: Visit, name: TableName, index: SearchIndex, document: PageDocument
+) -> PageDocument:
     asked = name.name, index.name, document["query"]
     search = visit.languages.search(asked, document["sort"], document["limit"], index.schema)
     with visit.parts.long_work():
@@ -85,7 +86,7 @@ def _found(visit: Visit, name: TableName, index: SearchIndex, document: Document
     return {"total": answer.total, "rows": rows, "columns": columns, "scored": scored}
 
 
-def _hit(hit: Hit) -> Document:
-    row = row_document(decode_plain_rows(hit.row)[0])
+def _hit(hit: Hit) -> PageDocument:
+    row = shown_row(decode_plain_rows(hit.row)[0])
     row["score"] = None if math.isnan(hit.score) else round(hit.score, 4)
     return row

@@ -4,13 +4,13 @@ from typing import Any
 
 from widerow.auth.keyring import Permission
 from widerow.console.heat_page import describe_partition
-from widerow.console.parts import Document, Visit
+from widerow.console.parts import PageDocument, Visit
 from widerow.console.places import (
     MODELS,
     TableName,
-    load_of,
-    named,
+    asked_table,
     sizes_of,
+    table_load_of,
     the_table,
     the_typed_table,
 )
@@ -24,9 +24,9 @@ from widerow.nosql.ddl.text import definition_text, type_text
 __all__ = ["show_table"]
 
 
-def show_table(visit: Visit) -> Document:
+def show_table(visit: Visit) -> PageDocument:
     """Everything that is known of a table without reading its rows."""
-    name = named(visit)
+    name = asked_table(visit)
     if name.model == "tablestore":
         described = describe_table(the_table(visit, name))
     else:
@@ -46,11 +46,11 @@ def show_table(visit: Visit) -> Document:
     }
 
 
-def _partitions(visit: Visit, name: TableName) -> tuple[list[Document], int]:
+def _partitions(visit: Visit, name: TableName) -> tuple[list[PageDocument], int]:
     """The first partitions of a table, and how many are left out."""
 
-    def look() -> tuple[list[Document], int]:
-        divided, load = load_of(visit, name)
+    def look() -> tuple[list[PageDocument], int]:
+        divided, load = table_load_of(visit, name)
         kind = visit.parts.engine.partitions.partition_key(divided)
         facts = load.facts()
         whole = sum(each.rate for each in facts)
@@ -60,7 +60,7 @@ def _partitions(visit: Visit, name: TableName) -> tuple[list[Document], int]:
     return visit.parts.on_loop(look)
 
 
-def describe_table(table: Table) -> Document:
+def describe_table(table: Table) -> PageDocument:
     """The definition of a Tablestore table."""
     options, reserved = table.options, table.throughput.reserved
     return {
@@ -110,7 +110,7 @@ def _search_field(field: SearchField) -> dict[str, Any]:
     }
 
 
-def describe_typed(form: TableForm) -> Document:
+def describe_typed(form: TableForm) -> PageDocument:
     """The definition of a typed table."""
     table = form.table
     keys = set(table.primary_key)

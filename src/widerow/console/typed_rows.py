@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final
 
 from widerow.auth.keyring import Permission
-from widerow.console.parts import ConsoleRefused, Document, Moved, Visit, address, not_permitted
+from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import TableName, the_typed_table
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
@@ -48,7 +48,7 @@ class _Bounded:
             yield pair
 
 
-def show_typed_rows(visit: Visit, name: TableName) -> Document:
+def show_typed_rows(visit: Visit, name: TableName) -> PageDocument:
     """A page of rows, at most a hundred. Parameters: `k0`, `k1`, …, `order`, `limit`, `after`.
 
     At most 5000 records are looked at for a page: rows of child tables lie among those of theirs.
@@ -84,7 +84,7 @@ def show_typed_rows(visit: Visit, name: TableName) -> Document:
     }
 
 
-def _key_columns(form: TableForm) -> list[Document]:
+def _key_columns(form: TableForm) -> list[PageDocument]:
     table = form.table
     return [
         {"name": each, "type": type_text(kind)}
@@ -121,7 +121,7 @@ def _as_json(form: TableForm, column: str, text: str) -> str:
     return json.dumps({column: text}) if is_text else f"{{{json.dumps(column)}:{text}}}"
 
 
-def _row(row: StoredRow) -> Document:
+def _row(row: StoredRow) -> PageDocument:
     return {
         "id": row.key.to_json(),
         "values": json.loads(row.to_json()),
@@ -131,7 +131,7 @@ def _row(row: StoredRow) -> Document:
     }
 
 
-def show_typed_row(visit: Visit, name: TableName) -> Document | Moved:
+def show_typed_row(visit: Visit, name: TableName) -> PageDocument | Moved:
     """One row as JSON, to be looked at, written or deleted.
 
     Without `id` a new one. A row is written only if nobody wrote it since it was shown.

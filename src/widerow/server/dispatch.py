@@ -63,9 +63,8 @@ if TYPE_CHECKING:
 
     from widerow.engine.ends import End
     from widerow.engine.plan import Plan
-    from widerow.server.beside import Beside
 
-__all__ = ["AccessRules", "Commits", "Dispatcher", "RequestIds", "Service"]
+__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "RequestIds", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -110,6 +109,18 @@ class Service:
     clock: Clock
     entropy: Entropy
     metrics: Metrics
+
+
+class PagesBeside(Protocol):
+    """Pages on the port whose requests are none of a dialect's."""
+
+    def claims(self, target: bytes) -> bool:
+        """Whether a request of this target is theirs."""
+        ...
+
+    def handle(self, request: Request, reply: Reply) -> Response | None:
+        """As a dispatcher does."""
+        ...
 
 
 class RequestIds:
@@ -310,7 +321,7 @@ class Dispatcher:
         self._probes = probes
         self._schedule = schedule
         self._dialects = tuple(dialects)
-        self.beside: Beside | None = None  # pages, whose requests are none of a dialect's
+        self.beside: PagesBeside | None = None  # pages, whose requests are none of a dialect's
         self.recent: RecentRequests | None = None  # who remembers slow and refused requests
         self._others = service.metrics.of(_NO_ACTION)
         self._ids = RequestIds(service.entropy)
