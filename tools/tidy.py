@@ -38,6 +38,7 @@ TEXT_SUFFIXES: Final = frozenset(
         *(".sh", ".svg", ".toml", ".txt", ".yaml", ".yml"),
     )
 )
+PICTURE_SUFFIXES: Final = frozenset((".png",))  # documents show them; there is nothing to read
 TEXT_NAMES: Final = frozenset(("Makefile", "run"))
 
 # The brackets keep these from finding themselves.
@@ -131,7 +132,10 @@ Tree = dict[str, Source]
 
 
 def read_tree(root: Path) -> Tree:
-    """Every text file under `root` that belongs to the repository, by path, in order."""
+    """Every text file under `root` that belongs to the repository, by path, in order.
+
+    A picture is among them without a text.
+    """
     tree = {}
     for path in sorted(root.rglob("*")):
         relative = path.relative_to(root)
@@ -141,6 +145,9 @@ def read_tree(root: Path) -> Tree:
         if path.is_file() and (path.suffix in TEXT_SUFFIXES or path.name in TEXT_NAMES):
             name = relative.as_posix()
             tree[name] = Source(name, path.read_text(encoding="utf-8"))
+        elif path.is_file() and path.suffix in PICTURE_SUFFIXES:
+            name = relative.as_posix()
+            tree[name] = Source(name, "")
     return tree
 
 

@@ -385,3 +385,24 @@ FAULTS_MAX: Final = 256  # each is asked about for every request
 FAULT_DELAY_MS_MAX: Final = 60_000  # longer than any SDK waits for an answer
 DEV_BODY_BYTES_MAX: Final = 64 * 1024  # of a request to /_widerow/: a fault is some hundred bytes
 DEV_NAME_CHARACTERS_MAX: Final = 255  # of a snapshot, a table or an instance: the longest name
+
+# --- pages for people ------------------------------------------------------------------------
+BESIDE_REQUESTS_MAX: Final = 64  # for pages that wait for their thread; a person opens a few
+BESIDE_SECONDS_MAX: Final = 5.0  # for which a page waits until the loop has answered it
+REQUEST_SAMPLE_SECONDS: Final = 2.0  # between two looks at the counters of requests
+REQUEST_SAMPLES_MAX: Final = 300  # kept looks: ten minutes
+NOTICED_REQUESTS_MAX: Final = 100  # slow and refused requests that are kept, of either the last
+SLOW_REQUEST_MS: Final = 100  # a request is slow from here on: a hundred lone syncs
+CONSOLE_BODY_BYTES_MAX: Final = 1024 * 1024  # of a form; a row that is larger is no person's work
+CONSOLE_FIELDS_MAX: Final = 2000  # of a form: four hundred columns of a row with five fields each
+CONSOLE_ROWS_MAX: Final = 100  # of one page of the console
+CONSOLE_ROWS_DEFAULT: Final = 25  # what a screen shows
+CONSOLE_COLUMNS_MAX: Final = 100  # attribute columns of one row on a page; the others on the next
+CONSOLE_VALUE_CHARACTERS_MAX: Final = 2000  # of a value; longer ones are shown shortened
+CONSOLE_TABLES_MAX: Final = 100  # of one page of the overview
+CONSOLE_PARTITIONS_MAX: Final = 100  # rows of a table of partitions; a table may have a thousand
+CONSOLE_SESSION_SECONDS: Final = 8 * 3600  # a working day
+CONSOLE_ENDED_SESSIONS_MAX: Final = 4096  # sessions that are remembered as ended before their time
+CONSOLE_HEAT_COLUMNS_MAX: Final = 120  # of time in a heat map: as many as a screen tells apart
+CONSOLE_HEAT_ROWS_MAX: Final = 40  # of keys in a heat map, as before
+CONSOLE_HOT_KEYS_MAX: Final = 12  # busiest key values that are listed under it

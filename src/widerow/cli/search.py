@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from widerow.transfer.client import Client
     from widerow.wire.tablestore import search_messages as m
 
-__all__ = ["SearchUnexplained", "search_app"]
+__all__ = ["SearchUnexplained", "query_of", "search_app"]
 
 _QUERY_EXAMPLES: Final = """Examples:
 
@@ -123,7 +123,7 @@ def why(
     with _connected(given) as client:
         described, schema = _described(client, table, index)
         row = _row(client, table, key)
-    asked = None if not query else _decoded(_query(query, schema))
+    asked = None if not query else _decoded(query_of(query, schema))
     now_ms = SystemClock().now_us() // 1000
     found = explain(schema, row, asked, (described.time_to_live, now_ms))
     if given["as_json"]:
@@ -215,7 +215,8 @@ def _described(
     return found, decode_schema(found.schema, Unfolding())
 
 
-def _query(text: str, schema: "SearchSchema") -> "m.Query":
+def query_of(text: str, schema: "SearchSchema") -> "m.Query":
+    """A query as people write it: a line of text, or JSON. Raises: `QueryUnreadable`."""
     from widerow.cli.search_json import query_of_json  # noqa: PLC0415  # only here
     from widerow.cli.search_text import placed_fields, query_of_text  # noqa: PLC0415  # same
 
@@ -265,7 +266,7 @@ def _request(
     from widerow.wire.tablestore import search_messages as m  # noqa: PLC0415  # same
 
     table, index, text = asked
-    wish = m.SearchQuery(limit=given["limit"], get_total_count=True, query=_query(text, schema))
+    wish = m.SearchQuery(limit=given["limit"], get_total_count=True, query=query_of(text, schema))
     wish.sort.sorter.extend(sorters_of(listed(given["sort"])))
     if not wish.sort.sorter:
         wish.ClearField("sort")

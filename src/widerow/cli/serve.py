@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from widerow.cli.systemd import READY, STOPPING, tell_systemd
+from widerow.cli.console_pages import open_console
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
@@ -66,7 +67,7 @@ def ready_line(server: Server, process: int) -> str:
 
 
 async def _serve(settings: Settings, descriptors: int | None) -> None:
-    server = Server(settings)
+    server = Server(settings, console=open_console)
     if descriptors is not None:
         _fit(server.admission, descriptors)
     loop = asyncio.get_running_loop()

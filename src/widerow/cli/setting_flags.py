@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 from widerow.server.settings import DESCRIPTIONS, PREFIX
 
-__all__ = ["METAVARS", "with_settings"]
+__all__ = ["METAVARS", "ON_IF_NOT_SET", "with_settings"]
 
 _CONFIG_HELP: Final = "TOML file with these settings; widerow.toml is read if it is there."
 METAVARS: Final = {
@@ -40,6 +40,8 @@ METAVARS: Final = {
     "node_name": "NAME",
 }
 """What a value is called in the help of a flag; a setting that is not here is a switch."""
+ON_IF_NOT_SET: Final = ("console",)
+"""Switches that are on by default: their flags come with one that says no."""
 
 _Command = Callable[..., None]
 
@@ -67,6 +69,8 @@ def with_settings(names: Iterable[str]) -> Callable[[_Command], _Command]:
 
 def _parameter(name: str, text: str, metavar: str | None = None) -> inspect.Parameter:
     flag = "--" + name.replace("_", "-")
+    if name in ON_IF_NOT_SET:
+        flag += f"/--no-{name}"
     if name in METAVARS:
         metavar = METAVARS[name]
     import typer  # noqa: PLC0415  # `METAVARS` is read without it, too

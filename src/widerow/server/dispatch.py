@@ -51,6 +51,7 @@ from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, plain_text
+from widerow.server.recent import SLOW_NS, RecentRequests
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.foresight import ForeseenReads, NotForeseen
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
     from widerow.engine.ends import End
     from widerow.engine.plan import Plan
 
-__all__ = ["AccessRules", "Commits", "Dispatcher", "RequestIds", "Service"]
+__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "RequestIds", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
@@ -108,6 +109,18 @@ class Service:
     clock: Clock
     entropy: Entropy
     metrics: Metrics
+
+
+class PagesBeside(Protocol):
+    """Pages on the port whose requests are none of a dialect's."""
+
+    def claims(self, target: bytes) -> bool:
+        """Whether a request of this target is theirs."""
+        ...
+
+    def handle(self, request: Request, reply: Reply) -> Response | None:
+        """As a dispatcher does."""
+        ...
 
 
 class RequestIds:
@@ -308,6 +321,8 @@ class Dispatcher:
         self._probes = probes
         self._schedule = schedule
         self._dialects = tuple(dialects)
+        self.beside: PagesBeside | None = None  # pages, whose requests are none of a dialect's
+        self.recent: RecentRequests | None = None  # who remembers slow and refused requests
         self._others = service.metrics.of(_NO_ACTION)
         self._ids = RequestIds(service.entropy)
         self._routes: dict[bytes, _Route] = {}  # by the whole target of a request
@@ -336,6 +351,8 @@ class Dispatcher:
         """Answer now, or return None and call `reply` on the loop's thread later."""
         route = self._routes.get(request.target)
         if route is None or request.method != b"POST":
+            if self.beside is not None and self.beside.claims(request.target):
+                return self.beside.handle(request, reply)
             found = self._find(request)
             if isinstance(found, Response):
                 return found
@@ -683,7 +700,9 @@ class Dispatcher:
         if consumed is not None:
             read_units, write_units = consumed
             call.counts.consumed(read_units, write_units)
-        self._note(call, 200, "OK")
+        elapsed_ns = self._note(call, 200, "OK")
+        if elapsed_ns >= SLOW_NS:
+            self._remember(call, 200, "OK", elapsed_ns, b"")
         return response
 
     def _refused_unread(self, dialect: Dialect, received_ns: int, error: Exception) -> Response:
@@ -703,7 +722,8 @@ class Dispatcher:
     ) -> Response:
         refusal = call.dialect.refuse(error, call.name)
         head = call.dialect.envelope(call.path, refusal.body, call.request_id, date, call.opened)
-        self._note(call, refusal.status, refusal.code)
+        elapsed_ns = self._note(call, refusal.status, refusal.code)
+        self._remember(call, refusal.status, refusal.code, elapsed_ns, refusal.lines)
         if not isinstance(error, WiderowError):
             frames = "".join(traceback.format_tb(error.__traceback__))
             facts = {"action": call.counts.action, "request_id": call.request_id, "frames": frames}
@@ -731,12 +751,20 @@ class Dispatcher:
         )
         return response
 
-    def _note(self, call: _Call, status: int, code: str) -> None:
-        self._count(call.counts, call.request_id, call.received_ns, status, code)
+    def _remember(self, call: _Call, status: int, code: str, elapsed_ns: int, lines: bytes) -> None:
+        """Keep a request that was slow or refused, for whoever looks at the last ones."""
+        if self.recent is not None:
+            instance = "" if call.opened is None else call.opened.instance
+            request = call.counts.action, instance, call.request_id
+            self.recent.notice(request, (status, code), elapsed_ns, lines)
+
+    def _note(self, call: _Call, status: int, code: str) -> int:
+        """Count an answer. After how many nanoseconds it was given."""
+        return self._count(call.counts, call.request_id, call.received_ns, status, code)
 
     def _count(
         self, counts: ActionCounts, request_id: str, received_ns: int, status: int, code: str
-    ) -> None:
+    ) -> int:
         elapsed_ns = self._clock.monotonic_ns() - received_ns
         counts.answered(code, elapsed_ns)
         if self._traced:
@@ -748,6 +776,7 @@ class Dispatcher:
                 "request_id": request_id,
             }
             _log.debug("answered", extra={"facts": facts})
+        return elapsed_ns
 
 
 def _answer(

@@ -11,10 +11,18 @@ from mypy_extensions import mypyc_attr
 
 from widerow.wire.dialect import HeaderNames
 
-__all__ = ["HTTP_HEADERS", "KeptHeaders", "Spelling"]
+__all__ = ["HTTP_HEADERS", "PAGE_HEADERS", "KeptHeaders", "Spelling"]
 
 HTTP_HEADERS: Final = frozenset(("connection", "content-length", "expect", "transfer-encoding"))
 """Those that the listener acts on by itself. They may come twice; their values are joined."""
+
+PAGE_HEADERS: Final = frozenset(
+    (
+        *("cookie", "forwarded", "host", "hx-request", "origin", "sec-fetch-site", "via"),
+        *("x-csrf-token", "x-forwarded-for", "x-real-ip"),
+    )
+)
+"""Those that pages for people read: who asks, and from where. They may come twice as well."""
 
 _SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
 

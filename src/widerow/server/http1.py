@@ -30,7 +30,7 @@ from widerow.limits import (
     PIPELINE_DEPTH_MAX,
 )
 from widerow.server.admission import Admission
-from widerow.server.headers import HTTP_HEADERS, KeptHeaders, Spelling
+from widerow.server.headers import HTTP_HEADERS, PAGE_HEADERS, KeptHeaders, Spelling
 from widerow.server.message import Request, Response, render
 
 __all__ = ["BODY", "CLOSING", "HEAD", "LAST", "LINGERING", "NOTHING", "READING", "Http1"]
@@ -449,7 +449,7 @@ class Http1:
 
     def _repeat(self, name: str, value: bytes) -> None:
         """Note a header that came twice. Of two headers of one name, only one would be signed."""
-        if name in HTTP_HEADERS:
+        if name in HTTP_HEADERS or name in PAGE_HEADERS:
             self._headers[name] += "," + str(value, "latin-1").strip()
         else:
             self._repeated = name

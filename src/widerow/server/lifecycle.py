@@ -31,17 +31,20 @@ from widerow.limits import (
     FLUSH_SECONDS_MAX,
     HOUSEKEEPING_PAUSE_SECONDS,
     HOUSEKEEPING_SECONDS,
+    REQUEST_SAMPLE_SECONDS,
 )
 from widerow.server.admission import Admission
 from widerow.server.balance import Balance, commit
+from widerow.server.beside import Beside, MakePages, ServerParts
 from widerow.server.control import Control
 from widerow.server.credentials import CredentialsFile, load_identity
 from widerow.server.dispatch import AccessRules, Dispatcher, Service
-from widerow.server.headers import KeptHeaders
+from widerow.server.headers import PAGE_HEADERS, KeptHeaders
 from widerow.server.http import Listener
 from widerow.server.membership import Membership, node_name
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
+from widerow.server.recent import RecentRequests
 from widerow.server.schedule import Schedule, rules_for
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock, SystemEntropy, processors
@@ -50,7 +53,7 @@ from widerow.storage.bulk import LONG_WORK
 from widerow.storage.directory import Acceptance
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store, store_directory
-from widerow.wire.dialect import Dialect
+from widerow.wire.dialect import Dialect, HeaderNames
 from widerow.wire.dialects import DIALECTS
 
 if TYPE_CHECKING:
@@ -66,6 +69,7 @@ _log = logging.getLogger("widerow.server")
 
 _POLL_SECONDS: Final = 0.005  # while draining; nothing tells us that the last answer is out
 _REPEAT_NS: Final = 10 * 1_000_000_000  # between two log lines about a store that refuses writes
+_CONSOLE_PATH: Final = "/console"
 _REFUSALS: Final = {  # why a port cannot be had, and what to do; the system's words for the rest
     errno.EADDRINUSE: "it is in use; stop what uses it, or name another (--port 0 takes any)",
     errno.EACCES: "ports below 1024 are for the superuser; name another with --port",
@@ -85,12 +89,14 @@ class Server:
         engine_clock: Clock | None = None,
         entropy: Entropy | None = None,
         dialects: Sequence[Dialect] | None = None,
+        console: MakePages | None = None,
     ) -> None:
         """Start nothing yet. A `store` that is handed in is the caller's to close.
 
         `engine_clock` dates rows and tables; `clock`, which it is unless given, keeps the time of
         connections and signatures. A test moves the one, while clients go by the other.
-        `dialects`: what the port speaks, all that there are unless given.
+        `dialects`: what the port speaks, all that there are unless given. `console` makes the pages
+        under `/console/`, which there are none of without it, or where the settings say so.
         """
         self.settings = settings
         self.endpoint = ""
@@ -104,6 +110,8 @@ class Server:
         self._dialects = DIALECTS if dialects is None else tuple(dialects)
         self.dev: DevMode | None = None
         self._dev_handler: DevHandler | None = None
+        self._make_console = console if settings.console else None
+        self._console: Beside | None = None
         self._committer: Committer | None = None
         self._dispatcher: Dispatcher | None = None
         self._listener: Listener | None = None
@@ -181,6 +189,8 @@ class Server:
             self._control = None
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.close)
+        if self._console is not None:
+            await asyncio.to_thread(self._console.close)
         await self._end_work()
         if self._committer is not None and self._engine is not None:
             await self._keep_notes(self._engine, self._committer)
@@ -282,7 +292,11 @@ class Server:
             self._dialects,
         )
         committer.start()
-        self._listener = self._listener_of(dispatcher, service, committer)
+        kept = [each.headers for each in self._dialects]
+        if self._make_console is not None:
+            self._serve_pages(self._make_console, engine, committer, dispatcher)
+            kept.append(HeaderNames(PAGE_HEADERS, ()))
+        self._listener = self._listener_of(dispatcher, service, committer, kept)
         self.endpoint = await self._bind(self._listener)
         self._engine = engine
 
@@ -306,10 +320,13 @@ class Server:
         self.dev = DevMode(self._engine_clock, self._dialects[0])
 
     def _listener_of(
-        self, dispatcher: Dispatcher, service: Service, committer: Committer
+        self,
+        dispatcher: Dispatcher,
+        service: Service,
+        committer: Committer,
+        kept: Sequence[HeaderNames],
     ) -> Listener:
         """What serves the port: the dispatcher, behind what tests command in dev mode."""
-        kept = [each.headers for each in self._dialects]
         if self.dev is None:
             return Listener(dispatcher, self.admission, self._clock, KeptHeaders(kept))
         from widerow.server.dev.connection import DevConnection  # noqa: PLC0415  # tests only
@@ -327,6 +344,31 @@ class Server:
         )
         headers = KeptHeaders((*kept, DEV_HEADERS))
         return Listener(handler, self.admission, self._clock, headers, DevConnection)
+
+    def _serve_pages(
+        self, make: MakePages, engine: Engine, committer: Committer, dispatcher: Dispatcher
+    ) -> None:
+        """Let the port serve pages, and remember the requests that they show."""
+        loop = asyncio.get_running_loop()
+        recent = RecentRequests(self.metrics, self._clock)
+        parts = ServerParts(
+            settings=self.settings,
+            engine=engine,
+            committer=committer,
+            clock=self._clock,
+            engine_clock=self._engine_clock,
+            entropy=self._entropy,
+            metrics=self.metrics,
+            admission=self.admission,
+            recent=recent,
+            identity=lambda: dispatcher.identity,
+            endpoint=lambda: self.endpoint,
+            loop=loop,
+        )
+        pages = Beside(_CONSOLE_PATH, partial(make, parts), parts)
+        self._console = dispatcher.beside = pages
+        dispatcher.recent = recent
+        self._tasks.add(loop.create_task(_sample(recent)))
 
     async def _join(self, engine: Engine, store: Store) -> None:
         """Be one of the servers of a shared store; before that it must write no row."""
@@ -473,6 +515,13 @@ class Server:
             self._told_ns = now_ns
             facts["kind"] = type(error).__name__
             _log.warning("the store refuses writes for now", extra={"facts": facts})
+
+
+async def _sample(recent: RecentRequests) -> None:
+    """Look at the counters of requests now and then, until cancelled."""
+    while True:
+        recent.sample()
+        await asyncio.sleep(REQUEST_SAMPLE_SECONDS)
 
 
 def _store_resumed() -> None:

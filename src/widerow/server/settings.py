@@ -74,6 +74,7 @@ class Settings:
     node_name: str | None = None
     dev: bool = False
     dev_remote: bool = False
+    console: bool = True
 
     @property
     def thresholds(self) -> Thresholds:
@@ -153,6 +154,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
         "(/_widerow/); off if not set."
     ),
     "dev_remote": "Let --dev listen on an address that other machines reach; off if not set.",
+    "console": "Serve the console, pages for people, under /console/; on if not set.",
 }
 """What can be set, and what it means; flags, variables and keys are these names."""
 
@@ -276,6 +278,7 @@ _BOOLEANS: Final = (
     "api_keys_behind_proxy",
     "dev",
     "dev_remote",
+    "console",
     "enforce_throughput",
     "keep_indexed_tables",
     "local_transactions_default",

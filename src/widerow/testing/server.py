@@ -1,7 +1,8 @@
 """A whole server inside the process, for the tests of programs that use Tablestore.
 
 It is the server that `widerow serve` runs, on a thread and a loop of its own: clients reach it
-over a socket of this machine, and nothing is simulated but the time.
+over a socket of this machine, and nothing is simulated but the time. Its console shows, under
+`/console/` of the endpoint, what a test has left in it.
 
 Two clocks. Clients sign with the time of day and refuse answers that are 15 minutes off (wire
 §1.2), so signatures, connections and `x-ots-date` keep the machine's time. What is stored is dated
@@ -19,6 +20,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
+from widerow.cli.console_pages import open_console
 from widerow.clock import Clock
 from widerow.server.dev.mode import DevMode
 from widerow.server.lifecycle import Server
@@ -71,6 +73,7 @@ class WiderowServer:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop
         self._asked: asyncio.Event
+        self._server: Server
         self._ended: Future[None]
 
     @property
@@ -197,7 +200,8 @@ class WiderowServer:
     async def _serve(self, started: "Future[str]") -> None:
         self._loop = asyncio.get_running_loop()
         self._asked = asyncio.Event()
-        server = Server(self._settings, engine_clock=self._clock)
+        server = Server(self._settings, engine_clock=self._clock, console=open_console)
+        self._server = server
         await server.start()
         self._dev = server.dev
         try:

@@ -162,17 +162,19 @@ class Partitions:
             if (load := self._loads.get(table.id)) is not None
         ]
 
-    def history(self, table: Partitioned) -> tuple[Interval, ...]:
+    def history(self, table: Partitioned, *, since_s: int = 0) -> tuple[Interval, ...]:
         """The load of the last hours, oldest first; seconds without load are left out.
 
-        Cost: decodes up to 2160 records. Raises `NotFound`, `StoreDamaged`.
+        Of intervals that began at `since_s` (since 1970) or later. Cost: decodes their records, of
+        which there are up to 2160. Raises `NotFound`, `StoreDamaged`.
         """
-        start, stop = load_key(table.id, 0), statistics_prefix(table.id) + b"\x03"
+        start, stop = load_key(table.id, since_s), statistics_prefix(table.id) + b"\x03"
         found = {}
         for key, record in self._store.snapshot().scan(start, stop):
             second = int.from_bytes(key[-8:], "big")
             found[second] = decode_interval(second, record)
-        found |= {each.start_s: each for each in tuple(self.load_of(table).intervals)}
+        recent = tuple(self.load_of(table).intervals)
+        found |= {each.start_s: each for each in recent if each.start_s >= since_s}
         return tuple(found[second] for second in sorted(found))[-INTERVALS_MAX:]
 
     def _load(self, table_id: int) -> TableLoad | None:

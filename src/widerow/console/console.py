@@ -1,0 +1,257 @@
+"""From a request to its page: who asks, what for, and in which form it is answered.
+
+Every page is shown as HTML and, under the same path with `.json` behind it, as the document that
+the HTML is made from. Answers are never kept by anybody in between, load nothing from elsewhere,
+and run no script that is not a file of ours.
+"""
+
+import json
+import logging
+import traceback
+from collections.abc import Mapping
+from typing import Final
+
+from widerow.auth.keyring import AccessKey
+from widerow.auth.policy import authorize
+from widerow.console.forms import fields_of
+from widerow.console.gate import Gate, Visitor, is_loopback
+from widerow.console.pages import PAGES_OF_CONSOLE
+from widerow.console.parts import (
+    ROOT,
+    ConsolePage,
+    ConsoleRefused,
+    Languages,
+    Moved,
+    PageDocument,
+    Visit,
+    address,
+)
+from widerow.console.refusals import refusal_of
+from widerow.console.rendering import Rendering
+from widerow.console.statics import find_static
+from widerow.errors import WiderowError
+from widerow.limits import CONSOLE_BODY_BYTES_MAX
+from widerow.server.beside import ServerParts
+from widerow.server.message import Request, Response
+
+__all__ = ["Console"]
+
+_log = logging.getLogger("widerow.console")
+
+_JSON: Final = ".json"
+_STATIC: Final = "static/"
+_SIGN_IN: Final = "sign-in"
+_SIGN_OUT: Final = "sign-out"
+_POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("connect", "img", "script", "style")),
+        *("form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"),
+    )
+)
+_SAFE: Final = "".join(
+    f"{line}\r\n"
+    for line in (
+        f"content-security-policy: {_POLICY}",
+        "x-content-type-options: nosniff",
+        "x-frame-options: DENY",
+        "referrer-policy: no-referrer",
+        "cross-origin-opener-policy: same-origin",
+        "cross-origin-resource-policy: same-origin",
+        "permissions-policy: camera=(), geolocation=(), microphone=()",
+    )
+).encode()
+_FRESH: Final = b"cache-control: no-store\r\n"
+_HTML: Final = b"content-type: text/html; charset=utf-8\r\n"
+_DOCUMENT: Final = b"content-type: application/json\r\n"
+
+
+class Console:
+    """The console of one server. On the thread of its pages."""
+
+    def __init__(
+        self,
+        parts: ServerParts,
+        languages: Languages,
+        pages: tuple[ConsolePage, ...] = PAGES_OF_CONSOLE,
+    ) -> None:
+        """Pages that show and work with these parts."""
+        self._parts = parts
+        self._languages = languages
+        self._pages = {page.path: page for page in pages}
+        settings = parts.settings
+        self._gate = Gate(
+            parts.clock,
+            parts.entropy,
+            open_here=is_loopback(settings.host) and settings.credentials is None,
+            scheme="http" if settings.tls_cert is None else "https",
+        )
+        self._rendering = Rendering(pages)
+
+    def answer(self, request: Request) -> Response:
+        """The answer to a request for a page. Never raises for what a request says."""
+        target, _, asked = request.target.partition(b"?")
+        path = target.decode("latin-1").removeprefix(ROOT.rstrip("/"))
+        as_json = path.endswith(_JSON)
+        visitor: Visitor | None = None
+        try:
+            self._gate.check_host(request.headers)
+            if not path:
+                return self._moved(request, Moved(ROOT))
+            path = path.removeprefix("/").removesuffix(_JSON)
+            if path.startswith(_STATIC):
+                return _static(path.removeprefix(_STATIC))
+            keyring = self._parts.identity().keyring
+            visitor = self._gate.visitor(request.headers, keyring)
+            if path == _SIGN_IN:
+                return self._sign_in(request, fields_of(asked))
+            if visitor is None:
+                return self._to_sign_in(request, as_json=as_json)
+            if path == _SIGN_OUT:
+                return self._sign_out(request, visitor)
+            return self._page(request, (path, asked), visitor, as_json=as_json)
+        except Exception as error:  # noqa: BLE001  # every request is answered
+            return self._refused(error, visitor, as_json=as_json)
+
+    # --- pages -------------------------------------------------------------------------------
+
+    def _page(
+        self, request: Request, target: tuple[str, bytes], visitor: Visitor, *, as_json: bool
+    ) -> Response:
+        path, asked = target
+        page = self._pages.get("" if as_json and path == "index" else path)
+        if page is None:
+            raise ConsoleRefused(404, "There is no such page.", "Choose one of the menu.")
+        form = self._form(request, visitor, may_change=page.changes)
+        authorize(visitor.key, page.permission)
+        visit = Visit(
+            self._parts,
+            self._languages,
+            visitor.key,
+            fields_of(asked),
+            form,
+            bool(visitor.session),
+        )
+        shown = page.show(visit)
+        if isinstance(shown, Moved):
+            return self._moved(request, shown, as_json=as_json)
+        if as_json:
+            return _json(200, shown)
+        return self._html(page.template, shown, visitor, (page, visit.asked))
+
+    def _form(
+        self, request: Request, visitor: Visitor, *, may_change: bool
+    ) -> Mapping[str, str] | None:
+        """The fields of a request that changes something, None for one that looks."""
+        if request.method in (b"GET", b"HEAD"):
+            return None
+        if request.method != b"POST" or not may_change:
+            raise ConsoleRefused(405, "This page only shows something.", "Ask for it with GET.")
+        return self._checked_form(request, visitor.session)
+
+    def _checked_form(self, request: Request, session: str) -> dict[str, str]:
+        """The fields of a form that is ours. Raises: `ConsoleRefused`."""
+        if len(request.body) > CONSOLE_BODY_BYTES_MAX:
+            raise ConsoleRefused(413, "The form is too large.", "Use an SDK for rows of this size.")
+        form = fields_of(request.body)
+        token = form.pop("csrf", "") or request.headers.get("x-csrf-token", "")
+        self._gate.check_form(request.headers, session, token)
+        return form
+
+    def _html(
+        self,
+        template: str,
+        document: PageDocument,
+        visitor: Visitor | None,
+        seen: "tuple[ConsolePage | None, Mapping[str, str]]" = (None, {}),
+        status: int = 200,
+    ) -> Response:
+        page, asked = seen
+        session = "" if visitor is None else visitor.session
+        frame = {
+            "page": page,
+            "asked": dict(asked),
+            "csrf": self._gate.token(session),
+            "who": None if visitor is None else visitor.key.id,
+            "signed_in": bool(session),
+            "now_ms": self._parts.clock.now_us() // 1000,
+            "endpoint": self._parts.endpoint(),
+        }
+        if page is not None:
+            query = {name: text for name, text in asked.items() if text}
+            frame["as_json"] = address(f"{page.path or 'index'}.json", **query)
+        body = self._rendering.page(template, document, frame)
+        return Response(status, _HTML + _FRESH + _SAFE, body)
+
+    def _moved(self, request: Request, moved: Moved, *, as_json: bool = False) -> Response:
+        if as_json:
+            return _json(200, {"moved": moved.location})
+        location = moved.location.encode("ascii")
+        if "hx-request" in request.headers:
+            return Response(200, b"hx-redirect: " + location + b"\r\n" + _FRESH + _SAFE, b"")
+        return Response(303, b"location: " + location + b"\r\n" + _FRESH + _SAFE, b"")
+
+    def _refused(self, error: Exception, visitor: Visitor | None, *, as_json: bool) -> Response:
+        if not isinstance(error, WiderowError | UnicodeError):
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            _log.error("unforeseen %s", type(error).__name__, extra={"facts": {"frames": frames}})
+        status, told = refusal_of(error)
+        if as_json:
+            return _json(status, {"error": told})
+        return self._html("refused.html", told, visitor, status=status)
+
+    # --- sessions ----------------------------------------------------------------------------
+
+    def _to_sign_in(self, request: Request, *, as_json: bool) -> Response:
+        if as_json or request.method not in (b"GET", b"HEAD"):
+            raise ConsoleRefused(403, "Sign in first.", f"Open {ROOT}{_SIGN_IN}.")
+        return self._moved(request, Moved(ROOT + _SIGN_IN))
+
+    def _sign_in(self, request: Request, asked: Mapping[str, str]) -> Response:
+        """The form, or what it brings: a session for whoever knows an access key."""
+        if request.method != b"POST":
+            entry = self._gate.entry_of(request.headers) or self._gate.entry()
+            return self._entrance(entry, dict(asked), 200)
+        entry = self._gate.entry_of(request.headers)
+        if not entry:
+            raise ConsoleRefused(403, "Your browser sent no cookie back.", "Allow cookies here.")
+        form = self._checked_form(request, entry)
+        try:
+            session = self._gate.sign_in(
+                form.get("id", "").strip(),
+                form.get("secret", ""),
+                form.get("token", "").strip(),
+                self._parts.identity().keyring,
+            )
+        except ConsoleRefused as error:
+            _, told = refusal_of(error)
+            return self._entrance(entry, {"id": form.get("id", ""), "refused": told}, error.status)
+        response = self._moved(request, Moved(ROOT))
+        return Response(response.status, response.head + self._gate.cookie(session), b"")
+
+    def _entrance(self, entry: str, document: PageDocument, status: int) -> Response:
+        visitor = Visitor(AccessKey("", ""), entry)
+        page = self._html("sign_in.html", document, visitor, status=status)
+        return Response(page.status, page.head + self._gate.cookie(entry), page.body)
+
+    def _sign_out(self, request: Request, visitor: Visitor) -> Response:
+        if request.method != b"POST":
+            raise ConsoleRefused(405, "Use the button to sign out.", "It is in the menu.")
+        self._checked_form(request, visitor.session)
+        self._gate.sign_out(visitor.session)
+        response = self._moved(request, Moved(ROOT + _SIGN_IN))
+        return Response(response.status, response.head + self._gate.cookie(""), b"")
+
+
+def _json(status: int, document: PageDocument) -> Response:
+    body = json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace")
+    return Response(status, _DOCUMENT + _FRESH + _SAFE, body + b"\n")
+
+
+def _static(name: str) -> Response:
+    found = find_static(name)
+    if found is None:
+        raise ConsoleRefused(404, "There is no such file.", "")
+    kind, data = found
+    lines = f"content-type: {kind}\r\ncache-control: private, max-age=86400\r\n".encode()
+    return Response(200, lines + _SAFE, data)

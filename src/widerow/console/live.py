@@ -1,0 +1,109 @@
+"""What the samples of the last minutes say: rates, latencies, errors, action by action."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from widerow.server.metrics import BUCKET_BOUNDS
+from widerow.server.recent import ActionSample, RequestSample
+
+__all__ = ["actions_since", "latency_ms", "series"]
+
+PAGES_ACTION: Final = "console"
+_NONE: Final = ActionSample(0, 0, 0, (0,) * (len(BUCKET_BOUNDS) + 1))
+
+
+def _difference(before: RequestSample, after: RequestSample) -> dict[str, ActionSample]:
+    """What was added between two samples, of the actions that were asked for.
+
+    Pages are none of them: whoever looks would see their own looking.
+    """
+    found = {}
+    for name, now in after.actions.items():
+        if name == PAGES_ACTION:
+            continue
+        past = before.actions.get(name, _NONE)
+        if now.requests > past.requests:
+            found[name] = ActionSample(
+                now.requests - past.requests,
+                now.errors - past.errors,
+                now.sum_ns - past.sum_ns,
+                tuple(a - b for a, b in zip(now.buckets, past.buckets, strict=True)),
+            )
+    return found
+
+
+def latency_ms(buckets: Sequence[int], part: float) -> float:
+    """The duration that `part` of the requests did not exceed, in milliseconds; 0 of none.
+
+    From buckets, so it may be off by what a bucket holds: inside it is taken to lie evenly.
+    """
+    wanted = sum(buckets) * part
+    if not wanted:
+        return 0.0
+    below = 0.0
+    lower = 0.0
+    for bound, count in zip((*BUCKET_BOUNDS, BUCKET_BOUNDS[-1]), buckets, strict=True):
+        if count and below + count >= wanted:
+            return 1000 * (lower + (bound - lower) * (wanted - below) / count)
+        below += count
+        lower = bound
+    return 1000 * BUCKET_BOUNDS[-1]
+
+
+def _joined(samples: Sequence[ActionSample]) -> ActionSample:
+    if not samples:
+        return _NONE
+    return ActionSample(
+        sum(each.requests for each in samples),
+        sum(each.errors for each in samples),
+        sum(each.sum_ns for each in samples),
+        tuple(map(sum, zip(*[each.buckets for each in samples], strict=True))),
+    )
+
+
+def _shown(sample: ActionSample, seconds: float) -> dict[str, Any]:
+    return {
+        "requests": sample.requests,
+        "per_second": round(sample.requests / seconds, 2),
+        "errors": sample.errors,
+        "errors_per_second": round(sample.errors / seconds, 2),
+        "mean_ms": round(sample.sum_ns / 1e6 / sample.requests, 3) if sample.requests else 0.0,
+        "p50_ms": round(latency_ms(sample.buckets, 0.5), 3),
+        "p99_ms": round(latency_ms(sample.buckets, 0.99), 3),
+    }
+
+
+def actions_since(
+    samples: Sequence[RequestSample], seconds: float
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """All actions together, and one by one, over the last so many seconds; the busiest first.
+
+    `samples` ascend; the last one is now. Before there are two, nothing is known.
+    """
+    if len(samples) < 2:
+        return _shown(_NONE, 1.0), []
+    last = samples[-1]
+    since = last.at_ns - round(seconds * 1e9)
+    first = next((each for each in samples if each.at_ns >= since), samples[0])
+    if first is last:
+        first = samples[-2]
+    elapsed = max(1e-3, (last.at_ns - first.at_ns) / 1e9)
+    found = _difference(first, last)
+    actions = [{"action": name, **_shown(each, elapsed)} for name, each in found.items()]
+    actions.sort(key=lambda each: (-each["requests"], each["action"]))
+    return _shown(_joined(list(found.values())), elapsed), actions
+
+
+def series(samples: Sequence[RequestSample]) -> dict[str, list[float]]:
+    """Lists of the same length for charts: seconds since 1970, rate, errors, latency."""
+    found: dict[str, list[float]] = {"at": [], "rate": [], "errors": [], "p50_ms": [], "p99_ms": []}
+    for before, after in pairwise(samples):
+        elapsed = max(1e-3, (after.at_ns - before.at_ns) / 1e9)
+        whole = _shown(_joined(list(_difference(before, after).values())), elapsed)
+        found["at"].append(after.at_us // 1000 / 1000)
+        found["rate"].append(whole["per_second"])
+        found["errors"].append(whole["errors_per_second"])
+        found["p50_ms"].append(whole["p50_ms"])
+        found["p99_ms"].append(whole["p99_ms"])
+    return found

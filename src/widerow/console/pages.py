@@ -1,0 +1,33 @@
+"""The pages of the console. A feature brings its page by adding it here, and its template.
+
+A page for SQL statements, say, is one function from a visit to a document, one file in `templates`,
+and one entry: `ConsolePage("sql", "SQL", "sql.html", show_sql, nav="SQL")`.
+"""
+
+from typing import Final
+
+from widerow.console.health import show_health
+from widerow.console.heat_page import show_heat
+from widerow.console.nodes_page import show_nodes
+from widerow.console.overview import show_overview
+from widerow.console.parts import ConsolePage
+from widerow.console.requests_page import show_requests
+from widerow.console.row_page import show_row
+from widerow.console.rows_page import show_rows
+from widerow.console.search_page import show_search
+from widerow.console.table_page import show_table
+
+__all__ = ["PAGES_OF_CONSOLE"]
+
+PAGES_OF_CONSOLE: Final = (
+    ConsolePage("", "Tables", "overview.html", show_overview, nav="Tables"),
+    ConsolePage("heat", "Heat map", "heat.html", show_heat, nav="Heat map"),
+    ConsolePage("requests", "Requests", "requests.html", show_requests, nav="Requests"),
+    ConsolePage("search", "Search", "search.html", show_search, nav="Search"),
+    ConsolePage("health", "Health", "health.html", show_health, nav="Health"),
+    ConsolePage("nodes", "Nodes", "nodes.html", show_nodes, nav="Nodes"),
+    ConsolePage("table", "Table", "table.html", show_table),
+    ConsolePage("rows", "Rows", "rows.html", show_rows),
+    ConsolePage("row", "Row", "row.html", show_row, changes=True),
+)
+"""In the order of the menu."""

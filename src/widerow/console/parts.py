@@ -1,0 +1,159 @@
+"""What pages of the console are made of: a page as a value, a visit, and how a visit ends."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from urllib.parse import urlencode
+
+from widerow.auth.keyring import AccessKey, Permission
+from widerow.auth.policy import authorize
+from widerow.errors import InvalidRequest, NotPermitted, Rule, WiderowError
+from widerow.server.beside import ServerParts
+
+if TYPE_CHECKING:
+    from widerow.model.filter import Filter
+    from widerow.model.search.requests import Search
+    from widerow.model.search.schema import SearchSchema
+
+__all__ = [
+    "ROOT",
+    "ConsolePage",
+    "ConsoleRefused",
+    "Languages",
+    "Moved",
+    "PageDocument",
+    "Visit",
+    "address",
+]
+
+ROOT: Final = "/console/"
+PageDocument = dict[str, Any]
+"""What a page shows, as JSON takes it."""
+
+
+class ConsoleRefused(WiderowError):
+    """A page that cannot be shown: its status, what is wrong, and what to do about it."""
+
+    def __init__(self, status: int, words: str, hint: str = "") -> None:
+        """An answer of these parts."""
+        super().__init__(words)
+        self.status = status
+        self.hint = hint
+
+
+class ReadCondition(Protocol):
+    """Reads a condition on rows. Raises errors of `widerow.errors`."""
+
+    def __call__(self, text: str, kinds: Mapping[str, str], /) -> "Filter":
+        """`kinds`: the types of columns that have one in the table."""
+        ...
+
+
+class ReadSearch(Protocol):
+    """Reads a search of an index. Raises errors of `widerow.errors`."""
+
+    def __call__(
+        self, asked: tuple[str, str, str], sort: str, limit: int, schema: "SearchSchema", /
+    ) -> "Search":
+        """`asked`: table, index and query."""
+        ...
+
+
+class Languages(NamedTuple):
+    """How what people type is read: whoever opens the console brings the languages along."""
+
+    condition: ReadCondition
+    search: ReadSearch
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request for a page.
+
+    `asked`: the parameters of the address; `form`: the fields of a request that changes something,
+    None for one that only looks. `key`: as whom the visitor is here. `signed_in`: by a session.
+    """
+
+    parts: ServerParts
+    languages: Languages
+    key: AccessKey
+    asked: Mapping[str, str]
+    form: Mapping[str, str] | None = None
+    signed_in: bool = False
+
+    def may(self, permission: Permission) -> bool:
+        """Whether the visitor's key has this permission."""
+        try:
+            authorize(self.key, permission)
+        except NotPermitted:
+            return False
+        return True
+
+    def opens(self, instance: str) -> bool:
+        """Whether the visitor's key opens this instance."""
+        try:
+            self.parts.identity().instances.admit(instance, self.key)
+        except (NotPermitted, InvalidRequest):
+            return False
+        return True
+
+    def place(self) -> tuple[str, str]:
+        """The instance and the table that are asked for, which the visitor may open.
+
+        Raises: `ConsoleRefused` where the address names none, `NotPermitted`, `InvalidRequest`.
+        """
+        instance, table = self.asked.get("instance", ""), self.asked.get("table", "")
+        if not instance or not table:
+            raise ConsoleRefused(
+                400, "The address names no table.", "Choose a table on the overview."
+            )
+        self.parts.identity().instances.admit(instance, self.key)
+        return instance, table
+
+    def number(self, name: str, default: int, most: int) -> int:
+        """A number from 1 to `most` of the address. Raises: `ConsoleRefused`."""
+        text = self.asked.get(name, "")
+        if not text:
+            return default
+        if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= most):
+            raise ConsoleRefused(
+                400, f"{name} is {text[:40]!r}.", f"Give a number from 1 to {most}."
+            )
+        return int(text[:9])
+
+
+class Moved(NamedTuple):
+    """The end of a visit that changed something: the page to look at next."""
+
+    location: str
+
+
+@dataclass(frozen=True)
+class ConsolePage:
+    """A page. A feature brings one by adding it to the list in `pages.py`.
+
+    `path`: behind `/console/`, "" for the first page. `template`: the name of a file in
+    `templates`. `show` makes the document, or moves the visitor on after a change; it raises errors
+    of `widerow.errors`. `nav`: what the menu calls the page, "" for a page that is reached from
+    another one. `changes`: it takes requests that change something. `permission`: what a visitor
+    needs to look at it; a page that changes something asks for more by itself.
+    """
+
+    path: str
+    title: str
+    template: str
+    show: Callable[[Visit], PageDocument | Moved]
+    nav: str = ""
+    changes: bool = False
+    permission: Permission = Permission.READ
+
+
+def address(path: str, **asked: str | int) -> str:
+    """The address of a page with these parameters; those that are empty are left out."""
+    given = urlencode({name: value for name, value in asked.items() if value != ""})
+    return f"{ROOT}{path}" + (f"?{given}" if given else "")
+
+
+def not_permitted(permission: Permission) -> NotPermitted:
+    """The error for a visitor who may look and not change."""
+    return NotPermitted(Rule.PERMISSION_MISSING, permission=permission.value)

@@ -1,0 +1,124 @@
+"""Tables of both models as the console names them, and what their statistics say."""
+
+from typing import Any, Final, NamedTuple
+
+from widerow.console.parts import ConsoleRefused, PageDocument, Visit
+from widerow.engine.partitions.table_load import TableLoad
+from widerow.engine.partitions.tables import Partitioned
+from widerow.engine.typed.form import TableForm
+from widerow.errors import NotFound
+from widerow.keys.layout import SPACE_TYPED_CATALOG
+from widerow.model.schema import Table
+
+__all__ = [
+    "MODELS",
+    "TableName",
+    "all_tables",
+    "asked_table",
+    "sizes_of",
+    "table_load_of",
+    "the_table",
+    "the_typed_table",
+]
+
+MODELS: Final = {"tablestore": "Tablestore", "nosql": "Oracle NoSQL"}
+"""The table models by the name that addresses have, with the name that people read."""
+
+
+class TableName(NamedTuple):
+    """A table. `instance`: of a typed table its namespace."""
+
+    instance: str
+    name: str
+    model: str
+
+    @property
+    def partitioned(self) -> tuple[str, str]:
+        """How the engine finds its partitions: instance and name."""
+        if self.model == "tablestore":
+            return self.instance, self.name
+        return self.instance, f"{self.instance}:{self.name}"
+
+
+def all_tables(visit: Visit) -> list[TableName]:
+    """Every table that the visitor may see, by instance and name; indexes are not among them.
+
+    Cost: the catalogue, which is in memory.
+    """
+    engine = visit.parts.engine
+    found = [
+        TableName(table.instance, table.name, "tablestore")
+        for table in engine.tables.all()
+        if not table.index_of
+    ]
+    if engine.catalog.holds(SPACE_TYPED_CATALOG):
+        found += [
+            TableName(form.table.shown_namespace, form.table.name, "nosql")
+            for form in engine.typed.tables.all()
+        ]
+    instances = {each.instance for each in found}
+    opened = {each for each in instances if visit.opens(each)}
+    return sorted(each for each in found if each.instance in opened)
+
+
+def asked_table(visit: Visit) -> TableName:
+    """The table that the address names. Raises as `Visit.place` does, and `ConsoleRefused`."""
+    instance, table = visit.place()
+    model = visit.asked.get("model", "tablestore")
+    if model not in MODELS:
+        raise ConsoleRefused(400, f"There is no model {model[:40]!r}.", "Choose a table again.")
+    return TableName(instance, table, model)
+
+
+def the_table(visit: Visit, name: TableName) -> Table:
+    """The Tablestore table of that name. Raises: `NotFound`, `InvalidRequest`."""
+    return visit.parts.engine.describe_table(name.instance, name.name)
+
+
+def the_typed_table(visit: Visit, name: TableName) -> TableForm:
+    """The typed table of that name. Raises: `NotFound`."""
+    engine = visit.parts.engine
+    if engine.catalog.holds(SPACE_TYPED_CATALOG):
+        form = engine.typed.tables.get_qualified(f"{name.instance}:{name.name}")
+        if form is not None:
+            return form
+    raise ConsoleRefused(
+        404,
+        f"There is no typed table {name.name[:200]} in {name.instance[:200]}.",
+        "Choose a table on the overview.",
+    )
+
+
+def table_load_of(visit: Visit, name: TableName) -> tuple[Partitioned, TableLoad]:
+    """A table as it is divided, and what is known of its load. On the loop. Raises: `NotFound`."""
+    engine = visit.parts.engine
+    divided = engine.find_partitioned(*name.partitioned)
+    return divided, engine.partitions.load_of(divided)
+
+
+def sizes_of(visit: Visit, names: list[TableName]) -> dict[TableName, PageDocument]:
+    """Rows, bytes, partitions and load of tables, from statistics: nothing is counted."""
+    engine = visit.parts.engine
+
+    def look() -> dict[TableName, PageDocument]:
+        found: dict[TableName, PageDocument] = {}
+        for name in names:
+            try:
+                divided, load = table_load_of(visit, name)
+            except NotFound:
+                continue  # dropped since
+            found[name] = _sizes(load, len(engine.partitions.reports(divided)))
+        return found
+
+    return visit.parts.on_loop(look)
+
+
+def _sizes(load: TableLoad, reports: int) -> dict[str, Any]:
+    return {
+        "rows": load.sizes.rows,
+        "bytes": load.sizes.size,
+        "partitions": len(load.bounds) + 1,
+        "units_per_second": round(load.rate, 1),
+        "largest_share": round(load.largest_share, 4),
+        "reports": reports,
+    }

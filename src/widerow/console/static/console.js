@@ -1,0 +1,134 @@
+// Small things that a page can do without and is nicer with: colours, keys, charts, more fields.
+(function () {
+  "use strict";
+  var root = document.documentElement;
+
+  function isDark() {
+    var chosen = root.getAttribute("data-theme");
+    if (chosen) { return chosen === "dark"; }
+    return window.matchMedia("(prefers-color-scheme: dark)").matches;
+  }
+
+  function switchTheme() {
+    var next = isDark() ? "light" : "dark";
+    root.setAttribute("data-theme", next);
+    try { localStorage.setItem("widerow-theme", next); } catch (error) { /* for this page only */ }
+    drawCharts();
+  }
+
+  function isTyping(target) {
+    return /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable;
+  }
+
+  document.addEventListener("keydown", function (event) {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) { return; }
+    var field = document.querySelector("[data-search]");
+    if (field && !isTyping(event.target)) {
+      event.preventDefault();
+      field.focus();
+      field.select();
+    }
+  });
+
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest("button[data-do]");
+    if (!button) { return; }
+    var what = button.getAttribute("data-do");
+    if (what === "theme") { switchTheme(); }
+    if (what === "column") { addColumn(); }
+    if (what === "back") { history.back(); }
+  });
+
+  document.addEventListener("submit", function (event) {
+    var words = event.submitter && event.submitter.getAttribute("data-confirm");
+    if (words && !window.confirm(words)) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    }
+  }, true);
+
+  // One more column in the form of a row: a copy of the last one, emptied and numbered on.
+  function addColumn() {
+    var fields = document.querySelectorAll("[data-column]");
+    var last = fields[fields.length - 1];
+    var number = Number(last.getAttribute("data-column")) + 1;
+    var copy = last.cloneNode(true);
+    copy.setAttribute("data-column", number);
+    copy.querySelectorAll("[name]").forEach(function (field) {
+      field.name = field.name.replace(/^col\.\d+\./, "col." + number + ".");
+      if (field.type !== "hidden" && field.tagName !== "SELECT") { field.value = ""; }
+    });
+    last.after(copy);
+    copy.querySelector("input:not([type=hidden])").focus();
+  }
+
+  // --- charts -----------------------------------------------------------------------------------
+
+  function colour(name) { return getComputedStyle(root).getPropertyValue(name).trim(); }
+
+  function timeOfDay(seconds) { return new Date(seconds * 1000).toISOString().slice(11, 19); }
+
+  function axis(unit) {
+    return {
+      stroke: colour("--soft"),
+      grid: { stroke: colour("--line"), width: 1 },
+      ticks: { stroke: colour("--line"), width: 1 },
+      font: "12px " + getComputedStyle(document.body).fontFamily,
+      size: unit === null ? 34 : 58,
+      space: unit === null ? 80 : 40,
+      values: function (_, ticks) {
+        return ticks.map(function (tick) {
+          return unit === null ? timeOfDay(tick) : tick.toLocaleString("en") + unit;
+        });
+      },
+    };
+  }
+
+  function drawChart(place) {
+    var source = document.getElementById(place.getAttribute("data-chart"));
+    var data = JSON.parse(source.getAttribute("data-points"));
+    var unit = place.getAttribute("data-unit") || "";
+    var names = place.getAttribute("data-series").split(",");
+    var colours = [colour("--accent"), colour("--bad"), colour("--look")];
+    var rows = [data.at].concat(names.map(function (name) { return data[name.split("=")[0]]; }));
+    place.textContent = "";
+    if (data.at.length < 2) {
+      place.textContent = "The first points come in a few seconds.";
+      return;
+    }
+    new uPlot({
+      width: Math.max(240, place.clientWidth),
+      height: 150,
+      legend: { show: true, live: false },
+      cursor: { show: false },
+      scales: { y: { range: function (_, low, high) { return [0, Math.max(high, 1)]; } } },
+      axes: [axis(null), axis(unit)],
+      series: [{}].concat(names.map(function (name, number) {
+        return {
+          label: name.split("=")[1],
+          stroke: colours[number],
+          width: 2,
+          dash: number ? [6, 3] : undefined,
+          points: { show: false },
+        };
+      })),
+    }, rows, place);
+  }
+
+  function drawCharts() {
+    if (typeof uPlot === "undefined") { return; }
+    document.querySelectorAll("[data-chart]").forEach(drawChart);
+  }
+
+  // Moments are written in UTC; where a script runs, the time of this place is shown on pointing.
+  function localTimes() {
+    document.querySelectorAll("time[data-ms]").forEach(function (time) {
+      time.title = new Date(Number(time.getAttribute("data-ms"))).toLocaleString();
+    });
+  }
+
+  function begin() { drawCharts(); localTimes(); }
+  document.addEventListener("DOMContentLoaded", begin);
+  document.addEventListener("htmx:afterSettle", begin);
+  window.addEventListener("resize", drawCharts);
+})();

@@ -1,0 +1,149 @@
+"""One table of either model: schema, options, indexes, size, partitions."""
+
+from typing import Any
+
+from widerow.auth.keyring import Permission
+from widerow.console.heat_page import describe_partition
+from widerow.console.parts import PageDocument, Visit
+from widerow.console.places import (
+    MODELS,
+    TableName,
+    asked_table,
+    sizes_of,
+    table_load_of,
+    the_table,
+    the_typed_table,
+)
+from widerow.engine.typed.form import TableForm
+from widerow.limits import CONSOLE_PARTITIONS_MAX
+from widerow.model.schema import Table
+from widerow.model.search.schema import SearchField
+from widerow.model.typed.schema_json import table_document
+from widerow.nosql.ddl.text import definition_text, type_text
+
+__all__ = ["show_table"]
+
+
+def show_table(visit: Visit) -> PageDocument:
+    """Everything that is known of a table without reading its rows."""
+    name = asked_table(visit)
+    if name.model == "tablestore":
+        described = describe_table(the_table(visit, name))
+    else:
+        described = describe_typed(the_typed_table(visit, name))
+    partitions, more = _partitions(visit, name)
+    return {
+        "instance": name.instance,
+        "table": name.name,
+        "model": name.model,
+        "model_name": MODELS[name.model],
+        "may_write": visit.may(Permission.WRITE),
+        **described,
+        "size": sizes_of(visit, [name]).get(name, {}),
+        "partitions": partitions,
+        "partitions_left_out": more,
+        "endpoint": visit.parts.endpoint(),
+    }
+
+
+def _partitions(visit: Visit, name: TableName) -> tuple[list[PageDocument], int]:
+    """The first partitions of a table, and how many are left out."""
+
+    def look() -> tuple[list[PageDocument], int]:
+        divided, load = table_load_of(visit, name)
+        kind = visit.parts.engine.partitions.partition_key(divided)
+        facts = load.facts()
+        whole = sum(each.rate for each in facts)
+        shown = [describe_partition(each, kind, whole) for each in facts[:CONSOLE_PARTITIONS_MAX]]
+        return shown, max(0, len(facts) - CONSOLE_PARTITIONS_MAX)
+
+    return visit.parts.on_loop(look)
+
+
+def describe_table(table: Table) -> PageDocument:
+    """The definition of a Tablestore table."""
+    options, reserved = table.options, table.throughput.reserved
+    return {
+        "id": table.id,
+        "created_ms": table.created_us // 1000,
+        "key": [
+            {"name": each.name, "type": each.type.value, "auto_increment": each.auto_increment}
+            for each in table.key_columns
+        ],
+        "columns": [{"name": each.name, "type": each.type.name} for each in table.defined_columns],
+        "options": {
+            "time_to_live": options.time_to_live,
+            "max_versions": options.max_versions,
+            "max_version_offset": options.max_version_offset,
+            "allow_update": options.allow_update,
+            "update_full_row": options.update_full_row,
+            "local_transactions": table.local_transactions,
+            "reserved_read": reserved.read,
+            "reserved_write": reserved.write,
+        },
+        "indexes": [
+            {
+                "name": each.name,
+                "kind": "local" if each.is_local else "global",
+                "key": list(each.key_columns),
+                "columns": list(each.defined_columns),
+                "ready": each.ready,
+            }
+            for each in table.indexes
+        ],
+        "search": [
+            {"name": each.name, "fields": [_search_field(field) for field in each.schema.fields]}
+            for each in table.search
+        ],
+        "stream": None if table.stream is None else {"hours": table.stream.expiration_hours},
+        "tunnels": [each.name for each in table.tunnels],
+        "deliveries": [each.name for each in table.deliveries],
+    }
+
+
+def _search_field(field: SearchField) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "type": field.type.name,
+        "array": field.is_array,
+        "analyzer": None if field.analyzer is None else field.analyzer.name.value,
+    }
+
+
+def describe_typed(form: TableForm) -> PageDocument:
+    """The definition of a typed table."""
+    table = form.table
+    keys = set(table.primary_key)
+    sharded = set(table.shard_key)
+    types = dict(zip(table.primary_key, table.key_types, strict=True))
+    return {
+        "id": table.id,
+        "created_ms": table.created_us // 1000,
+        "key": [
+            {"name": each, "type": type_text(types[each]), "shard": each in sharded}
+            for each in table.primary_key
+        ],
+        "columns": [
+            {"name": each.name, "type": type_text(each.type), "nullable": each.nullable}
+            for each in table.fields
+            if each.name not in keys
+        ],
+        "options": {
+            "time_to_live": None if table.ttl is None else table.ttl.text(),
+            "parent": table.parent,
+            "comment": table.comment,
+        },
+        "indexes": [
+            {
+                "name": each.name,
+                "kind": "secondary",
+                "key": [field.path for field in each.fields],
+                "columns": [],
+                "ready": each.ready,
+            }
+            for each in table.indexes
+        ],
+        "search": [],
+        "definition": definition_text(table),
+        "document": table_document(table),
+    }

@@ -1,0 +1,205 @@
+"""Rows of typed tables: looked at by a partial key, and written as JSON, by the typed engine."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, Final
+
+from widerow.auth.keyring import Permission
+from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
+from widerow.console.places import TableName, the_typed_table
+from widerow.engine.typed.form import TableForm
+from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
+from widerow.engine.typed.stored import StoredRow
+from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX, RANGE_ROWS_MAX
+from widerow.model.typed.json_rows import row_from_json
+from widerow.model.typed.requests import OperationKind, Version, WriteChoice
+from widerow.nosql.ddl.text import type_text
+from widerow.storage.interface import Reader
+
+__all__ = ["show_typed_row", "show_typed_rows"]
+
+_STALE: Final = "Somebody wrote the row after you opened it; open it again to see what it is now."
+
+
+class _Bounded:
+    """A view that is scanned for so many records at most; `last` is where it stopped."""
+
+    def __init__(self, reader: Reader, most: int) -> None:
+        self._reader = reader
+        self._most = most
+        self.last = b""
+        self.is_cut = False
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._reader.get(key)
+
+    def get_many(self, keys: Any) -> list[bytes | None]:  # noqa: ANN401  # the reader's own
+        return self._reader.get_many(keys)
+
+    def scan(
+        self, start: bytes, stop: bytes, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        for number, pair in enumerate(self._reader.scan(start, stop, reverse=reverse)):
+            if number == self._most:
+                self.is_cut = True
+                return
+            self.last = pair[0]
+            yield pair
+
+
+def show_typed_rows(visit: Visit, name: TableName) -> PageDocument:
+    """A page of rows, at most a hundred. Parameters: `k0`, `k1`, …, `order`, `limit`, `after`.
+
+    At most 5000 records are looked at for a page: rows of child tables lie among those of theirs.
+    """
+    form = the_typed_table(visit, name)
+    limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
+    reverse = visit.asked.get("order") == "down"
+    selection = _selection(visit, form, reverse=reverse)
+    engine = visit.parts.engine.typed
+    bounded = _Bounded(engine.store.snapshot(), RANGE_ROWS_MAX)
+    with visit.parts.long_work():
+        rows = scan_rows(bounded, selection, engine.now_hour(), reverse=reverse)
+        found = list(islice(rows, limit + 1))
+    more = ""
+    if len(found) > limit or bounded.is_cut:
+        last = found[limit - 1].encoded_key if len(found) > limit else bounded.last
+        asked = {each: text for each, text in visit.asked.items() if each != "after"}
+        more = address("rows", **asked, after=last.hex())
+    return {
+        "instance": name.instance,
+        "table": name.name,
+        "model": name.model,
+        "key": _key_columns(form),
+        "prefix": [],
+        "asked": {
+            each: visit.asked.get(each, "") for each in ("k0", "k1", "k2", "k3", "order", "limit")
+        },
+        "columns": [each.name for each in form.table.fields][:12],
+        "rows": [_row(each) for each in found[:limit]],
+        "limit": limit,
+        "more": more,
+        "may_write": visit.may(Permission.WRITE),
+    }
+
+
+def _key_columns(form: TableForm) -> list[PageDocument]:
+    table = form.table
+    return [
+        {"name": each, "type": type_text(kind)}
+        for each, kind in zip(table.primary_key, table.key_types, strict=True)
+    ]
+
+
+def _selection(visit: Visit, form: TableForm, *, reverse: bool) -> MultiRowSelection:
+    """The rows of the partial key, from where the page before ended."""
+    given: dict[str, Any] = {}
+    for number, column in enumerate(form.table.primary_key):
+        text = visit.asked.get(f"k{number}", "")
+        if text:
+            given |= row_from_json(_as_json(form, column, text), form.table, key_only=True)
+    selection = select_rows(form, given, None, (), ())
+    after = visit.asked.get("after", "")
+    if not after:
+        return selection
+    try:
+        key = bytes.fromhex(after)
+    except ValueError:
+        key = b""
+    if not selection.start <= key < selection.stop:
+        raise ConsoleRefused(
+            400, "The address names no place in this table.", "Begin again from the first page."
+        )
+    return selection.since(key, reverse=reverse)
+
+
+def _as_json(form: TableForm, column: str, text: str) -> str:
+    """A JSON object of one column as it is typed: a number stays one where the column's type is."""
+    kind = form.table.key_types[form.table.primary_key.index(column)]
+    is_text = type_text(kind).startswith(("STRING", "ENUM", "TIMESTAMP", "BINARY", "FIXED"))
+    return json.dumps({column: text}) if is_text else f"{{{json.dumps(column)}:{text}}}"
+
+
+def _row(row: StoredRow) -> PageDocument:
+    return {
+        "id": row.key.to_json(),
+        "values": json.loads(row.to_json()),
+        "version": row.version.to_bytes().hex(),
+        "modified_ms": row.modified_ms,
+        "expires_ms": row.expires_ms,
+    }
+
+
+def show_typed_row(visit: Visit, name: TableName) -> PageDocument | Moved:
+    """One row as JSON, to be looked at, written or deleted.
+
+    Without `id` a new one. A row is written only if nobody wrote it since it was shown.
+    """
+    form = the_typed_table(visit, name)
+    if visit.form is not None:
+        return _write(visit, name, form, visit.form)
+    identity = visit.asked.get("id", "")
+    found = None
+    if identity:
+        key = row_from_json(identity, form.table, key_only=True)
+        found = visit.parts.engine.typed.get(form, key)
+        if found is None:
+            raise ConsoleRefused(404, "There is no such row (any more).", "Look at the rows again.")
+    return {
+        "instance": name.instance,
+        "table": name.name,
+        "model": name.model,
+        "is_new": found is None,
+        "id": identity,
+        "key": _key_columns(form),
+        "fields": [{"name": each.name, "type": type_text(each.type)} for each in form.table.fields],
+        "row": None if found is None else _row(found),
+        "text": _template(form) if found is None else found.to_json(pretty=True),
+        "may_write": visit.may(Permission.WRITE),
+    }
+
+
+def _template(form: TableForm) -> str:
+    """An object with all columns, to be filled in."""
+    return json.dumps(dict.fromkeys([each.name for each in form.table.fields]), indent=2)
+
+
+def _write(visit: Visit, name: TableName, form: TableForm, sent: Any) -> Moved:  # noqa: ANN401  # a form's fields
+    if not visit.may(Permission.WRITE):
+        raise not_permitted(Permission.WRITE)
+    choice = _choice(form, sent)
+    result = visit.parts.committer.run(visit.parts.engine.typed.write(form, choice))
+    asked = {"instance": name.instance, "table": name.name, "model": name.model}
+    if not result.success:
+        if choice.kind is OperationKind.PUT_IF_ABSENT:
+            raise ConsoleRefused(409, "There is such a row already.", "Open it to change it.")
+        raise ConsoleRefused(409, "The row is not what it was.", _STALE)
+    if choice.kind is OperationKind.DELETE_IF_VERSION:
+        return Moved(address("rows", **asked))
+    row = dict(choice.values)
+    if result.generated is not None and form.table.generated is not None:
+        row[form.table.generated.name] = result.generated
+    key = {each: row[each] for each in form.table.primary_key}
+    stored = visit.parts.engine.typed.get(form, key)
+    return Moved(address("row", **asked, id="" if stored is None else stored.key.to_json()))
+
+
+def _choice(form: TableForm, sent: Any) -> WriteChoice:  # noqa: ANN401  # a form's fields
+    """The write that a form asks for. Raises: `ConsoleRefused`, `InvalidRequest`."""
+    version = sent.get("version", "")
+    held = None
+    if version:
+        try:
+            held = Version.from_bytes(bytes.fromhex(version))
+        except ValueError as error:
+            raise ConsoleRefused(
+                400, "The form names no version.", "Open the row again."
+            ) from error
+    if sent.get("do") == "delete":
+        key = row_from_json(sent.get("id", ""), form.table, key_only=True)
+        return WriteChoice(OperationKind.DELETE_IF_VERSION, key, held)
+    row = row_from_json(sent.get("text", ""), form.table)
+    if held is None:
+        return WriteChoice(OperationKind.PUT_IF_ABSENT, row)
+    return WriteChoice(OperationKind.PUT_IF_VERSION, row, held)

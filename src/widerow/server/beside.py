@@ -1,0 +1,156 @@
+"""Pages beside the protocols: what is served under a path of its own, on a thread of its own.
+
+A handler of pages may compute and may wait: it runs on one thread, one request at a time, so that
+whatever it does costs the protocols a part of one processor at most. It is made with the first
+request for it, on that thread, and nothing that it needs is loaded before.
+"""
+
+import logging
+import traceback
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+
+from widerow.clock import Clock, Entropy
+from widerow.commit.committer import Committer
+from widerow.engine.engine import Engine
+from widerow.limits import BESIDE_REQUESTS_MAX, BESIDE_SECONDS_MAX
+from widerow.server.admission import Admission
+from widerow.server.message import Reply, Request, Response
+from widerow.server.metrics import ActionCounts, Metrics
+from widerow.server.recent import RecentRequests
+from widerow.server.turn import LOOP_TURN
+from widerow.storage.bulk import LONG_WORK
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+
+    from widerow.server.dispatch import AccessRules
+    from widerow.server.settings import Settings
+
+__all__ = ["Beside", "MakePages", "PagesHandler", "ServerParts"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger("widerow.server")
+_TEXT: Final = b"content-type: text/plain; charset=utf-8\r\ncache-control: no-store\r\n"
+_BUSY: Final = b"retry-after: 1\r\n"
+
+
+class PagesHandler(Protocol):
+    """Answers requests for pages."""
+
+    def answer(self, request: Request) -> Response:
+        """The answer. On the thread of the pages; may take its time."""
+        ...
+
+
+@dataclass(frozen=True)
+class ServerParts:
+    """The parts of a server that pages show and work with.
+
+    `engine_clock` dates what is stored, `clock` all else. `identity`: the keys and instances as
+    they are now. `endpoint`: where the server listens.
+    """
+
+    settings: "Settings"
+    engine: Engine
+    committer: Committer
+    clock: Clock
+    engine_clock: Clock
+    entropy: Entropy
+    metrics: Metrics
+    admission: Admission
+    recent: RecentRequests
+    identity: "Callable[[], AccessRules]"
+    endpoint: Callable[[], str]
+    loop: "AbstractEventLoop"
+
+    def on_loop(self, look: Callable[[], T]) -> T:
+        """What `look` finds on the loop, whose thread some parts belong to. It must be short.
+
+        Where reads of the store may block, other threads look after these parts, and it is asked
+        here. Raises what `look` raises, and `TimeoutError` when the loop does not come to it.
+        """
+        if self.engine.store.capabilities.reads_may_block:
+            return look()
+        found: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                found.set_result(look())
+            except BaseException as error:  # noqa: BLE001  # the one who waits gets it
+                found.set_exception(error)
+
+        self.loop.call_soon_threadsafe(run)
+        return found.result(timeout=BESIDE_SECONDS_MAX)
+
+    def long_work(self) -> AbstractContextManager[object]:
+        """What is held while much is read or computed: other long work of the process waits."""
+        return nullcontext() if self.engine.store.capabilities.reads_may_block else LONG_WORK
+
+
+MakePages = Callable[[ServerParts], PagesHandler]
+"""Makes a handler of pages; called with the first request for one."""
+
+
+class Beside:
+    """Pages under one path. Lives on the loop's thread."""
+
+    def __init__(self, path: str, make: Callable[[], PagesHandler], parts: ServerParts) -> None:
+        """Pages under `path`, such as `/console`, on the loop of these parts."""
+        self._path = path.encode()
+        self._make = make
+        self._parts = parts
+        self._counts: ActionCounts = parts.metrics.of(path[1:])
+        self._handler: PagesHandler | None = None
+        self._waiting = 0
+        self._thread: ThreadPoolExecutor | None = None
+
+    def claims(self, target: bytes) -> bool:
+        """Whether a request of this target is for these pages."""
+        rest = target.removeprefix(self._path)
+        return len(rest) < len(target) and rest[:1] in (b"", b"/", b"?")
+
+    def handle(self, request: Request, reply: Reply) -> Response | None:
+        """Have a request answered later, or refuse it now if too many wait."""
+        if self._waiting >= BESIDE_REQUESTS_MAX:
+            return Response(503, _TEXT + _BUSY, b"too many requests for pages wait; try again\n")
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, f"widerow-{self._path[1:].decode()}")
+        self._waiting += 1
+        loop = self._parts.loop
+
+        def back(done: "Future[Response]") -> None:
+            loop.call_soon_threadsafe(self._answered, request, done, reply)
+
+        self._thread.submit(self._work, request).add_done_callback(back)
+        return None
+
+    def close(self) -> None:
+        """End the thread when it has done its work. Waits for it."""
+        if self._thread is not None:
+            self._thread.shutdown()
+
+    def _work(self, request: Request) -> Response:
+        LOOP_TURN.give_way()
+        if self._handler is None:
+            self._handler = self._make()
+        return self._handler.answer(request)
+
+    def _answered(self, request: Request, done: "Future[Response]", reply: Reply) -> None:
+        self._waiting -= 1
+        error = done.exception()
+        if error is None:
+            response = done.result()
+        else:
+            frames = "".join(traceback.format_tb(error.__traceback__))
+            facts = {"frames": frames, "page": self._path.decode()}
+            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+            response = Response(500, _TEXT, b"the page failed; the server's log says where\n")
+        code = "OK" if response.status < 400 else "-"
+        elapsed_ns = self._parts.clock.monotonic_ns() - request.received_ns
+        self._counts.answered(code, elapsed_ns)
+        reply(response)

@@ -1,0 +1,164 @@
+"""A server with something to look at: tables of both models, a search index, and a hot key."""
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any, Final, TypeVar
+
+from widerow.engine.engine import Engine
+from widerow.keys.encode import encode_key_value
+from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.schema import DefinedColumn, KeyColumn
+from widerow.model.search.requests import CreateSearchIndex, DescribeSearchIndex
+from widerow.model.search.schema import (
+    AnalyzerName,
+    SearchField,
+    SearchFieldType,
+    SearchSchema,
+    TextAnalyzer,
+)
+from widerow.model.typed.builder import TableBuilder
+from widerow.model.typed.requests import OperationKind, WriteChoice
+from widerow.model.typed.types import INTEGER, LONG, STRING
+from widerow.model.values import ColumnType, KeyType, Value
+from widerow.testing.changes import put
+from widerow.testing.server import WiderowServer
+
+T = TypeVar("T")
+
+INSTANCE: Final = "campus"
+CARDS: Final = "cards"
+ARTICLES: Final = "articles"
+HOT: Final = "c-0042"
+_CITIES: Final = ("Hangzhou", "Delft", "Lagos", "Lima", "Osaka")
+_TITLES: Final = (
+    "Green tea in the morning",
+    "A short history of tea houses",
+    "Coffee, and how to leave it",
+    "The library at night",
+    "Trains that run on time",
+    "Black tea for exam weeks",
+)
+
+Settings: Final[dict[str, Any]] = {
+    "partition_split_units": 200,
+    "partition_hot_seconds": 3,
+}
+"""Of a server on which a test's load is a hot one."""
+
+
+def engine_of(server: WiderowServer) -> Engine:
+    """The engine of a server in this process."""
+    found = server._server._engine
+    assert found is not None
+    return found
+
+
+def on_loop(server: WiderowServer, work: Callable[[], T]) -> T:
+    """Do something on the loop's thread of a server, to which partitions belong."""
+    done: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001  # told to the one who waits
+            done.set_exception(error)
+
+    server._loop.call_soon_threadsafe(run)
+    return done.result()
+
+
+def _table(
+    name: str, key: dict[str, KeyType], versions: int, defined: tuple[DefinedColumn, ...] = ()
+) -> CreateTable:
+    columns = tuple(KeyColumn(each, kind) for each, kind in key.items())
+    return CreateTable(
+        name,
+        columns,
+        defined,
+        ThroughputChange(0, 0),
+        OptionsChange(time_to_live=-1, max_versions=versions, max_version_offset=10**9),
+    )
+
+
+def _row(engine: Engine, table: str, key: dict[str, Any], cells: dict[str, Value]) -> None:
+    change = put(table, key, cells)
+    engine.run(engine.rows.write_row(INSTANCE, change))
+
+
+def stock(server: WiderowServer) -> None:
+    """Tables and rows."""
+    engine = engine_of(server)
+    card = {"CardID": KeyType.STRING, "OrderNumber": KeyType.INTEGER}
+    defined = (
+        DefinedColumn("amount", ColumnType.INTEGER),
+        DefinedColumn("city", ColumnType.STRING),
+    )
+    engine.run(engine.create_table(INSTANCE, _table(CARDS, card, 3, defined)))
+    for number in range(60):
+        cells: dict[str, Value] = {
+            "amount": 250 + 17 * number,
+            "city": _CITIES[number % 5],
+            "paid": number % 3 > 0,
+            "rating": round(1 + number % 9 / 2, 1),
+        }
+        if number % 4 == 0:
+            cells["photo"] = bytes(range(12))
+        _row(engine, CARDS, {"CardID": f"c-{number % 12:04}", "OrderNumber": number}, cells)
+    engine.run(engine.create_table(INSTANCE, _table(ARTICLES, {"id": KeyType.INTEGER}, 1)))
+    schema = SearchSchema(
+        (
+            SearchField(
+                "title",
+                SearchFieldType.TEXT,
+                analyzer=TextAnalyzer(AnalyzerName.SINGLE_WORD),
+            ),
+            SearchField("price", SearchFieldType.LONG),
+            SearchField("tag", SearchFieldType.KEYWORD),
+        )
+    )
+    engine.run(engine.search.create(INSTANCE, CreateSearchIndex(ARTICLES, "words", schema)))
+    for number, title in enumerate(_TITLES):
+        cells = {
+            "title": title,
+            "price": 5 + 3 * number,
+            "tag": "drink" if "tea" in title else "life",
+        }
+        _row(engine, ARTICLES, {"id": number}, cells)
+    engine.search.describe(INSTANCE, DescribeSearchIndex(ARTICLES, "words"))  # its libraries too
+    _typed(engine)
+
+
+def _typed(engine: Engine) -> None:
+    builder = TableBuilder("students").add_field("id", LONG).add_field("name", STRING)
+    builder.add_field("credits", INTEGER).primary_key("id")
+    form_of = engine.typed.tables.find_qualified
+    engine.run(engine.typed.create_table(builder.build()))
+    for number, name in enumerate(("Ada", "Bo", "Chen", "Dina")):
+        values = {"id": number, "name": name, "credits": 30 + number}
+        choice = WriteChoice(OperationKind.PUT, values)
+        engine.run(engine.typed.write(form_of("students"), choice))
+
+
+def heat(server: WiderowServer, seconds: int = 600) -> None:
+    """Ten minutes of load on the cards, as the clock of the server has them: one key gets hot."""
+    engine, clock = engine_of(server), server.clock
+    table = engine.describe_table(INSTANCE, CARDS)
+    keys = [encode_key_value(f"c-{number:04}") for number in range(100)]
+    partitions = engine.partitions
+
+    def second(number: int) -> None:
+        for step in range(40):
+            place = (number * 7 + step * 13) % 100
+            partitions.note_load(table.id, keys[place * place // 100], 1, 1)  # small ones more
+        if number > seconds * 2 // 3:
+            for _ in range(40):
+                partitions.note_load(table.id, encode_key_value(HOT), 4, 6)
+        clock.advance(1)
+        while (plan := partitions.step()) is not None:
+            engine.run(plan)
+
+    def run() -> None:
+        for number in range(seconds):
+            second(number)
+
+    on_loop(server, run)

@@ -1,0 +1,235 @@
+"""The console in a real Chromium: by eye, by keyboard, on a narrow screen, light and dark.
+
+One browser for all of it. The pictures of docs/operating/console.md are made here; they are written
+where `WIDEROW_PICTURES` is set, and taken in any case.
+"""
+
+import io
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from tests.console import stocked
+from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE
+
+from widerow.testing.http import Sender, Wire
+from widerow.testing.server import WiderowServer
+
+pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
+
+PICTURES: Final = Path(__file__).parents[2] / "docs/operating/pictures"
+PICTURE_BYTES_MAX: Final = 150_000
+AT: Final = f"instance={INSTANCE}&table={CARDS}"
+NARROW: Final = 360
+SHOWN: Final = (
+    *("overview", "heat-map", "heat-map-dark", "rows", "row", "row-dark", "search", "requests"),
+    *("refused", "narrow-overview", "narrow-heat-map", "narrow-row"),
+)
+
+
+class Looking:
+    """A browser that looks at a console."""
+
+    def __init__(self, browser: Any, endpoint: str) -> None:  # noqa: ANN401  # selenium's
+        self.browser = browser
+        self.root = f"{endpoint}/console/"
+        self.taken: dict[str, int] = {}
+
+    def open(self, path: str) -> None:
+        self.browser.get(self.root + path)
+
+    def size(self, width: int, height: int, *, dark: bool = False) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def find(self, selector: str) -> Any:  # noqa: ANN401  # selenium's
+        return self.browser.find_element("css selector", selector)
+
+    def run(self, script: str) -> Any:  # noqa: ANN401  # whatever the script returns
+        return self.browser.execute_script(f"return {script}")
+
+    def wait(self, script: str) -> None:
+        """Until a script says yes."""
+        from selenium.webdriver.support.wait import WebDriverWait  # noqa: PLC0415  # as browsing
+
+        WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.run(script))
+
+    def picture(self, name: str) -> None:
+        """Take a picture, with few colours; keep it where that is asked for."""
+        from PIL import Image  # noqa: PLC0415  # only where there is a browser
+
+        taken = Image.open(io.BytesIO(self.browser.get_screenshot_as_png())).convert("RGB")
+        out = io.BytesIO()
+        taken.quantize(128).save(out, "PNG", optimize=True)
+        self.taken[name] = len(out.getvalue())
+        if os.environ.get("WIDEROW_PICTURES"):
+            PICTURES.mkdir(exist_ok=True)
+            (PICTURES / f"console-{name}.png").write_bytes(out.getvalue())
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[WiderowServer]:
+    with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as started:
+        stocked.stock(started)
+        stocked.heat(started)
+        yield started
+
+
+@pytest.fixture(scope="module")
+def looking(server: WiderowServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looking]:
+    with browsing(tmp_path_factory.mktemp("chromium")) as browser:
+        yield Looking(browser, server.endpoint)
+
+
+def test_a_person_finds_the_hot_key_and_changes_a_row(looking: Looking) -> None:
+    look = looking
+    look.size(1280, 800)
+    look.open("")
+    assert look.find("h1").text == "Tables"
+    look.picture("overview")
+    look.find("a.state.look").click()  # hot key
+    assert HOT in look.find(".note.bad").text
+    assert look.find("svg.map path.h8").is_displayed()
+    assert look.find("text.hot").text.startswith(HOT)
+    look.size(1280, 1000)
+    look.picture("heat-map")
+    look.find(f'a[href*="k0={HOT}"]').click()
+    assert look.find('input[name="k0"]').get_attribute("value") == HOT
+    look.size(1280, 720)
+    look.open(f"rows?{AT}&k0=c-0003")
+    look.picture("rows")
+    look.find("tbody a").click()
+    look.size(1280, 900)
+    look.picture("row")
+    field = look.find('textarea[aria-label="Value of city"]')
+    field.clear()
+    field.send_keys("Zürich")
+    look.find('button[value="edit"]').click()
+    look.wait("document.querySelector('.note.good') !== null")
+    assert look.find('textarea[aria-label="Value of city"]').get_attribute("value") == "Zürich"
+
+
+def test_a_refused_change_is_told_on_the_page_and_nothing_typed_is_lost(looking: Looking) -> None:
+    look = looking
+    look.open(f'row?{AT}&id=["c-0004",4]')
+    field = look.find('textarea[aria-label="Value of amount"]')
+    field.clear()
+    field.send_keys("many")
+    look.find('button[value="edit"]').click()
+    look.wait("document.querySelector('#problem .note') !== null")
+    assert "is no integer" in look.find("#problem").text
+    assert look.find('textarea[aria-label="Value of amount"]').get_attribute("value") == "many"
+
+
+def test_it_is_used_with_the_keyboard(looking: Looking) -> None:
+    from selenium.webdriver.common.keys import Keys  # noqa: PLC0415  # only where there is a browser
+
+    look = looking
+    look.open("")
+    body = look.find("body")
+    body.send_keys(Keys.TAB)
+    assert look.run("document.activeElement.className") == "skip"
+    body.send_keys("/")
+    assert look.run("document.activeElement.name") == "q"
+    look.find('[name="q"]').send_keys("artic", Keys.ENTER)
+    look.wait("location.search === '?q=artic'")
+    assert look.find("tbody").text.startswith(ARTICLES)
+    look.open(f'row?{AT}&id=["c-0004",4]')
+    look.find('[data-do="column"]').click()
+    assert look.run("document.activeElement.name").endswith(".name")
+
+
+def test_colours_follow_the_system_and_the_switch(looking: Looking) -> None:
+    look = looking
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    look.size(1280, 1000, dark=True)
+    look.open(f"heat?{AT}")
+    dark = look.run(ground)
+    look.picture("heat-map-dark")
+    look.size(1280, 900, dark=True)
+    look.open(f'row?{AT}&id=["c-0004",4]')
+    look.picture("row-dark")
+    look.find('[data-do="theme"]').click()
+    light = look.run(ground)
+    assert light != dark
+    look.open("")
+    assert look.run(ground) == light  # it is remembered
+    look.find('[data-do="theme"]').click()
+    assert look.run(ground) == dark
+    look.run("localStorage.clear()")
+    look.size(1280, 800)
+    look.open("")
+    assert look.run(ground) == light
+
+
+def test_live_requests_are_drawn_and_refreshed(server: WiderowServer, looking: Looking) -> None:
+    look = looking
+    sender = Sender(instance=INSTANCE)
+    with Wire(server.endpoint) as wire:
+        for _ in range(40):
+            wire.ask(sender.request("ListTable"))
+        wire.ask(sender.request("DescribeTable", b"\x0a\x06absent"))
+    look.size(1280, 1000)
+    look.open("requests")
+    look.wait("document.querySelectorAll('.chart canvas').length === 2")
+    assert "OTSObjectNotExist" in look.find("#live").text
+    look.run("document.querySelector('#live').dataset.mark = 'old'")
+    look.wait("document.querySelector('#live').dataset.mark === undefined")  # swapped by htmx
+    look.wait("document.querySelectorAll('.chart canvas').length === 2")
+    look.picture("requests")
+
+
+def test_search_and_errors(looking: Looking) -> None:
+    look = looking
+    look.size(1280, 720)
+    look.open(f"search?instance={INSTANCE}&table={ARTICLES}&query=title:tea&sort=-price")
+    assert len(look.browser.find_elements("css selector", "tbody tr")) == 3
+    look.picture("search")
+    look.open(f"rows?{AT}&k1=5")
+    assert look.find("h1").text == "That cannot be done as it stands"
+    look.picture("refused")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        f"table?{AT}",
+        f"rows?{AT}",
+        f'row?{AT}&id=["c-0004",4]',
+        f"heat?{AT}",
+        "requests",
+        "health",
+        "nodes",
+        f"search?instance={INSTANCE}&table={ARTICLES}&query=tea",
+    ],
+)
+def test_every_page_fits_a_narrow_screen(looking: Looking, path: str) -> None:
+    look = looking
+    look.size(NARROW, 740)
+    look.open(path)
+    assert look.run("document.documentElement.scrollWidth") <= NARROW
+    names = {"": "overview", f"heat?{AT}": "heat-map", f'row?{AT}&id=["c-0004",4]': "row"}
+    if path in names:
+        look.size(NARROW, 1280 if path else 740)
+        look.picture(f"narrow-{names[path]}")
+
+
+def test_no_page_was_blocked_or_failed_in_the_browser(looking: Looking) -> None:
+    """The policy lets through all that the pages need, and scripts raise nothing."""
+    told = [each["message"] for each in looking.browser.get_log("browser")]
+    assert [each for each in told if "status of 400" not in each] == []
+    for name, size in looking.taken.items():
+        assert size < PICTURE_BYTES_MAX, name
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_pictures_of_the_documents_are_there(name: str) -> None:
+    data = (PICTURES / f"console-{name}.png").read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert len(data) < PICTURE_BYTES_MAX

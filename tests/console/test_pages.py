@@ -1,0 +1,361 @@
+"""Every page, as HTML and as the document behind it (docs/operating/console.md)."""
+
+import json
+from urllib.parse import urlsplit
+
+import pytest
+from tests.console import stocked
+from tests.console.conftest import Answered, Asker, Json
+from tests.console.stocked import ARTICLES, CARDS, INSTANCE
+
+from widerow.console.pages import PAGES_OF_CONSOLE
+from widerow.testing.buffers import key_buffer
+from widerow.testing.http import Sender, Wire
+from widerow.testing.server import WiderowServer
+
+AT = {"instance": INSTANCE, "table": CARDS}
+TYPED = {"instance": "sysdefault", "table": "students", "model": "nosql"}
+SEEN: dict[str, Json] = {
+    "": {},
+    "heat": AT,
+    "requests": {},
+    "search": {"instance": INSTANCE, "table": ARTICLES, "query": "tea"},
+    "health": {},
+    "nodes": {},
+    "table": AT,
+    "rows": AT,
+    "row": {**AT, "id": '["c-0000",0]'},
+}
+
+
+def row(asker: Asker, identity: str) -> Json:
+    return asker.read("row", **AT, id=identity)
+
+
+def values(document: Json) -> Json:
+    return {each["column"]: each["versions"][0]["value"] for each in document["row"]["cells"]}
+
+
+def fields(document: Json) -> dict[str, str]:
+    """The form of a row as a browser sends it when nothing was changed."""
+    form = {"do": "edit", "id": document["id"]}
+    for number, each in enumerate(document["cells"]):
+        form |= {
+            f"col.{number}.name": each["column"],
+            f"col.{number}.type": each["type"],
+            f"col.{number}.value": each["text"].replace("\n", "\r\n"),
+            f"col.{number}.was": each["was"],
+        }
+    return form
+
+
+def change(asker: Asker, document: Json, **changed: str) -> Answered:
+    """Send the form of a row with some values changed; what came back."""
+    form = fields(document)
+    for number, each in enumerate(document["cells"]):
+        if each["column"] in changed:
+            form[f"col.{number}.value"] = changed[each["column"]]
+    return asker.post("row?instance=campus&table=cards", {**form, "csrf": token(asker)})
+
+
+def token(asker: Asker) -> str:
+    return asker.token(f"row?instance={INSTANCE}&table={CARDS}")
+
+
+def test_every_page_of_the_menu_is_seen_here() -> None:
+    assert {page.path for page in PAGES_OF_CONSOLE} == SEEN.keys()
+
+
+@pytest.mark.parametrize("path", SEEN)
+def test_a_page_and_its_document(asker: Asker, path: str) -> None:
+    page = asker.get(path, **SEEN[path])
+    assert page.status == 200
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert page.headers["cache-control"] == "no-store"
+    document = asker.get(f"{path or 'index'}.json", **SEEN[path])
+    assert document.status == 200
+    assert isinstance(document.document, dict)
+
+
+def test_the_overview_shows_tables_of_both_models_with_their_sizes(asker: Asker) -> None:
+    found = {each["instance"]: each for each in asker.read("index")["instances"]}
+    assert found[INSTANCE]["model"] == "tablestore"
+    cards = next(each for each in found[INSTANCE]["tables"] if each["name"] == CARDS)
+    assert cards["partitions"] >= 1
+    assert found["sysdefault"]["model_name"] == "Oracle NoSQL"
+
+
+def test_the_overview_finds_tables_by_a_part_of_their_names(asker: Asker) -> None:
+    found = asker.read("index", q="ARTIC")
+    assert [[t["name"] for t in each["tables"]] for each in found["instances"]] == [[ARTICLES]]
+    assert found["tables_total"] == 3
+
+
+def test_a_table_shows_schema_options_and_partitions(asker: Asker) -> None:
+    found = asker.read("table", **AT)
+    assert [(each["name"], each["type"]) for each in found["key"]] == [
+        ("CardID", "STRING"),
+        ("OrderNumber", "INTEGER"),
+    ]
+    assert found["options"]["max_versions"] == 3
+    assert {each["name"] for each in found["columns"]} == {"amount", "city"}
+    assert found["partitions"][0]["start"] is None
+
+
+def test_a_typed_table_shows_its_definition(asker: Asker) -> None:
+    found = asker.read("table", **TYPED)
+    assert found["definition"].startswith("CREATE TABLE")
+    assert [each["name"] for each in found["key"]] == ["id"]
+
+
+def test_rows_of_a_prefix(asker: Asker) -> None:
+    found = asker.read("rows", **AT, k0="c-0003")
+    assert [each["key"][1]["value"] for each in found["rows"]] == [3, 15, 27, 39, 51]
+    assert found["bounded"] == {"name": "OrderNumber", "type": "integer"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "orders"),
+    [
+        ({"k0": "c-0003", "from": "15", "to": "39"}, [15, 27]),
+        ({"k0": "c-0003", "order": "down", "limit": 2}, [51, 39]),
+        ({"k0": "c-0003", "k1": "27"}, [27]),
+        ({"k0": "c-0003", "k1": "28"}, []),
+        ({"begins": "c-0011", "where": "paid = true", "limit": 100}, [11, 23, 35, 47, 59]),
+        ({"from": "c-0011", "to": "c-0012", "where": "amount > 900"}, [47, 59]),
+    ],
+)
+def test_rows_by_range_and_filter(asker: Asker, asked: Json, orders: list[int]) -> None:
+    found = asker.read("rows", **AT, **asked)
+    assert [each["key"][1]["value"] for each in found["rows"]] == orders
+
+
+@pytest.mark.parametrize("order", ["", "down"])
+def test_pages_of_rows_have_every_row_once(asker: Asker, order: str) -> None:
+    seen: list[str] = []
+    found = asker.read("rows", **AT, limit=17, order=order)
+    while True:
+        seen += [each["id"] for each in found["rows"]]
+        if not found["more"]:
+            break
+        path = found["more"].removeprefix("/console").replace("/rows?", "/rows.json?")
+        found = asker.ask("GET", path).document
+    assert len(seen) == len(set(seen)) == 60
+    numbers = [json.loads(each) for each in seen]
+    assert numbers == sorted(numbers, reverse=bool(order))
+
+
+def test_cells_have_versions_and_types(asker: Asker) -> None:
+    cells = {
+        each["column"]: each["versions"] for each in row(asker, '["c-0000",0]')["row"]["cells"]
+    }
+    assert {name: found[0]["type"] for name, found in cells.items()} == {
+        "amount": "integer",
+        "city": "string",
+        "paid": "boolean",
+        "photo": "binary",
+        "rating": "double",
+    }
+    assert cells["photo"][0]["value"] == bytes(range(12)).hex()
+
+
+def test_an_edit_keeps_the_other_columns_and_the_older_version(
+    server: WiderowServer, asker: Asker
+) -> None:
+    before = row(asker, '["c-0001",1]')
+    server.clock.advance(1)
+    answer = change(asker, before, city="São Paulo\nBrasil")
+    assert answer.status == 303
+    after = row(asker, '["c-0001",1]')
+    assert values(after) == {**values(before), "city": "São Paulo\nBrasil"}
+    versions = {each["column"]: len(each["versions"]) for each in after["row"]["cells"]}
+    assert versions["city"] == 2
+    assert versions["amount"] == 1
+
+
+def test_an_edit_of_what_somebody_else_changed_meanwhile_is_refused(asker: Asker) -> None:
+    before = row(asker, '["c-0002",2]')
+    assert change(asker, before, amount="1").status == 303
+    refused = change(asker, before, amount="2")
+    assert refused.status == 403
+    assert "OTSConditionCheckFail" in refused.text
+    assert values(row(asker, '["c-0002",2]'))["amount"] == 1
+
+
+def test_an_edit_of_another_column_than_somebody_else_s_is_not(asker: Asker) -> None:
+    before = row(asker, '["c-0004",4]')
+    assert change(asker, before, amount="1").status == 303
+    assert change(asker, before, city="Kyoto").status == 303
+    assert values(row(asker, '["c-0004",4]')) == {
+        **values(before),
+        "amount": 1,
+        "city": "Kyoto",
+    }
+
+
+def test_nothing_changed_is_nothing_sent(asker: Asker) -> None:
+    before = row(asker, '["c-0005",5]')
+    refused = change(asker, before)
+    assert refused.status == 400
+    assert "Nothing is changed" in refused.text
+
+
+def test_a_column_is_added_and_another_deleted(asker: Asker) -> None:
+    before = row(asker, '["c-0006",6]')
+    form = fields(before) | {"csrf": token(asker)}
+    form |= {"col.1.delete": "1"}
+    form |= {"col.90.is_new": "1", "col.90.name": "note", "col.90.type": "string"}
+    form |= {"col.90.value": "", "col.90.at": ""}
+    assert asker.post("row?instance=campus&table=cards", form).status == 303
+    after = values(row(asker, '["c-0006",6]'))
+    assert "city" not in after
+    assert after["note"] == ""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "stored"),
+    [
+        ("integer", "-9223372036854775808", -(2**63)),
+        ("double", "1e-3", 0.001),
+        ("boolean", "True", True),
+        ("string", "12", "12"),
+        ("binary", "00ff", "00ff"),
+    ],
+)
+def test_a_row_is_added_once_with_every_type(
+    asker: Asker, kind: str, text: str, stored: object
+) -> None:
+    form = {"do": "add", "key.0": f"new-{kind}", "key.1": "1", "csrf": token(asker)}
+    form |= {"col.0.name": "value", "col.0.type": kind, "col.0.value": text}
+    form |= {"col.0.at": "1795571210700"}
+    added = asker.post("row?instance=campus&table=cards", form)
+    assert added.status == 303, added.text
+    path = urlsplit(added.headers["location"])
+    assert path.path == "/console/row"
+    found = row(asker, f'["new-{kind}",1]')
+    assert values(found) == {"value": stored}
+    assert found["row"]["cells"][0]["versions"][0]["version"] == 1795571210700
+    again = asker.post("row?instance=campus&table=cards", form)
+    assert again.status == 403
+    assert "OTSConditionCheckFail" in again.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("integer", "1.5"),
+        ("integer", str(2**63)),
+        ("double", "many"),
+        ("boolean", "yes"),
+        ("binary", "0"),
+        ("number", "1"),
+    ],
+)
+def test_a_value_of_another_type_is_refused_by_name(asker: Asker, kind: str, text: str) -> None:
+    form = {"do": "add", "key.0": "bad", "key.1": "1", "csrf": token(asker)}
+    form |= {"col.0.name": "price", "col.0.type": kind, "col.0.value": text}
+    refused = asker.post("row?instance=campus&table=cards", form)
+    assert refused.status == 400
+    assert "price" in refused.text
+    assert asker.read("rows", **AT, k0="bad")["rows"] == []
+
+
+def test_the_service_s_own_rules_hold(asker: Asker) -> None:
+    form = {"do": "add", "key.0": "long", "key.1": "1", "csrf": token(asker)}
+    form |= {"col.0.name": "#no", "col.0.type": "string", "col.0.value": ""}
+    refused = asker.post("row?instance=campus&table=cards", form)
+    assert refused.status == 400
+    assert "OTSParameterInvalid" in refused.text
+
+
+def test_a_row_is_deleted_once(asker: Asker) -> None:
+    form = {"do": "delete", "id": '["c-0007",7]', "csrf": token(asker)}
+    assert asker.post("row?instance=campus&table=cards", form).status == 303
+    assert asker.get("row", **AT, id='["c-0007",7]').status == 404
+    assert asker.post("row?instance=campus&table=cards", form).status == 403
+
+
+def test_a_client_of_htmx_is_moved_on_by_its_own_header(asker: Asker) -> None:
+    form = {"do": "delete", "id": '["c-0008",8]', "csrf": token(asker)}
+    answer = asker.post("row?instance=campus&table=cards", form, {"hx-request": "true"})
+    assert answer.status == 200
+    assert answer.headers["hx-redirect"] == "/console/rows?instance=campus&table=cards"
+
+
+def test_a_typed_row_is_read_written_and_deleted(asker: Asker) -> None:
+    found = asker.read("row", **TYPED, id='{"id": 1}')
+    form = {"do": "put", "id": found["id"], "version": found["row"]["version"]}
+    form |= {"csrf": token(asker), "text": '{"id": 1, "name": "Bo", "credits": 99}'}
+    path = "row?instance=sysdefault&table=students&model=nosql"
+    assert asker.post(path, form).status == 303
+    assert asker.read("row", **TYPED, id='{"id": 1}')["row"]["values"]["credits"] == 99
+    stale = asker.post(path, form)
+    assert stale.status == 409
+    new = {"do": "put", "csrf": token(asker), "text": '{"id": 9, "name": "Eve"}'}
+    assert asker.post(path, new).status == 303
+    assert asker.post(path, new).status == 409
+    version = asker.read("row", **TYPED, id='{"id": 9}')["row"]["version"]
+    gone = {"do": "delete", "id": '{"id": 9}', "version": version, "csrf": token(asker)}
+    assert asker.post(path, gone).status == 303
+    assert asker.get("row", **TYPED, id='{"id": 9}').status == 404
+
+
+def test_pages_of_typed_rows(asker: Asker) -> None:
+    first = asker.read("rows", **TYPED, limit=3)
+    assert [each["values"]["id"] for each in first["rows"]] == [0, 1, 2]
+    path = first["more"].removeprefix("/console").replace("/rows?", "/rows.json?")
+    assert [each["values"]["id"] for each in asker.ask("GET", path).document["rows"]] == [3]
+    assert [e["values"]["id"] for e in asker.read("rows", **TYPED, k0=2)["rows"]] == [2]
+
+
+def test_a_search_finds_rows_and_links_to_them(asker: Asker) -> None:
+    at = {"instance": INSTANCE, "table": ARTICLES}
+    found = asker.read("search", **at, query="title:tea AND price:>6", sort="-price")["found"]
+    assert found["total"] == 2
+    assert [each["id"] for each in found["rows"]] == ["[5]", "[1]"]
+    wrong = asker.get("search", **at, query="nothing:x")
+    assert wrong.status == 400
+    assert "it has price, tag, title" in wrong.text
+
+
+def test_refused_requests_are_shown_with_their_hints(server: WiderowServer, asker: Asker) -> None:
+    from widerow.wire.tablestore import messages as m  # noqa: PLC0415  # only here
+
+    absent = m.GetRowRequest(table_name="absent", primary_key=key_buffer((("k", "x"),)))
+    absent.max_versions = 1
+    with Wire(server.endpoint) as wire:
+        request = Sender(instance=INSTANCE).request("GetRow", absent.SerializeToString())
+        assert wire.ask(request).status == 404
+    found = asker.read("requests")["refused"][0]
+    assert (found["action"], found["code"]) == ("GetRow", "OTSObjectNotExist")
+    assert (found["instance"], found["status"]) == (INSTANCE, 404)
+    assert "table" in found["hint"]
+
+
+def test_the_heat_map_shows_the_hot_key_and_what_to_do() -> None:
+    with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
+        stocked.stock(server)
+        stocked.heat(server)
+        asker = Asker(server.endpoint)
+        found = asker.read("heat", **AT)
+        hot = found["hot_keys"][0]
+        assert (hot["key"], hot["unsplittable"]) == (stocked.HOT, True)
+        assert hot["share"] > 0.5
+        assert found["reports"][0]["remedy"].startswith("splice more key columns")
+        assert found["advice"]["verdict"] == "bad"
+        rows = [key for key in found["grid"]["keys"] if key == stocked.HOT]
+        assert rows == [stocked.HOT]
+        busiest = max(
+            range(len(found["grid"]["keys"])), key=lambda n: sum(found["grid"]["cells"][n])
+        )
+        assert found["grid"]["keys"][busiest] == stocked.HOT
+        page = asker.get("heat", **AT).text
+        assert "cannot be split" in page
+        assert f'class="hot">{stocked.HOT}' in page
+        overview = asker.get("").text
+        assert "hot key" in overview
+
+
+def test_the_console_can_be_off() -> None:
+    with WiderowServer(settings={"console": False}) as server:
+        assert Asker(server.endpoint).get("").status == 404
