@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from markdown_pages import ROOT, links, pages, target
 
-__all__ = ["SECTIONS", "BuildFailed", "SITE", "Section", "build", "navigation"]
+__all__ = ["SECTIONS", "SITE", "BuildFailed", "Section", "build", "navigation"]
 
 BUILD: Final = ROOT / "build"
 STAGED: Final = BUILD / "pages"
