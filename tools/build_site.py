@@ -2,11 +2,11 @@
 
     python tools/build_site.py     (make docs)
 
-The generator is Zensical (`pip install 'widerow[docs]'`). It is given the pages at the places that they
-have in the repository, so that their links lead to the same things; files that they link to, such as
-sources and examples, go along. The navigation follows the folders: a new page is in it without
-being named anywhere, behind those of its section that have a place. A link that leads nowhere ends
-the build.
+The generator is Zensical (`pip install 'widerow[docs]'`). It is given the pages at the places that
+they have in the repository, so that their links lead to the same things; files that they link to,
+such as sources and examples, go along. The navigation follows the folders: a new page is in it
+without being named anywhere, behind those of its section that have a place. A link that leads
+nowhere ends the build.
 """
 
 import json

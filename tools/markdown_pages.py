@@ -2,8 +2,8 @@
 
     python tools/markdown_pages.py
 
-prints each link that leads nowhere: a file or a folder that is not there, a heading that the page does
-not have, an address that is none. Addresses of other hosts are looked at and not asked for.
+prints each link that leads nowhere: a file or a folder that is not there, a heading that the page
+does not have, an address that is none. Addresses of other hosts are looked at and not asked for.
 Anchors are those that a code host makes: the heading in small letters, without punctuation, with
 hyphens for blanks, and numbered where they come again.
 """

@@ -1,10 +1,11 @@
 """Write docs/compat.md: which action works with which SDK, and the test that shows it.
 
-    python -m tests.compat.page --record FOLDER    after a run that recorded (tests/compat/recording.py)
+    python -m tests.compat.page --record FOLDER    after a run that filled the folder (recording.py)
     python -m tests.compat.page                    with the record as it is
 
-A cell says yes where a test makes the call (tests/compat/matrix.py) and the server answered it in the
-recorded run (tests/compat/record.json). `tests/compat/test_page.py` fails while the page is another one.
+A cell says yes where a test makes the call (tests/compat/matrix.py) and the server answered it in
+the recorded run (tests/compat/record.json). `tests/compat/test_page.py` fails while the page is
+another one.
 """
 
 import argparse
@@ -34,14 +35,15 @@ Record = Mapping[str, Any]
 NAMES: Final = {"python": "Python", "node": "Node.js", "go": "Go", "java": "Java"}
 SUFFIX: Final = "../tests/compat"
 EVERY_REFUSAL: Final = "../tests/unit/wire/tablestore/operations/test_table.py"
+_MISTAKES: Final = "test_mistakes_have_the_code_and_the_text_of_the_service"
 REFUSED_BY: Final = {
     "SQLQuery": {
         "python": ("python/test_identity.py", "test_actions_that_are_not_offered_say_so"),
         "node": ("node/test_every_action.py", "test_errors_are_seen_by_their_code"),
-        "go": ("go/test_go_sdk.py", "test_mistakes_have_the_code_and_the_text_of_the_service"),
+        "go": ("go/test_go_sdk.py", _MISTAKES),
         "java": (
             "java/test_java_sdk.py",
-            "test_mistakes_have_the_code_and_the_text_of_the_service",
+            _MISTAKES,
         ),
     },
     "DescribeTimeseriesTable": {
@@ -56,17 +58,17 @@ _HEAD: Final = """\
 For who wants to know whether a program will run here. Made from the tests by
 `python -m tests.compat.page`; do not edit.
 
-**yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call was
-answered with success in the recorded run of those tests. **–** stands where the SDK has no such call,
-**no test** where it has one that no test makes. How each action behaves is in
+**yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call
+was answered with success in the recorded run of those tests. **–** stands where the SDK has no such
+call, **no test** where it has one that no test makes. How each action behaves is in
 [the protocol's page](protocol/tablestore.md), where it differs from the service in
 [differences](protocol/differences.md). `widerow compat` prints the list for the version at hand.
 """
 _REFUSED: Final = """
 ## Refused actions
 
-Each is answered with status 400 and `OTSUnsupportOperation`, and the response header `x-widerow-hint`
-names the feature. Nothing of them is accepted and ignored. [All of them are tested](\
+Each is answered with status 400 and `OTSUnsupportOperation`, and the response header
+`x-widerow-hint` names the feature. Nothing of them is accepted and ignored. [All of them are tested](\
 {every}), these with SDKs as well:
 """
 _CODES: Final = """

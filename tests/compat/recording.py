@@ -2,8 +2,9 @@
 
     COMPAT_REQUESTS=FOLDER pytest tests/compat
 
-Each `widerow serve` that a test starts then logs its requests, and leaves a file in the folder when it
-ends: the SDK, which is the name of the test's directory, and the codes of the answers to each action.
+Each `widerow serve` that a test starts then logs its requests, and leaves a file in the folder when
+it ends: the SDK, which is the name of the test's directory, and the codes of the answers to each
+action.
 """
 
 import json

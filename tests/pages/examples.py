@@ -1,7 +1,7 @@
 """The examples of the pages people read, and how each kind is run.
 
-A page's blocks run in their order, in an empty folder, beside a server of the page's own: addresses with
-port 8087 are its address. What stands in a comment above a block changes that:
+A page's blocks run in their order, in an empty folder, beside a server of the page's own: addresses
+with port 8087 are its address. What stands in a comment above a block changes that:
 
     <!-- not run: REASON -->    it cannot run here; its commands must still be those that exist
     <!-- file: NAME -->         it is the text of a file, for what comes behind
