@@ -96,6 +96,7 @@ class Place:
             if not name.startswith(("WIDEROW_", "TABLESTORE_", "OTS_"))
         }
         return kept | {
+            "HOME": str(self.folder),
             "PATH": str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"],
             "WIDEROW_ENDPOINT": self.endpoint,
             "XDG_CONFIG_HOME": str(self.folder / ".config"),
