@@ -20,11 +20,9 @@ from typing import Final, NamedTuple
 
 from markdown_pages import ROOT, links, pages, target
 
-__all__ = ["SECTIONS", "SITE", "BuildFailed", "Section", "build", "navigation"]
+__all__ = ["SECTIONS", "BuildFailed", "Section", "build", "navigation"]
 
 BUILD: Final = ROOT / "build"
-STAGED: Final = BUILD / "pages"
-SITE: Final = BUILD / "site"
 LOOK: Final = ROOT / "tools" / "site"
 ASSETS: Final = ("iframe-worker.js", "widerow.css")
 
@@ -69,12 +67,12 @@ SECTIONS: Final = (
 )
 
 
-def navigation(present: set[str]) -> list[dict[str, object]]:
+def navigation(present: set[str]) -> list[dict[str, str | list[str]]]:
     """The menu: from titles to the paths of pages, of those that are there.
 
     Raises: `ValueError` where a page of docs would not be in it.
     """
-    menu: list[dict[str, object]] = [{"widerow": "README.md"}]
+    menu: list[dict[str, str | list[str]]] = [{"widerow": "README.md"}]
     placed = {"README.md"}
     named = {path for section in SECTIONS for path in section.first}
     for section in SECTIONS:
@@ -88,21 +86,22 @@ def navigation(present: set[str]) -> list[dict[str, object]]:
     return menu
 
 
-def build() -> Path:
-    """Write the site and return its folder.
+def build(place: Path = BUILD) -> Path:
+    """Write the site into the folder `site` of `place`, and return that folder.
 
     Raises: `BuildFailed` with the generator's words where it finds fault with a page.
     """
-    for folder in (STAGED, SITE):
+    staged, site = place / "pages", place / "site"
+    for folder in (staged, site):
         shutil.rmtree(folder, ignore_errors=True)
     for source in _staged_files():
-        _copy(source, STAGED / source.relative_to(ROOT))
+        _copy(source, staged / source.relative_to(ROOT))
     for name in ASSETS:
-        _copy(LOOK / name, STAGED / "assets" / name)
+        _copy(LOOK / name, staged / "assets" / name)
     present = {str(page.relative_to(ROOT)) for page in pages()}
     menu = ",\n".join(f"  {_toml(entry)}" for entry in navigation(present))
     look = (LOOK / "zensical.toml").read_text(encoding="utf-8")
-    config = BUILD / "zensical.toml"
+    config = place / "zensical.toml"
     config.write_text(look.replace("[project]\n", f"[project]\nnav = [\n{menu},\n]\n", 1))
     program = Path(sys.executable).with_name("zensical")
     command = [str(program), "build", "--strict", "--clean", "--config-file", str(config)]
@@ -111,7 +110,7 @@ def build() -> Path:
     )
     if said.returncode:
         raise BuildFailed(said.stdout)
-    return SITE
+    return site
 
 
 def _staged_files() -> Iterator[Path]:
@@ -129,7 +128,7 @@ def _copy(source: Path, to: Path) -> None:
     shutil.copyfile(source, to)
 
 
-def _toml(entry: dict[str, object]) -> str:
+def _toml(entry: dict[str, str | list[str]]) -> str:
     """A table of TOML in one line; strings and lists of strings are written as in JSON."""
     return "{ " + ", ".join(f'"{key}" = {json.dumps(value)}' for key, value in entry.items()) + " }"
 
