@@ -32,11 +32,15 @@ class BuildFailed(Exception):
 
 
 class Section(NamedTuple):
-    """A part of the navigation: the pages that have a place in it, then all others of `folder`."""
+    """A part of the navigation: the pages that have a place in it, then all others of `folder`.
+
+    `by_name`: others are called as their files are, which is how they are cited.
+    """
 
     title: str
     folder: str
     first: tuple[str, ...] = ()
+    by_name: bool = False
 
 
 SECTIONS: Final = (
@@ -63,22 +67,28 @@ SECTIONS: Final = (
         "docs/internals",
         ("ARCHITECTURE.md", "DURABILITY.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
     ),
-    Section("Specification", "docs/spec", ("docs/spec/README.md",)),
+    Section("Specification", "docs/spec", ("docs/spec/README.md",), by_name=True),
 )
 
 
-def navigation(present: set[str]) -> list[dict[str, str | list[str]]]:
+Entry = str | dict[str, str]
+"""A page by its path, called by its first heading, or by another name."""
+
+
+def navigation(present: set[str]) -> list[dict[str, str | list[Entry]]]:
     """The menu: from titles to the paths of pages, of those that are there.
 
     Raises: `ValueError` where a page of docs would not be in it.
     """
-    menu: list[dict[str, str | list[str]]] = [{"widerow": "README.md"}]
+    menu: list[dict[str, str | list[Entry]]] = [{"widerow": "README.md"}]
     placed = {"README.md"}
     named = {path for section in SECTIONS for path in section.first}
     for section in SECTIONS:
         others = sorted(path for path in present - named if path.startswith(f"{section.folder}/"))
-        listed = [path for path in section.first if path in present] + others
-        placed |= {*listed}
+        first = [path for path in section.first if path in present]
+        placed |= {*first, *others}
+        listed: list[Entry] = [*first]
+        listed += [{Path(each).stem: each} for each in others] if section.by_name else others
         if listed:
             menu.append({section.title: listed})
     if lost := sorted(path for path in present - placed if path.startswith("docs/")):
@@ -128,9 +138,13 @@ def _copy(source: Path, to: Path) -> None:
     shutil.copyfile(source, to)
 
 
-def _toml(entry: dict[str, str | list[str]]) -> str:
-    """A table of TOML in one line; strings and lists of strings are written as in JSON."""
-    return "{ " + ", ".join(f'"{key}" = {json.dumps(value)}' for key, value in entry.items()) + " }"
+def _toml(value: str | Entry | list[Entry] | dict[str, str | list[Entry]]) -> str:
+    """In one line; strings are written as in JSON."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(k)} = {_toml(each)}" for k, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
 
 
 if __name__ == "__main__":

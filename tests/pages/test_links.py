@@ -66,7 +66,9 @@ def test_the_menu_has_every_page_of_docs_once() -> None:
     listed: list[str] = []
     for section in navigation(present):
         for entry in section.values():
-            listed += [entry] if isinstance(entry, str) else entry
+            paths = [entry] if isinstance(entry, str) else entry
+            for path in paths:
+                listed += [path] if isinstance(path, str) else path.values()
     assert sorted(path for path in listed if path.startswith("docs/")) == sorted(
         path for path in present if path.startswith("docs/")
     )
