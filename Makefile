@@ -14,7 +14,7 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 PYTEST_ARGS ?=
 SECONDS ?= 30
 
-.PHONY: bench-search cluster cluster-stop compiled plain wheel protobuf night help setup compile serve check format test demo bench bench-cluster bench-quick fuzz clean
+.PHONY: bench-search cluster cluster-stop compiled plain wheel protobuf night help setup compile serve check format test docs demo bench bench-cluster bench-quick fuzz clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -77,6 +77,9 @@ compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules o
 	else \
 		set -x; PYTHONPATH=$(COMPILED) $(VENV)/bin/pytest -n $(WORKERS) $(HOT_TESTS); \
 	fi
+
+docs: $(STAMP) ## build the documentation into build/site, to be opened from there
+	$(PY) tools/build_site.py
 
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server

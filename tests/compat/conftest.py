@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import pytest
 from tests import hbase as cluster
+from tests.compat.recording import FOLDER, record_requests
 from tests.postgres import fresh_url
 
 from widerow.testing.process import ServeFailed, WiderowProcess
@@ -61,6 +62,10 @@ NOT_SHARED: Final[Mapping[str, str]] = MappingProxyType(
         "check_indexes_made_later": _LATER,
     }
 )
+
+
+if FOLDER in os.environ:
+    record_requests(Path(os.environ[FOLDER]))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,0 +1,177 @@
+"""Write docs/compat.md: which action works with which SDK, and the test that shows it.
+
+    python -m tests.compat.page --record FOLDER    after a run that filled the folder (recording.py)
+    python -m tests.compat.page                    with the record as it is
+
+A cell says yes where a test makes the call (tests/compat/matrix.py) and the server answered it in
+the recorded run (tests/compat/record.json). `tests/compat/test_page.py` fails while the page is
+another one.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+from tests.compat.matrix import MATRIX, SDKS, UNTESTED
+from tests.compat.recording import merged
+
+from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
+
+__all__ = ["PAGE", "RECORD", "REFUSED_BY", "Record", "main", "page", "read_record"]
+
+HERE: Final = Path(__file__).parent
+ROOT: Final = HERE.parents[1]
+PAGE: Final = ROOT / "docs" / "compat.md"
+RECORD: Final = HERE / "record.json"
+
+Record = Mapping[str, Any]
+"""`versions` of the SDKs, and `answers`: from SDKs to actions to the codes that were answered."""
+
+NAMES: Final = {"python": "Python", "node": "Node.js", "go": "Go", "java": "Java"}
+SUFFIX: Final = "../tests/compat"
+EVERY_REFUSAL: Final = "../tests/unit/wire/tablestore/operations/test_table.py"
+_MISTAKES: Final = "test_mistakes_have_the_code_and_the_text_of_the_service"
+REFUSED_BY: Final = {
+    "SQLQuery": {
+        "python": ("python/test_identity.py", "test_actions_that_are_not_offered_say_so"),
+        "node": ("node/test_every_action.py", "test_errors_are_seen_by_their_code"),
+        "go": ("go/test_go_sdk.py", _MISTAKES),
+        "java": (
+            "java/test_java_sdk.py",
+            _MISTAKES,
+        ),
+    },
+    "DescribeTimeseriesTable": {
+        "python": ("python/test_identity.py", "test_actions_that_are_not_offered_say_so"),
+    },
+}
+"""From refused actions to the SDKs that a test asks for them with: its file and its name."""
+
+_HEAD: Final = """\
+# What works, by action and SDK
+
+For who wants to know whether a program will run here. Made from the tests by
+`python -m tests.compat.page`; do not edit.
+
+**yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call
+was answered with success in the recorded run of those tests. **–** stands where the SDK has no such
+call, **no test** where it has one that no test makes. How each action behaves is in
+[the protocol's page](protocol/tablestore.md), where it differs from the service in
+[differences](protocol/differences.md). `widerow compat` prints the list for the version at hand.
+"""
+_REFUSED: Final = """
+## Refused actions
+
+Each is answered with status 400 and `OTSUnsupportOperation`, and the response header
+`x-widerow-hint` names the feature. Nothing of them is accepted and ignored. [All of them are tested](\
+{every}), these with SDKs as well:
+"""
+_CODES: Final = """
+## Errors that the tests met
+
+What the service answers for mistakes is answered here too, with its code and text
+([errors](protocol/errors.md)). In the recorded run, SDKs were answered with these codes:
+"""
+
+
+def read_record() -> Record:
+    """The committed record."""
+    record: Record = json.loads(RECORD.read_text(encoding="utf-8"))
+    return record
+
+
+def page(record: Record) -> str:
+    """The text of the page."""
+    versions = ", ".join(f"{NAMES[sdk]} {record['versions'][sdk]}" for sdk in SDKS)
+    refused = _REFUSED.format(every=EVERY_REFUSAL)
+    return "\n".join(
+        chain(
+            (_HEAD, f"SDKs of the recorded run: {versions}.", "", "## Served actions", ""),
+            _table("action", (_served(action, record) for action in OPERATIONS)),
+            (refused,),
+            _table("action", (_asked(action) for action in REFUSED_BY)),
+            ("", "| feature | actions |", "|---|---|"),
+            _features(),
+            (_CODES, "| action | codes |", "|---|---|"),
+            _codes(record),
+            ("",),
+        )
+    )
+
+
+def _table(first: str, rows: Iterator[str]) -> Iterator[str]:
+    yield f"| {first} | " + " | ".join(NAMES[sdk] for sdk in SDKS) + " |"
+    yield "|---|" + "---|" * len(SDKS)
+    yield from rows
+
+
+def _served(action: str, record: Record) -> str:
+    cells = []
+    for sdk in SDKS:
+        call = MATRIX[action].get(sdk)
+        if call is not None and "OK" in record["answers"][sdk].get(action, ()):
+            cells.append(f'[yes]({SUFFIX}/{call.judge} "{call.test}")')
+        else:
+            missing = call is not None or sdk in UNTESTED.get(action, ())
+            cells.append("no test" if missing else "–")
+    return f"| {action} | " + " | ".join(cells) + " |"
+
+
+def _asked(action: str) -> str:
+    tests = (REFUSED_BY[action].get(sdk) for sdk in SDKS)
+    cells = (f'[refused]({SUFFIX}/{each[0]} "{each[1]}")' if each else "" for each in tests)
+    return f"| {action} | " + " | ".join(cells) + " |"
+
+
+def _features() -> Iterator[str]:
+    for feature in dict.fromkeys(UNSUPPORTED.values()):
+        actions = ", ".join(each for each, name in UNSUPPORTED.items() if name == feature)
+        yield f"| {feature} | {actions} |"
+
+
+def _codes(record: Record) -> Iterator[str]:
+    for action in OPERATIONS:
+        met = {code for sdk in SDKS for code in record["answers"][sdk].get(action, ())} - {"OK"}
+        if met:
+            yield f"| {action} | {', '.join(sorted(met))} |"
+
+
+def _versions() -> dict[str, str]:
+    """Those that the tests pin, and the installed one of Python."""
+    node = json.loads((HERE / "node/package.json").read_text(encoding="utf-8"))
+    go = re.search(r"tablestore-go-sdk v(\S+)", (HERE / "go/go.mod").read_text(encoding="utf-8"))
+    pom = (HERE / "java/pom.xml").read_text(encoding="utf-8")
+    java = re.search(r"<artifactId>tablestore</artifactId>\s*<version>([^<]+)", pom)
+    assert go
+    assert java
+    return {
+        "python": version("tablestore"),
+        "node": node["dependencies"]["tablestore"],
+        "go": go[1],
+        "java": java[1],
+    }
+
+
+def main() -> None:
+    """Write the page, and first the record where there is a new one."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--record", type=Path, help="the folder that a run of the tests filled")
+    folder = parser.parse_args().record
+    if folder:
+        answers = {
+            sdk: {action: sorted(codes) for action, codes in sorted(found.items())}
+            for sdk, found in sorted(merged(folder).items())
+            if sdk in SDKS
+        }
+        record = {"versions": _versions(), "answers": answers}
+        RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(read_record()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""What servers answered to each SDK while the tests ran: the proof behind docs/compat.md.
+
+    COMPAT_REQUESTS=FOLDER pytest tests/compat
+
+Each `widerow serve` that a test starts then logs its requests, and leaves a file in the folder when
+it ends: the SDK, which is the name of the test's directory, and the codes of the answers to each
+action.
+"""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from widerow.testing.process import WiderowProcess
+
+__all__ = ["FOLDER", "merged", "record_requests"]
+
+FOLDER: Final = "COMPAT_REQUESTS"
+LOGGED: Final = ("--log-level", "debug")
+ANSWERED: Final = re.compile(r"\banswered action=(?P<action>\S+) .*?\bcode=(?P<code>\S+)")
+
+Codes = dict[str, dict[str, set[str]]]
+"""From SDKs to actions to codes; `OK` is one."""
+
+
+def record_requests(folder: Path) -> None:
+    """Let every process of this run, from now on, leave a file in `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    begin, close = WiderowProcess.__init__, WiderowProcess._close
+
+    def begin_logged(self: WiderowProcess, *flags: str, **more: Any) -> None:  # noqa: ANN401  # its own
+        begin(self, *flags, *LOGGED, **more)
+        vars(self)["sdk"] = os.environ["PYTEST_CURRENT_TEST"].split("/")[2]
+
+    def close_and_note(self: WiderowProcess) -> None:
+        answers = sorted(set(_answers(self.written())))
+        note = {"sdk": vars(self)["sdk"], "answers": answers}
+        (folder / f"{uuid4()}.json").write_text(json.dumps(note), encoding="utf-8")
+        close(self)
+
+    WiderowProcess.__init__ = begin_logged  # type: ignore[method-assign]
+    WiderowProcess._close = close_and_note  # type: ignore[method-assign]
+
+
+def merged(folder: Path) -> Codes:
+    """What all files in `folder` say together."""
+    found: Codes = {}
+    for file in folder.glob("*.json"):
+        note = json.loads(file.read_text(encoding="utf-8"))
+        actions = found.setdefault(note["sdk"], {})
+        for action, code in note["answers"]:
+            actions.setdefault(action, set()).add(code)
+    return found
+
+
+def _answers(log: str) -> Iterator[tuple[str, str]]:
+    for found in ANSWERED.finditer(log):
+        yield found["action"], found["code"]

@@ -1,0 +1,97 @@
+"""Every example of a page runs, or says why it does not (tests/pages/examples.py)."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from tests.pages.examples import RUNNERS, Example, Place, check_unrun, examples, run_page
+
+from markdown_pages import ROOT, pages
+from widerow.server.system import SystemClock
+from widerow.testing.server import WiderowServer
+
+pytestmark = pytest.mark.timeout(180)
+
+ELSEWHERE: Final = {
+    "docs/guide/key-design.md": "tests/surface/test_key_guide.py",
+    "docs/testing.md": "tests/unit/testing/test_documents.py",
+}
+"""Pages whose examples a test of their own runs."""
+SPECIFICATION: Final = "docs/spec/"  # what others wrote down of the services, not of widerow
+DATA: Final = frozenset(("csv", "json", "sql"))
+"""Languages of records; tests/golden and tests/transfer hold them against the code."""
+NEEDS: Final = {"docs/guide/delivery.md": "pyarrow", "docs/operating/transfer.md": "pyarrow"}
+"""Pages that need an extra, by the module that it brings."""
+
+PAGES: Final = {
+    name: found
+    for page in pages()
+    if not (name := str(page.relative_to(ROOT))).startswith(SPECIFICATION)
+    if name not in ELSEWHERE and (found := list(examples(page)))
+}
+ALL: Final = [example for found in PAGES.values() for example in found]
+
+
+def test_there_are_examples() -> None:
+    assert len(PAGES) > 15
+    assert sum(example.kind in RUNNERS and not example.why_not for example in ALL) > 60
+
+
+@pytest.mark.parametrize("example", ALL, ids=lambda each: f"{each.page}:{each.line}")
+def test_a_block_is_run_or_says_why_not(example: Example) -> None:
+    if example.mark.startswith("file: ") or example.kind in DATA:
+        return
+    record = example.page.startswith("docs/formats/")  # tests/golden reads them by their language
+    assert example.kind in RUNNERS or record or example.why_not, (
+        f"<!-- not run: REASON --> above {example}"
+    )
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_examples_of_a_page_run(name: str, tmp_path: Path) -> None:
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    (tmp_path / "files").mkdir()
+    settings = {"delivery_root": str(tmp_path / "files")}
+    with WiderowServer(clock=SystemClock(), settings=settings) as server:
+        run_page(PAGES[name], Place(tmp_path, server.endpoint))
+
+
+@pytest.mark.parametrize("page", ELSEWHERE)
+def test_a_page_that_is_run_elsewhere_is(page: str) -> None:
+    test = (ROOT / ELSEWHERE[page]).read_text(encoding="utf-8")
+    assert Path(page).name in test or "GUIDE" in test
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "widerow sreve",
+        "widerow serve --prot 1",
+        "widerow table craete t",
+        "make nothing",
+        "python tools/nothing.py",
+        "python -m bench.nothing",
+        "true && widerow serve --prot 1",
+    ],
+)
+def test_a_command_that_does_not_exist_is_found(text: str) -> None:
+    with pytest.raises(Exception, match=r"sreve|prot|craete|nothing"):
+        check_unrun(Example("page", 1, "sh", text, "not run: it is wrong"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("python", "assert False"),
+        ("sh", "false; true"),
+        ("console", "$ widerow version\nsomething else\n"),
+        ("toml", "hots = '::'"),
+        ("ts", "nothing\n"),
+    ],
+)
+def test_an_example_that_is_wrong_fails(kind: str, text: str, tmp_path: Path) -> None:
+    place = Place(tmp_path, "http://127.0.0.1:9")
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # of several kinds
+        run_page([Example("docs/page.md", 7, kind, text, "")], place)
+    assert caught.value.__notes__ == ["docs/page.md:7"]

@@ -1,0 +1,154 @@
+"""Build the documentation as a site: build/site, from the pages as they stand in docs.
+
+    python tools/build_site.py     (make docs)
+
+The generator is Zensical (`pip install 'widerow[docs]'`). It is given the pages at the places that
+they have in the repository, so that their links lead to the same things; files that they link to,
+such as sources and examples, go along. The navigation follows the folders: a new page is in it
+without being named anywhere, behind those of its section that have a place. A link that leads
+nowhere ends the build.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from markdown_pages import ROOT, links, pages, target
+
+__all__ = ["SECTIONS", "BuildFailed", "Section", "build", "navigation"]
+
+BUILD: Final = ROOT / "build"
+LOOK: Final = ROOT / "tools" / "site"
+ASSETS: Final = ("iframe-worker.js", "widerow.css")
+
+
+class BuildFailed(Exception):
+    """What the generator found fault with, in its words."""
+
+
+class Section(NamedTuple):
+    """A part of the navigation: the pages that have a place in it, then all others of `folder`.
+
+    `by_name`: others are called as their files are, which is how they are cited.
+    """
+
+    title: str
+    folder: str
+    first: tuple[str, ...] = ()
+    by_name: bool = False
+
+
+SECTIONS: Final = (
+    Section(
+        "Start",
+        "docs/start",
+        (
+            "docs/README.md",
+            "docs/start/five-minutes.md",
+            "docs/start/production.md",
+            "docs/start/from-tablestore.md",
+            "docs/start/from-dynamodb-local.md",
+            "docs/start/oracle-nosql.md",
+        ),
+    ),
+    Section(
+        "Guides", "docs/guide", ("docs/guide/shell.md", "docs/guide/testing.md")
+    ),
+    Section("Operating", "docs/operating", ("docs/operating/configure.md",)),
+    Section("Protocol", "docs/protocol", ("docs/compat.md", "docs/protocol/differences.md")),
+    Section("Formats", "docs/formats"),
+    Section(
+        "Internals",
+        "docs/internals",
+        ("ARCHITECTURE.md", "DURABILITY.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    ),
+    Section("Specification", "docs/spec", ("docs/spec/README.md",), by_name=True),
+)
+
+
+Entry = str | dict[str, str]
+"""A page by its path, called by its first heading, or by another name."""
+
+
+def navigation(present: set[str]) -> list[dict[str, str | list[Entry]]]:
+    """The menu: from titles to the paths of pages, of those that are there.
+
+    Raises: `ValueError` where a page of docs would not be in it.
+    """
+    menu: list[dict[str, str | list[Entry]]] = [{"widerow": "README.md"}]
+    placed = {"README.md"}
+    named = {path for section in SECTIONS for path in section.first}
+    for section in SECTIONS:
+        others = sorted(path for path in present - named if path.startswith(f"{section.folder}/"))
+        first = [path for path in section.first if path in present]
+        placed |= {*first, *others}
+        listed: list[Entry] = [*first]
+        listed += [{Path(each).stem: each} for each in others] if section.by_name else others
+        if listed:
+            menu.append({section.title: listed})
+    if lost := sorted(path for path in present - placed if path.startswith("docs/")):
+        raise ValueError(f"no section of the navigation has {lost}; SECTIONS lists the folders")
+    return menu
+
+
+def build(place: Path = BUILD) -> Path:
+    """Write the site into the folder `site` of `place`, and return that folder.
+
+    Raises: `BuildFailed` with the generator's words where it finds fault with a page.
+    """
+    staged, site = place / "pages", place / "site"
+    for folder in (staged, site):
+        shutil.rmtree(folder, ignore_errors=True)
+    for source in _staged_files():
+        _copy(source, staged / source.relative_to(ROOT))
+    for name in ASSETS:
+        _copy(LOOK / name, staged / "assets" / name)
+    present = {str(page.relative_to(ROOT)) for page in pages()}
+    menu = ",\n".join(f"  {_toml(entry)}" for entry in navigation(present))
+    look = (LOOK / "zensical.toml").read_text(encoding="utf-8")
+    config = place / "zensical.toml"
+    config.write_text(look.replace("[project]\n", f"[project]\nnav = [\n{menu},\n]\n", 1))
+    program = Path(sys.executable).with_name("zensical")
+    command = [str(program), "build", "--strict", "--clean", "--config-file", str(config)]
+    said = subprocess.run(  # noqa: S603  # the generator of this environment
+        command, capture_output=True, text=True, check=False, env=os.environ | {"NO_COLOR": "1"}
+    )
+    if said.returncode:
+        raise BuildFailed(said.stdout)
+    return site
+
+
+def _staged_files() -> Iterator[Path]:
+    """The pages, and every file that one of them links to."""
+    for page in pages():
+        yield page
+        for link in links(page):
+            found = target(link)
+            if found is not None and found.is_file() and found.suffix != ".md":
+                yield found
+
+
+def _copy(source: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, to)
+
+
+def _toml(value: str | Entry | list[Entry] | dict[str, str | list[Entry]]) -> str:
+    """In one line; strings are written as in JSON."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{_toml(k)} = {_toml(each)}" for k, each in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)
+
+
+if __name__ == "__main__":
+    try:
+        print(build())
+    except BuildFailed as error:
+        sys.exit(str(error))
