@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.systemd import READY, STOPPING, tell_systemd
 from widerow.cli.console_pages import open_console
+from widerow.cli.systemd import READY, STOPPING, tell_systemd
 from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server

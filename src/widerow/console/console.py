@@ -14,7 +14,7 @@ from typing import Final
 from widerow.auth.keyring import AccessKey
 from widerow.auth.policy import authorize
 from widerow.console.forms import fields_of
-from widerow.console.gate import Gate, Visitor, is_loopback
+from widerow.console.gate import Gate, Visitor
 from widerow.console.pages import PAGES_OF_CONSOLE
 from widerow.console.parts import (
     ROOT,
@@ -32,6 +32,7 @@ from widerow.console.statics import find_static
 from widerow.errors import WiderowError
 from widerow.limits import CONSOLE_BODY_BYTES_MAX
 from widerow.server.beside import ServerParts
+from widerow.server.loopback import is_loopback
 from widerow.server.message import Request, Response
 
 __all__ = ["Console"]

@@ -15,7 +15,6 @@ Three things are told apart:
 """
 
 import hmac
-import ipaddress
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
@@ -33,8 +32,9 @@ from widerow.limits import (
     CREDENTIAL_BYTES_MAX,
     SECURITY_TOKEN_BYTES_MAX,
 )
+from widerow.server.loopback import names_loopback
 
-__all__ = ["COOKIE", "Gate", "Visitor", "is_loopback"]
+__all__ = ["COOKIE", "Gate", "Visitor"]
 
 COOKIE: Final = "widerow_console"
 """The name of the cookie. It is sent to `/console` only."""
@@ -57,23 +57,6 @@ class Visitor(NamedTuple):
     session: str
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a machine calls itself by this address or name, which has no port."""
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
-
-
-def _host_name(host: str) -> str:
-    """A `host` header without its port."""
-    if host.startswith("["):
-        return host.partition("]")[0] + "]"
-    return host.partition(":")[0]
-
-
 class Gate:
     """Decides about visitors. On one thread."""
 
@@ -90,7 +73,7 @@ class Gate:
 
     def check_host(self, headers: Mapping[str, str]) -> None:
         """Refuse whoever calls an open console by a foreign name. Raises: `ConsoleRefused`."""
-        if self._open and not is_loopback(_host_name(headers.get("host", ""))):
+        if self._open and not names_loopback(headers.get("host", "")):
             raise ConsoleRefused(421, "This server has no such name.", _FOREIGN_HOST)
 
     def visitor(self, headers: Mapping[str, str], keyring: Keyring) -> Visitor | None:

@@ -3,9 +3,9 @@
 from dataclasses import asdict
 from typing import Final
 
-from widerow.console.gate import is_loopback
 from widerow.console.parts import PageDocument, Visit
 from widerow.errors import StorageFailure
+from widerow.server.loopback import is_loopback
 from widerow.server.metrics import resident_bytes
 
 __all__ = ["checks", "show_health"]

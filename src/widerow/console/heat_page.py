@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from widerow.console.heat import HeatGrid, heat_grid, heat_paths
 from widerow.console.parts import PageDocument, Visit, address
-from widerow.console.places import TableName, all_tables, asked_table, sizes_of, table_load_of
+from widerow.console.places import TablePlace, all_tables, asked_table, sizes_of, table_load_of
 from widerow.engine.partitions.document import key_hash, key_text
 from widerow.engine.partitions.history import Interval
 from widerow.engine.partitions.rules import REMEDIES, PartitionFacts, Report
@@ -78,7 +78,7 @@ def _busiest(visit: Visit) -> list[PageDocument]:
 _Look = tuple[Any, PartitionKey, tuple[PartitionFacts, ...], list[Report]]
 
 
-def _look(visit: Visit, name: TableName) -> _Look:
+def _look(visit: Visit, name: TablePlace) -> _Look:
     """On the loop: a table's partitions and what no split can help."""
     partitions = visit.parts.engine.partitions
     divided, load = table_load_of(visit, name)
@@ -172,7 +172,7 @@ def _hot_of(facts: tuple[PartitionFacts, ...], reports: list[Report]) -> set[byt
 
 
 def _hot_keys(
-    name: TableName, kind: PartitionKey, facts: tuple[PartitionFacts, ...], reports: list[Report]
+    name: TablePlace, kind: PartitionKey, facts: tuple[PartitionFacts, ...], reports: list[Report]
 ) -> list[PageDocument]:
     """The busiest key values of a table, those that no split can help first."""
     whole = sum(each.rate for each in facts)
@@ -195,7 +195,7 @@ def _hot_keys(
     ]
 
 
-def _rows_of(name: TableName, key: str) -> dict[str, str]:
+def _rows_of(name: TablePlace, key: str) -> dict[str, str]:
     return {"instance": name.instance, "table": name.name, "model": name.model, "k0": key}
 
 
@@ -210,7 +210,7 @@ def _report(report: Report, kind: PartitionKey) -> PageDocument:
 
 
 def _advice(
-    name: TableName,
+    name: TablePlace,
     kind: PartitionKey,
     known: tuple[tuple[PartitionFacts, ...], list[Report]],
     intervals: tuple[Interval, ...],

@@ -6,7 +6,7 @@ from widerow import __version__
 from widerow.console.health import checks
 from widerow.console.live import actions_since
 from widerow.console.parts import PageDocument, Visit
-from widerow.console.places import MODELS, TableName, all_tables, sizes_of
+from widerow.console.places import MODELS, TablePlace, all_tables, sizes_of
 from widerow.limits import CONSOLE_TABLES_MAX
 from widerow.storage.opener import shown_url
 
@@ -49,7 +49,7 @@ def show_overview(visit: Visit) -> PageDocument:
 
 
 def _by_instance(
-    names: list[TableName], sizes: dict[TableName, PageDocument]
+    names: list[TablePlace], sizes: dict[TablePlace, PageDocument]
 ) -> list[PageDocument]:
     """The tables, one entry for each instance and model."""
     groups: dict[tuple[str, str], list[PageDocument]] = {}

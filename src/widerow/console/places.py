@@ -12,7 +12,7 @@ from widerow.model.schema import Table
 
 __all__ = [
     "MODELS",
-    "TableName",
+    "TablePlace",
     "all_tables",
     "asked_table",
     "sizes_of",
@@ -25,7 +25,7 @@ MODELS: Final = {"tablestore": "Tablestore", "nosql": "Oracle NoSQL"}
 """The table models by the name that addresses have, with the name that people read."""
 
 
-class TableName(NamedTuple):
+class TablePlace(NamedTuple):
     """A table. `instance`: of a typed table its namespace."""
 
     instance: str
@@ -40,20 +40,20 @@ class TableName(NamedTuple):
         return self.instance, f"{self.instance}:{self.name}"
 
 
-def all_tables(visit: Visit) -> list[TableName]:
+def all_tables(visit: Visit) -> list[TablePlace]:
     """Every table that the visitor may see, by instance and name; indexes are not among them.
 
     Cost: the catalogue, which is in memory.
     """
     engine = visit.parts.engine
     found = [
-        TableName(table.instance, table.name, "tablestore")
+        TablePlace(table.instance, table.name, "tablestore")
         for table in engine.tables.all()
         if not table.index_of
     ]
     if engine.catalog.holds(SPACE_TYPED_CATALOG):
         found += [
-            TableName(form.table.shown_namespace, form.table.name, "nosql")
+            TablePlace(form.table.shown_namespace, form.table.name, "nosql")
             for form in engine.typed.tables.all()
         ]
     instances = {each.instance for each in found}
@@ -61,21 +61,21 @@ def all_tables(visit: Visit) -> list[TableName]:
     return sorted(each for each in found if each.instance in opened)
 
 
-def asked_table(visit: Visit) -> TableName:
+def asked_table(visit: Visit) -> TablePlace:
     """The table that the address names. Raises as `Visit.place` does, and `ConsoleRefused`."""
     instance, table = visit.place()
     model = visit.asked.get("model", "tablestore")
     if model not in MODELS:
         raise ConsoleRefused(400, f"There is no model {model[:40]!r}.", "Choose a table again.")
-    return TableName(instance, table, model)
+    return TablePlace(instance, table, model)
 
 
-def the_table(visit: Visit, name: TableName) -> Table:
+def the_table(visit: Visit, name: TablePlace) -> Table:
     """The Tablestore table of that name. Raises: `NotFound`, `InvalidRequest`."""
     return visit.parts.engine.describe_table(name.instance, name.name)
 
 
-def the_typed_table(visit: Visit, name: TableName) -> TableForm:
+def the_typed_table(visit: Visit, name: TablePlace) -> TableForm:
     """The typed table of that name. Raises: `NotFound`."""
     engine = visit.parts.engine
     if engine.catalog.holds(SPACE_TYPED_CATALOG):
@@ -89,19 +89,19 @@ def the_typed_table(visit: Visit, name: TableName) -> TableForm:
     )
 
 
-def table_load_of(visit: Visit, name: TableName) -> tuple[Partitioned, TableLoad]:
+def table_load_of(visit: Visit, name: TablePlace) -> tuple[Partitioned, TableLoad]:
     """A table as it is divided, and what is known of its load. On the loop. Raises: `NotFound`."""
     engine = visit.parts.engine
     divided = engine.find_partitioned(*name.partitioned)
     return divided, engine.partitions.load_of(divided)
 
 
-def sizes_of(visit: Visit, names: list[TableName]) -> dict[TableName, PageDocument]:
+def sizes_of(visit: Visit, names: list[TablePlace]) -> dict[TablePlace, PageDocument]:
     """Rows, bytes, partitions and load of tables, from statistics: nothing is counted."""
     engine = visit.parts.engine
 
-    def look() -> dict[TableName, PageDocument]:
-        found: dict[TableName, PageDocument] = {}
+    def look() -> dict[TablePlace, PageDocument]:
+        found: dict[TablePlace, PageDocument] = {}
         for name in names:
             try:
                 divided, load = table_load_of(visit, name)

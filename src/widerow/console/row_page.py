@@ -20,7 +20,7 @@ from widerow.console.forms import (
     value_to_keep,
 )
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
-from widerow.console.places import TableName, asked_table, the_table
+from widerow.console.places import TablePlace, asked_table, the_table
 from widerow.console.row_keys import KEY_TYPE_NAMES, key_from_text, key_text_of, typed_key
 from widerow.console.rows_page import no_such_row, shown_row
 from widerow.console.typed_rows import show_typed_row
@@ -134,7 +134,7 @@ def _fields(row: Row) -> list[PageDocument]:
 # --- changes --------------------------------------------------------------------------------------
 
 
-def _change(visit: Visit, name: TableName, table: Table, form: Mapping[str, str]) -> Moved:
+def _change(visit: Visit, name: TablePlace, table: Table, form: Mapping[str, str]) -> Moved:
     """Make what the form asks for, and move on. Raises what the service would refuse it with."""
     if not visit.may(Permission.WRITE):
         raise not_permitted(Permission.WRITE)

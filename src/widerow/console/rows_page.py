@@ -7,7 +7,7 @@ from typing import Any
 from widerow.auth.keyring import Permission
 from widerow.console.forms import COLUMN_TYPE_NAMES, shown
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
-from widerow.console.places import TableName, asked_table, the_table
+from widerow.console.places import TablePlace, asked_table, the_table
 from widerow.console.row_keys import KEY_TYPE_NAMES, key_bounds, key_from_text, key_text_of
 from widerow.console.typed_rows import show_typed_rows
 from widerow.limits import (
@@ -113,7 +113,7 @@ def _next_key(page: RangePage) -> PrimaryKey | None:
     return PrimaryKey(row.key)
 
 
-def _following(visit: Visit, name: TableName, key: PrimaryKey | None) -> str:
+def _following(visit: Visit, name: TablePlace, key: PrimaryKey | None) -> str:
     """The address of the next page; "" where nothing follows."""
     if key is None:
         return ""

@@ -3,7 +3,7 @@
 import math
 
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit
-from widerow.console.places import TableName, all_tables, asked_table, the_table
+from widerow.console.places import TablePlace, all_tables, asked_table, the_table
 from widerow.console.rows_page import shown_row
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX
 from widerow.model.schema import Table
@@ -74,7 +74,7 @@ def _fields(fields: tuple[SearchField, ...], prefix: str = "") -> list[PageDocum
 
 
 def _found(
-    visit: Visit, name: TableName, index: SearchIndex, document: PageDocument
+    visit: Visit, name: TablePlace, index: SearchIndex, document: PageDocument
 ) -> PageDocument:
     asked = name.name, index.name, document["query"]
     search = visit.languages.search(asked, document["sort"], document["limit"], index.schema)

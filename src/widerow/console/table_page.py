@@ -7,7 +7,7 @@ from widerow.console.heat_page import describe_partition
 from widerow.console.parts import PageDocument, Visit
 from widerow.console.places import (
     MODELS,
-    TableName,
+    TablePlace,
     asked_table,
     sizes_of,
     table_load_of,
@@ -46,7 +46,7 @@ def show_table(visit: Visit) -> PageDocument:
     }
 
 
-def _partitions(visit: Visit, name: TableName) -> tuple[list[PageDocument], int]:
+def _partitions(visit: Visit, name: TablePlace) -> tuple[list[PageDocument], int]:
     """The first partitions of a table, and how many are left out."""
 
     def look() -> tuple[list[PageDocument], int]:

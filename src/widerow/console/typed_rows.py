@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from widerow.auth.keyring import Permission
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
-from widerow.console.places import TableName, the_typed_table
+from widerow.console.places import TablePlace, the_typed_table
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.stored import StoredRow
@@ -48,7 +48,7 @@ class _Bounded:
             yield pair
 
 
-def show_typed_rows(visit: Visit, name: TableName) -> PageDocument:
+def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
     """A page of rows, at most a hundred. Parameters: `k0`, `k1`, …, `order`, `limit`, `after`.
 
     At most 5000 records are looked at for a page: rows of child tables lie among those of theirs.
@@ -131,7 +131,7 @@ def _row(row: StoredRow) -> PageDocument:
     }
 
 
-def show_typed_row(visit: Visit, name: TableName) -> PageDocument | Moved:
+def show_typed_row(visit: Visit, name: TablePlace) -> PageDocument | Moved:
     """One row as JSON, to be looked at, written or deleted.
 
     Without `id` a new one. A row is written only if nobody wrote it since it was shown.
@@ -165,7 +165,7 @@ def _template(form: TableForm) -> str:
     return json.dumps(dict.fromkeys([each.name for each in form.table.fields]), indent=2)
 
 
-def _write(visit: Visit, name: TableName, form: TableForm, sent: Any) -> Moved:  # noqa: ANN401  # a form's fields
+def _write(visit: Visit, name: TablePlace, form: TableForm, sent: Any) -> Moved:  # noqa: ANN401  # a form's fields
     if not visit.may(Permission.WRITE):
         raise not_permitted(Permission.WRITE)
     choice = _choice(form, sent)

@@ -189,8 +189,6 @@ class Server:
             self._control = None
         if self._dispatcher is not None:
             await asyncio.to_thread(self._dispatcher.close)
-        if self._console is not None:
-            await asyncio.to_thread(self._console.close)
         await self._end_work()
         if self._committer is not None and self._engine is not None:
             await self._keep_notes(self._engine, self._committer)
@@ -206,7 +204,9 @@ class Server:
         self._store = None
 
     async def _end_work(self) -> None:
-        """End what writes beside requests."""
+        """End what works beside requests."""
+        if self._console is not None:
+            await asyncio.to_thread(self._console.close)
         if self._search is not None:
             await asyncio.to_thread(self._search.stop)
             self._search = None
@@ -308,7 +308,7 @@ class Server:
             return
         from widerow.server.dev.clock import MovableClock  # noqa: PLC0415  # tests only
         from widerow.server.dev.mode import DevMode  # noqa: PLC0415  # same
-        from widerow.server.dev.sender import is_loopback  # noqa: PLC0415  # same
+        from widerow.server.loopback import is_loopback  # noqa: PLC0415  # same
 
         if not self.settings.dev_remote and not is_loopback(self.settings.host):
             raise SettingsInvalid(

@@ -19,7 +19,7 @@ from widerow.limits import DEV_BODY_BYTES_MAX
 from widerow.server.dev import fields as f
 from widerow.server.dev.fields import BodyField, FieldRefused, read_document, read_fields
 from widerow.server.dev.mode import DevMode
-from widerow.server.dev.sender import is_here
+from widerow.server.loopback import names_loopback
 from widerow.server.message import Reply, Request, Response
 from widerow.wire.dialect import HeaderNames
 
@@ -114,7 +114,7 @@ class DevPages:
     def _check_sender(self, request: Request, method: str) -> None:
         """Refuse what a page of another site could have sent."""
         host = request.headers.get("host", "")
-        if not self._remote and host and not is_here(host):
+        if not self._remote and host and not names_loopback(host):
             raise _Refused(403, "host", "must be this machine's loopback name or address")
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if method == "POST" and kind != _JSON_TYPE:

@@ -17,7 +17,7 @@ from widerow.limits import (
     FAULTS_MAX,
 )
 from widerow.server.dev.fields import FieldRefused, duration_seconds, read_document
-from widerow.server.dev.sender import is_here
+from widerow.server.loopback import names_loopback
 from widerow.server.settings import SettingsInvalid
 from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.testing.server import WiderowServer
@@ -243,7 +243,7 @@ def test_a_page_in_a_browser_cannot_command(dev: Dev) -> None:
     ],
 )
 def test_names_of_this_machine(host: str, here: bool) -> None:  # noqa: FBT001  # a case
-    assert is_here(host) is here
+    assert names_loopback(host) is here
 
 
 def test_without_dev_there_is_nothing() -> None:
