@@ -1,6 +1,7 @@
 """What reads of typed tables cost on a database across a network (docs/operating/cluster.md)."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import pytest
@@ -73,7 +74,7 @@ def test_rows_of_a_shard_and_pages_are_a_round_trip_and_take_no_view(
     assert world.multi_get() == list(range(100))
     for direction, order in ((Direction.FORWARD, 1), (Direction.REVERSE, -1)):
         # Two whole pages, behind which there may be more, and what says that there is none.
-        assert world.trips(lambda way=direction: world.iterate(way, 50)) == 3
+        assert world.trips(partial(world.iterate, direction, 50)) == 3
         assert world.iterate(direction, 50) == list(range(100))[::order]
 
 
@@ -83,7 +84,8 @@ def test_rows_that_change_while_they_are_read_are_read_again(
     """More rows than one page has: what others write between two pages is shown whole or not."""
     for number in range(REMOTE_PAGE_ROWS_MAX + 10):
         world.put(number)
-    read_page, overtaken = world.driver.read_page, []
+    read_page = world.driver.read_page
+    overtaken: list[bool] = []
 
     def overtake(start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page:
         page = read_page(start, stop, rows_max, reverse=reverse)
