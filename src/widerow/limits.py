@@ -360,6 +360,7 @@ HIGHLIGHT_FRAGMENT_CHARACTERS_MAX: Final = 2 * 1024 * 1024  # the longest value 
 
 # --- proxy (ours) ----------------------------------------------------------------------------
 PROXY_ANSWER_BYTES_MAX: Final = 64 * 1024 * 1024  # of one answer, held whole: pages have 4 MB
+PROXY_OTHER_SECONDS_MAX: Final = 10.0  # the same of a server compared with: clients wait for it
 PROXY_HEADER_BYTES_MAX: Final = 64 * 1024  # of an upstream's answer; servers send less than 2 KB
 PROXY_ANSWER_SECONDS_MAX: Final = 60.0  # for an upstream to answer; clients wait for less
 PROXY_IDLE_SECONDS_MAX: Final = 4.0  # of a connection kept open: servers close theirs after 5 s

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from widerow.advice.expiry import (
     ExpiryAdvice,
+    ExpiryFinding,
     TableOptionsSeen,
     advise_expiry,
     expiry_document,
@@ -115,7 +116,7 @@ def _show(judged: Sequence[_Judged], given: _Given) -> None:
                 console.print(Text(f"  {_command(name, each.options, given)}"), soft_wrap=True)
 
 
-def _gain(advice: ExpiryAdvice, finding: Any) -> str:  # noqa: ANN401  # an `ExpiryFinding`
+def _gain(advice: ExpiryAdvice, finding: ExpiryFinding) -> str:
     if not finding.bytes:
         return "  The bytes that it would give back are not in a sample."
     share = f"{finding.share:.0%}"

@@ -172,8 +172,8 @@ class _Walk:
         if left is not None and right is not None and left.column != right.column:
             # One of them has a column that the other has not: the first by name.
             left, right = (left, None) if left.column < right.column else (None, right)
-        column = (left or right).column  # type: ignore[union-attr]  # one of them is there
-        return AnswerDifference(kind, f"{path}.{column}", left, right)
+        there = right if left is None else left
+        return AnswerDifference(kind, f"{path}.{there.column}", left, right)
 
     def _fields(
         self, path: str, kind: DifferenceClass, ours: dict[str, Tree], theirs: dict[str, Tree]

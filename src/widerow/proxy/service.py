@@ -5,7 +5,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from widerow.limits import DRAIN_SECONDS_MAX
+from widerow.limits import (
+    DRAIN_SECONDS_MAX,
+    PROXY_ANSWER_SECONDS_MAX,
+    PROXY_OTHER_SECONDS_MAX,
+)
 from widerow.proxy.claims import TrafficFacts
 from widerow.proxy.comparison import AnswerComparer, ProxySide
 from widerow.proxy.handling import ProxyCounts, ProxyHandler
@@ -39,9 +43,10 @@ class ServerChoice(NamedTuple):
     signer: Signer | None = None
     authorities: Path | None = None
 
-    def side(self) -> ProxySide:
-        """The server, not connected. Raises: `ProxyFailed`."""
-        upstream = Upstream(self.url, SystemClock(), authorities=self.authorities)
+    def side(self, seconds: float = PROXY_ANSWER_SECONDS_MAX) -> ProxySide:
+        """The server, not connected; `seconds` for each answer. Raises: `ProxyFailed`."""
+        clock = SystemClock()
+        upstream = Upstream(self.url, clock, authorities=self.authorities, seconds=seconds)
         return ProxySide(upstream, self.signer)
 
 
@@ -124,7 +129,7 @@ class ProxyService:
 
     async def _other(self) -> ProxySide:
         if self._against is not None:
-            return self._against.side()
+            return self._against.side(PROXY_OTHER_SECONDS_MAX)
         return await embedded_side(self._stack)
 
     async def stop(self) -> None:

@@ -30,7 +30,7 @@ def compact_lines(tree: Any, indent: str = "") -> list[str]:  # noqa: ANN401  # 
             lines += compact_lines(value, inner)
             lines[-1] += ","
     lines[-1] = lines[-1].removesuffix(",")
-    opening, closing = "{}" if isinstance(tree, dict) else "[]"
+    opening, closing = ("{", "}") if isinstance(tree, dict) else ("[", "]")
     return [indent + opening, *lines, indent + closing]
 
 

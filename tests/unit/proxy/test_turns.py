@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +26,7 @@ def conflict(left: Iterable[Claim], right: Iterable[Claim]) -> bool:
 @given(st.lists(CLAIMS, max_size=12), st.randoms())
 def test_a_request_waits_for_those_before_it_that_it_conflicts_with(
     requests: list[list[Claim]],
-    random: "st.DataObject",
+    random: Any,  # noqa: ANN401  # a random.Random
 ) -> None:
     async def run() -> None:
         turns = RequestTurns()
@@ -37,7 +38,7 @@ def test_a_request_waits_for_those_before_it_that_it_conflicts_with(
                 waits = any(conflict(requests[each], requests[number]) for each in before)
                 assert tickets[number].ready.done() is not waits
             may_go = [each for each in present if tickets[each].ready.done()]
-            gone = random.choice(may_go)  # type: ignore[attr-defined]  # a random.Random
+            gone = random.choice(may_go)
             turns.leave(tickets[gone])
             present.remove(gone)
         assert turns.is_empty()
