@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bench.load import Outcome
-from bench.search import figures
+from bench.search import Taken, figures
 from bench.search_beside import worst
 from bench.search_corpus import Article, Scores, articles, word
 from bench.search_million import recall
@@ -30,7 +30,8 @@ def test_the_slowest_request_of_all_runs_counts() -> None:
 
 
 def test_figures_are_the_median_and_the_last_hundredth() -> None:
-    found = figures("x", [float(each) for each in range(1, 101)])
+    found = figures("x", [Taken(float(each), 2.0 * each) for each in range(1, 101)])
+    assert found["x_cpu_ms"] == pytest.approx(101)
     assert found["x_p50_ms"] == pytest.approx(50, abs=1)
     assert found["x_p99_ms"] == pytest.approx(99, abs=1)
 
