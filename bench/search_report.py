@@ -142,9 +142,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="bench.search_report", description=__doc__)
     parser.add_argument("parts", nargs="*", default=list(COMMANDS), metavar="PART")
     wish = parser.parse_args(arguments)
-    kept: dict[str, Any] = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
     for name in wish.parts:
-        kept[name] = _measured(name)
+        found = _measured(name)
+        kept: dict[str, Any] = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
+        kept[name] = found
         _RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         _PAGE.write_text(markdown(kept))
 
