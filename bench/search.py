@@ -240,7 +240,8 @@ def _said(command: Sequence[str]) -> dict[str, Any]:
 
 def _show(found: Sequence[dict[str, Any]]) -> None:
     table = Table("", *(each["engine"] for each in found), box=box.SIMPLE_HEAD)
-    for name in list(max(found, key=len))[1:]:
+    fullest = max(found, key=len)
+    for name in list(fullest)[1:]:
         table.add_row(name, *(f"{each[name]:,.2f}" if name in each else "" for each in found))
     Console().print(table)
 

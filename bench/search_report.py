@@ -96,7 +96,8 @@ def _section(name: str, part: Mapping[str, Any]) -> str:
 
 def _table(rows: _Rows) -> list[str]:
     """Figures in lines; what a row lacks stays empty. The first figure names a column."""
-    names = list(max(rows, key=len))
+    fullest = max(rows, key=len)
+    names = list(fullest)
     heads = [str(row[names[0]]) for row in rows]
     lines = [f"|{names[0]}|{'|'.join(heads)}|", "|---" * (len(rows) + 1) + "|"]
     for name in names[1:]:

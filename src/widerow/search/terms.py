@@ -124,9 +124,9 @@ class SortedTerms(Sequence[bytes]):
         high = np.searchsorted(mine, asked, side="right")
         equal = np.zeros(len(others), dtype=np.bool_)
         alike = np.flatnonzero(low < high)
-        at = low[alike]
-        own, theirs = np.diff(self.starts)[at], np.diff(others.starts)[alike]
-        short = (high[alike] == at + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
+        first = low[alike]
+        own, theirs = np.diff(self.starts)[first], np.diff(others.starts)[alike]
+        short = (high[alike] == first + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
         known = alike[short]  # nothing of them stands behind their heads, so their lengths decide
         equal[known] = own[short] == theirs[short]
         low[known] += own[short] < theirs[short]

@@ -64,5 +64,7 @@ def test_scores_are_those_of_bm25() -> None:
     """Of one word in one of two documents of one length: ln 2 times 1 (search §4.3)."""
     scores = Scores(["a"])
     for number, body in enumerate(("a", "b")):
-        scores.count(Article(number, body, *[""] * 3, *[0] * 6))
+        scores.count(
+            Article(number, body, "", "", "", 0.0, 0, 0, visible=True, rating=0, weight=0.0)
+        )
     assert scores.all(["a"]) == {0: pytest.approx(0.6931471805599453)}
