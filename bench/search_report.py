@@ -96,7 +96,8 @@ def _section(name: str, part: Mapping[str, Any]) -> str:
 
 def _table(rows: _Rows) -> list[str]:
     """Figures in lines; what a row lacks stays empty. The first figure names a column."""
-    names = list(max(rows, key=len))
+    fullest = max(rows, key=len)
+    names = list(fullest)
     heads = [str(row[names[0]]) for row in rows]
     lines = [f"|{names[0]}|{'|'.join(heads)}|", "|---" * (len(rows) + 1) + "|"]
     for name in names[1:]:
@@ -142,9 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="bench.search_report", description=__doc__)
     parser.add_argument("parts", nargs="*", default=list(COMMANDS), metavar="PART")
     wish = parser.parse_args(arguments)
-    kept: dict[str, Any] = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
     for name in wish.parts:
-        kept[name] = _measured(name)
+        found = _measured(name)
+        kept: dict[str, Any] = json.loads(_RESULTS.read_text()) if _RESULTS.exists() else {}
+        kept[name] = found
         _RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         _PAGE.write_text(markdown(kept))
 

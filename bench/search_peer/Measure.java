@@ -28,7 +28,8 @@ import org.elasticsearch.xcontent.XContentType;
  *
  * <p>java -cp 'target/dependency/*' Measure.java DOCUMENTS.jsonl QUERIES.txt DIRECTORY. Documents
  * are lines of JSON with a number; queries are lines of words. Prints one JSON document; times are
- * milliseconds on the clock, index_us microseconds of CPU time.
+ * milliseconds on the clock, index_us microseconds and cpu_ms milliseconds of
+ * CPU time of the process.
  */
 public final class Measure {
   private static final String INDEX = "measured";
@@ -152,7 +153,12 @@ public final class Measure {
         (name, made) -> {
           words.forEach(each -> made.apply(each).get()); // warm: Java compiles what is hot
           words.forEach(each -> made.apply(each).get());
-          double[] seen = words.stream().mapToDouble(each -> time(made.apply(each))).sorted().toArray();
+          double[][] seen = new double[2][words.size()];
+          for (int at = 0; at < words.size(); at++) {
+            long used = cpuNanoseconds();
+            seen[0][at] = time(made.apply(words.get(at)));
+            seen[1][at] = (cpuNanoseconds() - used) / 1e6;
+          }
           told.append(figures(name, seen));
         });
     return told.toString();
@@ -174,16 +180,20 @@ public final class Measure {
     return (System.nanoTime() - began) / 1e6;
   }
 
-  private static String figures(String name, double[] sorted) {
-    return ", \"" + name + "_p50_ms\": " + sorted[sorted.length / 2]
-        + ", \"" + name + "_p99_ms\": " + sorted[(int) (sorted.length * 0.99)];
+  /** Of times on the clock and of CPU time, those of all threads of the process. */
+  private static String figures(String name, double[][] seen) {
+    Arrays.sort(seen[0]);
+    return ", \"" + name + "_p50_ms\": " + seen[0][seen[0].length / 2]
+        + ", \"" + name + "_p99_ms\": " + seen[0][(int) (seen[0].length * 0.99)]
+        + ", \"" + name + "_cpu_ms\": " + Arrays.stream(seen[1]).average().orElse(0);
   }
 
   /** Replace a document, wait until it can be found, find it. */
   private static String replaced(Client client) {
-    double[] seen = new double[REPLACED];
+    double[][] seen = new double[2][REPLACED];
     for (int at = 0; at < REPLACED; at++) {
       long began = System.nanoTime();
+      long used = cpuNanoseconds();
       client
           .prepareIndex(INDEX, "_doc", Integer.toString(at))
           .setSource("{\"body\": \"only" + at + "\"}", XContentType.JSON)
@@ -195,9 +205,9 @@ public final class Measure {
       if (found != 1) {
         throw new IllegalStateException("only" + at + " is found " + found + " times");
       }
-      seen[at] = (System.nanoTime() - began) / 1e6;
+      seen[0][at] = (System.nanoTime() - began) / 1e6;
+      seen[1][at] = (cpuNanoseconds() - used) / 1e6;
     }
-    Arrays.sort(seen);
     return figures("replace", seen);
   }
 }

@@ -119,11 +119,18 @@ class SortedTerms(Sequence[bytes]):
             return self._search_each(others, range(len(others)))
         ends = (self[0], self[len(self) - 1], others[0], others[len(others) - 1])
         common = len(_common(ends))
-        mine, theirs = self._heads_at(common), others._heads_at(common)  # noqa: SLF001  # its own kind
-        low = np.searchsorted(mine, theirs, side="left")
-        high = np.searchsorted(mine, theirs, side="right")
+        mine, asked = self._heads_at(common), others._heads_at(common)  # noqa: SLF001  # its own kind
+        low = np.searchsorted(mine, asked, side="left")
+        high = np.searchsorted(mine, asked, side="right")
         equal = np.zeros(len(others), dtype=np.bool_)
-        for number in np.flatnonzero(low < high).tolist():
+        alike = np.flatnonzero(low < high)
+        first = low[alike]
+        own, theirs = np.diff(self.starts)[first], np.diff(others.starts)[alike]
+        short = (high[alike] == first + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
+        known = alike[short]  # nothing of them stands behind their heads, so their lengths decide
+        equal[known] = own[short] == theirs[short]
+        low[known] += own[short] < theirs[short]
+        for number in alike[~short].tolist():
             term = others[number]
             at = self.place(term, int(low[number]), int(high[number]))
             low[number] = at
@@ -145,6 +152,8 @@ class SortedTerms(Sequence[bytes]):
         starts = np.asarray(self.starts[:-1], dtype=np.int64) + common
         ends = np.asarray(self.starts[1:], dtype=np.int64)
         heads = np.zeros(len(starts), dtype=np.uint64)
+        if not len(self.blob):  # the one string there is is empty
+            return heads
         for byte in range(_HEAD_BYTES):
             at = starts + byte
             inside = at < ends

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from bench.load import Outcome
-from bench.search import figures
+from bench.search import Taken, figures
 from bench.search_beside import worst
 from bench.search_corpus import Article, Scores, articles, word
 from bench.search_million import recall
@@ -30,7 +30,8 @@ def test_the_slowest_request_of_all_runs_counts() -> None:
 
 
 def test_figures_are_the_median_and_the_last_hundredth() -> None:
-    found = figures("x", [float(each) for each in range(1, 101)])
+    found = figures("x", [Taken(float(each), 2.0 * each) for each in range(1, 101)])
+    assert found["x_cpu_ms"] == pytest.approx(101)
     assert found["x_p50_ms"] == pytest.approx(50, abs=1)
     assert found["x_p99_ms"] == pytest.approx(99, abs=1)
 
@@ -63,5 +64,7 @@ def test_scores_are_those_of_bm25() -> None:
     """Of one word in one of two documents of one length: ln 2 times 1 (search §4.3)."""
     scores = Scores(["a"])
     for number, body in enumerate(("a", "b")):
-        scores.count(Article(number, body, *[""] * 3, *[0] * 6))
+        scores.count(
+            Article(number, body, "", "", "", 0.0, 0, 0, visible=True, rating=0, weight=0.0)
+        )
     assert scores.all(["a"]) == {0: pytest.approx(0.6931471805599453)}
