@@ -1,7 +1,8 @@
 """Two servers over one database, each with search indexes of its own, which are what the table is.
 
 The model of `tests/unit/engine/search/test_search_model.py`, over the databases themselves: what
-one engine wrote, the next search of either finds; both write, split, sweep, begin anew (search §1.3).
+one engine wrote, the next search of either finds; both write, split, sweep and restart
+(search §1.3).
 """
 
 import pytest
