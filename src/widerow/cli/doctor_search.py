@@ -66,7 +66,7 @@ def search_report(
     from widerow.server.system import SystemClock  # noqa: PLC0415  # same
 
     host = ServerSearchHost(SearchDirectory(directory), 0)
-    parts = IndexParts(store, tables, SystemClock(), host, JournalBacklog())
+    parts = IndexParts(store, tables, SystemClock(), host, JournalBacklog(), lambda _: True)
     return SearchReport(tuple(compare_indexes(parts, progress)), directory=directory)
 
 

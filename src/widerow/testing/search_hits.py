@@ -18,7 +18,7 @@ from widerow.model.search.highlight import (
     HighlightParameter,
 )
 from widerow.model.search.schema import AnalyzerName, TextAnalyzer
-from widerow.testing.search_outcomes import clear_scores, compared, placed, sorted_by
+from widerow.testing.search_outcomes import clear_scores, compared, placing, sorted_by
 from widerow.testing.search_reference import SearchReference, SeveralAnswers, wildcard_form
 from widerow.testing.search_rows import PlainDocument, plain_tokens
 
@@ -119,7 +119,7 @@ def _inner(
                     mine, theirs = (
                         sorted_by(reference, each, there[1], nested.path) for there in (one, other)
                     )
-                    found = placed(mine, theirs, each)
+                    found = placing(mine, theirs, each)
                 case _:
                     raise NotImplementedError(f"{each} does not sort documents below rows")
             if found:

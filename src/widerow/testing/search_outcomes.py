@@ -41,7 +41,7 @@ __all__ = [
     "SearchOutcome",
     "clear_scores",
     "compared",
-    "placed",
+    "placing",
     "plain_breakdown",
     "plain_outcome",
     "sorted_by",
@@ -135,7 +135,7 @@ def _comparison(
                     found = compared(scores[one.key], scores[other.key], order)
                 case FieldSort() | GeoDistanceSort():
                     mine, theirs = (sorted_by(reference, each, row) for row in (one, other))
-                    found = placed(mine, theirs, each)
+                    found = placing(mine, theirs, each)
                     if isinstance(each, GeoDistanceSort) and one.values != other.values:
                         _clear_distances(mine, theirs)
                 case _:
@@ -159,7 +159,7 @@ def compared(one: Any, other: Any, order: SortOrder) -> int:  # noqa: ANN401  # 
     return found if order is SortOrder.ASC else -found
 
 
-def placed(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
+def placing(one: Any, other: Any, sorter: FieldSort | GeoDistanceSort) -> int:  # noqa: ANN401  # as above
     """-1, 0 or 1, as what `sorted_by` answers of one document comes before that of another."""
     if one is _ABSENT or other is _ABSENT:
         first = isinstance(sorter, FieldSort) and sorter.missing_value == "_first"

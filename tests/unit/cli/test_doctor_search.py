@@ -33,6 +33,12 @@ from widerow.testing.changes import delete, put
 ROWS = 12
 
 
+@pytest.fixture(autouse=True)
+def no_other_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The variable of recorded runs is no setting."""
+    monkeypatch.delenv("WIDEROW_EVIDENCE", raising=False)
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A store with a searched table, whose index was written down before its last changes."""

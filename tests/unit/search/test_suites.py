@@ -140,6 +140,19 @@ def test_a_request_of_everything() -> None:
     assert [each.key for each in pairs] == [("even",), ("odd",)]
 
 
+def test_pages_of_a_composite_end() -> None:
+    """N: a loop over pages of one group ends with the last one (search §6.3)."""
+    of, token, seen = index(SUITE, rows()), None, list[object]()
+    for _ in range(3):
+        asked = CompositeGroupBy("pairs", (FieldGroupBy("k", "k"),), size=1, token=token)
+        page = of.page(breakdown=Breakdown((), (asked,)), limit=0).breakdown.group_bys[0]
+        seen += [each.key for each in page.groups]
+        token = page.token
+        if token is None:
+            break
+    assert (seen, token) == ([("even",), ("odd",)], None)
+
+
 def test_a_field_without_data_has_no_buckets() -> None:
     """N: a date histogram of a field that no row has (search §6.3)."""
     day = DateTimeValue(1, DateTimeUnit.DAY)
@@ -159,7 +172,7 @@ def test_a_grid_with_members_that_nobody_knows() -> None:
 
 
 def test_the_best_row_of_two_functions_comes_first() -> None:
-    """N: 1.0 of an exists and a linear decay, best first as an index with nested fields (§4.5)."""
+    """N: 1.0 of an exists and a linear decay, as if nested (search §4.5)."""
     param = DecayNumericParam(1.3, 1.0, 0.5)
     functions = (
         ScoreFunction(DecayFunction("d", DecayMath.LINEAR, param, 0.5)),
@@ -245,7 +258,7 @@ def test_every_kind_of_query_finds_something(query: Query) -> None:
 
 
 def test_averages_with_and_without_missing_values() -> None:
-    """G: 7 and 7.1 become 8 and 8.1 where rows without a value count as another one (§6.2)."""
+    """G: 7 and 7.1 become 8 and 8.1 where rows without a value count (search §6.2)."""
     found: list[dict[str, Any]] = [{"l": 6, "d": 6.1}, {"l": 8, "d": 8.1}, {"k": "none"}]
     of = index(SUITE, found)
     assert of.value(Metric("a", K.AVG, "l")) == 7.0
