@@ -10,7 +10,6 @@ from widerow.cli.rows.grid import Grid
 from widerow.cli.rows.tables import (
     change_table,
     describe_table,
-    list_tables,
     send_drop,
     table_request,
 )
@@ -22,6 +21,7 @@ from widerow.cli.rows.words import WordInvalid, shown_value
 from widerow.cli.tunnels import tunnel_documents
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.rows import decode_rows
+from widerow.transfer.table import list_tables
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 
