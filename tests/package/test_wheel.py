@@ -166,7 +166,7 @@ def test_without_an_extra_each_feature_names_it(environment: Path, tmp_path: Pat
         }
         # What only shows an answer needs no extra: the server's refusal arrives.
         shown = widerow(environment, tmp_path, "search", "t", "i", "*", *at)
-        assert "OTSObjectNotExist" in shown.stderr, shown.stderr
+        assert "table [t] does not exist" in shown.stderr, shown.stderr
         refused = client_of(INDEX_OF_NOTHING.replace("ENDPOINT", endpoint), tmp_path)
         for words, extra in told.items():
             done = widerow(environment, tmp_path, *words)

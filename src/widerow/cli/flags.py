@@ -2,22 +2,15 @@
 
 import functools
 import inspect
-import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, Final, NamedTuple
 
-from widerow.cli.connection import (
-    CONNECTION_FIELDS,
-    PROFILE_VARIABLE,
-    ServerConnection,
-    resolve_connection,
-)
+from widerow.cli.connection import CONNECTION_FIELDS, PROFILE_VARIABLE
 
 __all__ = [
     "ENCODING",
     "JSON_OUTPUT",
     "Flag",
-    "asked_connection",
     "listed",
     "server_flags",
     "with_flags",
@@ -46,7 +39,7 @@ class Flag(NamedTuple):
     @property
     def parameter(self) -> inspect.Parameter:
         """What typer makes a flag of."""
-        import typer  # noqa: PLC0415  # `asked_connection` is for commands without it, too
+        import typer  # noqa: PLC0415  # only for what is read by it
 
         flag = "--" + self.name.removeprefix("as_").removesuffix("_").replace("_", "-")
         many = isinstance(self.default, list)
@@ -128,23 +121,13 @@ def _connected(command: _Command) -> _Command:
 
     @functools.wraps(command)
     def connected(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
+        from widerow.cli.profiles import asked_connection  # noqa: PLC0415  # only to ask
+
         flags = {field.name: given.pop(field.name) for field in CONNECTION_FIELDS}
         connection = asked_connection(flags, given.pop("profile"))
         command(**given, **connection.values)
 
     return connected
-
-
-def asked_connection(flags: Mapping[str, str | None], profile: str | None) -> ServerConnection:
-    """The connection that flags, environment and profiles ask for. Reads the file of profiles.
-
-    Raises: `ProfileInvalid`.
-    """
-    from widerow.cli.profiles import load_profiles, profiles_path  # noqa: PLC0415  # only to ask
-
-    profiles = load_profiles(profiles_path(os.environ))
-    name, fields = profiles.named_or_current(profile or os.environ.get(PROFILE_VARIABLE, ""))
-    return resolve_connection(flags, os.environ, fields, name)
 
 
 def listed(words: str | None) -> list[str]:

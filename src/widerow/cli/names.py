@@ -22,9 +22,9 @@ def table_names(ctx: typer.Context, incomplete: str) -> list[str]:
     Costs one ListTable. Nothing if the server does not answer within 0.3 s, or refuses.
     """
     from widerow.cli.connection import CONNECTION_FIELDS, endpoint_of  # noqa: PLC0415  # only for Tab
-    from widerow.cli.flags import asked_connection  # noqa: PLC0415  # same
-    from widerow.cli.rows.tables import list_tables  # noqa: PLC0415  # same
+    from widerow.cli.profiles import asked_connection  # noqa: PLC0415  # same
     from widerow.transfer.client import Client  # noqa: PLC0415  # same
+    from widerow.transfer.table import list_tables  # noqa: PLC0415  # same
 
     given: dict[str, Any] = {field.name: ctx.params.get(field.name) for field in CONNECTION_FIELDS}
     try:

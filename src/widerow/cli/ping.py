@@ -10,7 +10,7 @@ from threading import Event
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from widerow.cli.flags import asked_connection
+from widerow.cli.profiles import asked_connection
 from widerow.errors import WiderowError
 
 __all__ = ["PING_SWITCHES", "PING_TEXTS", "PingInvalid", "ping_server"]

@@ -18,12 +18,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from widerow.cli.connection import CONNECTION_FIELDS
+from widerow.cli.connection import (
+    CONNECTION_FIELDS,
+    PROFILE_VARIABLE,
+    ServerConnection,
+    resolve_connection,
+)
 from widerow.errors import WiderowError
 
 __all__ = [
     "ProfileInvalid",
     "Profiles",
+    "asked_connection",
     "load_profiles",
     "parse_profiles",
     "profiles_path",
@@ -156,3 +162,13 @@ def save_profiles(path: Path, profiles: Profiles) -> None:
         new.replace(path)
     except OSError as error:
         raise ProfileInvalid(f"{path} cannot be written: {error}") from error
+
+
+def asked_connection(flags: Mapping[str, str | None], profile: str | None) -> ServerConnection:
+    """The connection that flags, environment and profiles ask for. Reads the file of profiles.
+
+    Raises: `ProfileInvalid`.
+    """
+    profiles = load_profiles(profiles_path(os.environ))
+    name, fields = profiles.named_or_current(profile or os.environ.get(PROFILE_VARIABLE, ""))
+    return resolve_connection(flags, os.environ, fields, name)

@@ -39,6 +39,8 @@ _CREATION_LEFTOVER: Final = re.compile(
     r"LOCK|LOG(\.old\.\d+)?|IDENTITY|MANIFEST-\d+|\d+\.dbtmp|rocksdict-config\.json|lost\+found"
 )
 
+_ADVICE: Final = "name a directory in which you may write (--path)"
+
 
 class Acceptance(Enum):
     """Which stores may be opened.
@@ -64,7 +66,9 @@ def holds_store(directory: Path, *, lax: bool = False) -> bool:
     except FileNotFoundError:
         return False
     except OSError as error:
-        raise StorageFailure(f"cannot use {directory} as a store: {error.strerror}") from error
+        raise StorageFailure(
+            f"cannot use {directory} as a store: {error.strerror}; {_ADVICE}"
+        ) from error
     if "CURRENT" in names:
         # The engine makes a log before it records its options, and keeps one ever after. It would
         # open a store whose log was taken away as if nothing had been written lately.
@@ -100,7 +104,7 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(exist_ok=True)
         sync_directory(directory.parent)
     except OSError as error:
-        raise StorageFailure(f"cannot create {directory}: {error.strerror}") from error
+        raise StorageFailure(f"cannot create {directory}: {error.strerror}; {_ADVICE}") from error
 
 
 def sync_directory(directory: Path) -> None:

@@ -248,6 +248,8 @@ def opening_failure(directory: Path, reason: str) -> StorageFailure:
         )
     if is_no_space(reason):
         return StoreFull(f"no room for the store in {directory}; make room ({reason})")
+    if "Permission denied" in reason or "Read-only file system" in reason:
+        reason += "; the directory and its files must be writable by the user who serves"
     return StorageFailure(f"cannot open the store in {directory}: {reason}")
 
 

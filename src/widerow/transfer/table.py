@@ -15,6 +15,7 @@ from widerow.wire.tablestore.operations.bodies import text
 __all__ = [
     "TableFacts",
     "TransferKeyColumn",
+    "list_tables",
     "make_target_table",
     "read_rows",
     "scan_table",
@@ -48,6 +49,12 @@ class TableFacts(NamedTuple):
     max_versions: int
     offset_seconds: int
     created: int
+
+
+def list_tables(client: Client) -> list[str]:
+    """The names of all tables of the instance, in order. Raises: `TransferFailed`."""
+    found = client.call("ListTable", m.ListTableRequest(), m.ListTableResponse)
+    return sorted(text(name) for name in found.table_names)
 
 
 def table_facts(client: Client, name: str) -> TableFacts | None:

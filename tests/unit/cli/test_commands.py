@@ -20,7 +20,7 @@ from widerow.storage.opener import open_store
 from widerow.testing.http import Sender, Wire
 from widerow.testing.requests import create_table_request
 
-WIDEROW = (sys.executable, "-c", "from widerow.cli.start import run_program; start()")
+WIDEROW = (sys.executable, "-c", "from widerow.cli.start import run_program; run_program()")
 
 
 def run(*arguments: str, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -156,7 +156,7 @@ def test_a_taken_port_is_one_line_and_exit_2(tmp_path: Path) -> None:
         (("--port", "many"), {}, "command line: port must be a number"),
         (("--store", "tape:1"), {}, "unknown kind of store"),
         ((), {"WIDEROW_PRT": "1"}, "did you mean port?"),
-        ((), {"WIDEROW_PATH": "file/in/the/way"}, "cannot"),
+        ((), {"WIDEROW_PATH": "file/in/the/way"}, "(--path)"),
     ],
 )
 def test_what_does_not_work_is_one_line_and_exit_2(
@@ -167,6 +167,41 @@ def test_what_does_not_work_is_one_line_and_exit_2(
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stderr.startswith("widerow: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes another user's place: as root")
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("own", "the directory and its files must be writable by the user who serves"),
+        ("own/new", "cannot create own/new: Permission denied; name a directory in which you may"),
+    ],
+)
+def test_a_directory_of_somebody_else_is_one_line_and_exit_2(
+    tmp_path: Path, path: str, words: str
+) -> None:
+    """The modules are loaded as root; only the user is another one."""
+    (tmp_path / "own").mkdir(mode=0o755)
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    script = (
+        "import os, sys, widerow.cli.main, widerow.cli.serve, widerow.storage.rocksdb\n"
+        "from widerow.cli.start import run_program\n"
+        "os.setgid(12345); os.setuid(12345)\n"
+        f"sys.argv = ['widerow', 'serve', '--port', '0', '--path', {path!r}]\n"
+        "run_program()\n"
+    )
+    done = subprocess.run(  # noqa: S603  # our own words
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert words in done.stderr
     assert done.stderr.count("\n") == 1
 
 

@@ -117,7 +117,7 @@ def test_a_start_loads_no_other_command_and_nothing_for_people(words: list[str],
     loaded = set(done.stdout.split())
     assert not loaded & FOREIGN
     ours = {each for each in loaded if each.startswith("widerow.cli.")}
-    asking = {"ping", "flags", "connection"}
+    asking = {"ping", "profiles", "connection"}
     assert ours <= {f"widerow.cli.{each}" for each in SERVES | asking}
     if words[0] == "serve":
         assert not ours & {f"widerow.cli.{each}" for each in asking}

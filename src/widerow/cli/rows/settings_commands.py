@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from widerow.cli.connection import CONNECTION_FIELDS
-from widerow.cli.flags import JSON_OUTPUT, Flag, asked_connection, with_flags
+from widerow.cli.flags import JSON_OUTPUT, Flag, with_flags
 from widerow.cli.names import profile_names
 from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM, SHELLS, shown_script
 
@@ -175,6 +175,7 @@ def _remove(name: _Name) -> None:
 def env(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Show all environment variables that count, what each does, and the connection they make."""
     from widerow.cli.environment import masked, variable_documents  # noqa: PLC0415  # only here
+    from widerow.cli.profiles import asked_connection  # noqa: PLC0415  # same
     from widerow.cli.rows.output import print_json  # noqa: PLC0415  # same
 
     found = asked_connection({}, given["profile"])

@@ -15,13 +15,12 @@ from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT32_MAX
 from widerow.transfer.client import Client, Refused, TransferFailed
 from widerow.transfer.columns import kind_named
+from widerow.transfer.table import list_tables
 from widerow.wire.tablestore import messages as m
-from widerow.wire.tablestore.operations.bodies import text
 
 __all__ = [
     "change_table",
     "describe_table",
-    "list_tables",
     "parse_seconds",
     "run_create",
     "run_drop",
@@ -145,12 +144,6 @@ def run_create(name: str, key: Sequence[str], given: Given) -> int:
             return 0
     note(f"made the table {name}")
     return 0
-
-
-def list_tables(client: Client) -> list[str]:
-    """The names of all tables of the instance, in order. Raises: `TransferFailed`."""
-    found = client.call("ListTable", m.ListTableRequest(), m.ListTableResponse)
-    return sorted(text(name) for name in found.table_names)
 
 
 def run_list(given: Given) -> int:

@@ -11,7 +11,6 @@ from widerow.cli.rows.search_indexes import search_indexes_of
 from widerow.cli.rows.tables import (
     change_table,
     describe_table,
-    list_tables,
     send_drop,
     table_request,
 )
@@ -23,6 +22,7 @@ from widerow.cli.rows.words import WordInvalid, shown_value
 from widerow.cli.tunnels import tunnel_documents
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.rows import decode_rows
+from widerow.transfer.table import list_tables
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from widerow.cli.rows.tables import list_tables
 from widerow.cli.rows.vendor.command import LineReader, TsCommand
 from widerow.cli.rows.vendor.commands import find_ts_command
 from widerow.cli.rows.vendor.dispatch import run_ts_line
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.errors import WiderowError
+from widerow.transfer.table import list_tables
 
 __all__ = ["talk", "ts_completions"]
 
