@@ -7,11 +7,11 @@ const INSTANCE = 'sessions';
 const IGNORE = new TableStore.Condition(TableStore.RowExistenceExpectation.IGNORE, null);
 const KEY = [{ id: 'a1' }];
 
-let widerow;
+const widerow = new Widerow();
 let client;
 
 beforeAll(async () => {
-  widerow = await Widerow.start();
+  await widerow.started();
   client = new TableStore.Client({
     endpoint: widerow.endpoint,
     instancename: INSTANCE,

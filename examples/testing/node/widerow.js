@@ -8,25 +8,27 @@ const readline = require('node:readline');
 const COMMAND = process.env.WIDEROW || 'widerow';
 
 class Widerow {
-  /** Start `widerow serve --dev` on a free port; resolves when it answers. */
-  static async start() {
-    const server = spawn(COMMAND, ['serve', '--memory', '--port', '0', '--dev'], {
+  /** Run `widerow serve --dev` on a free port; it answers once `started` has resolved. */
+  constructor() {
+    this.server = spawn(COMMAND, ['serve', '--memory', '--port', '0', '--dev'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [line] = await once(readline.createInterface({ input: server.stdout }), 'line');
-    const endpoint = / endpoint=(\S+)/.exec(line);
-    if (endpoint === null) throw new Error(`widerow did not start: ${line}`);
-    return new Widerow(server, endpoint[1]);
+    this.ended = once(this.server, 'exit');
+    this.endpoint = '';
   }
 
-  constructor(server, endpoint) {
-    this.server = server;
-    this.endpoint = endpoint;
+  /** Resolves when the server answers. */
+  async started() {
+    const lines = readline.createInterface({ input: this.server.stdout });
+    const [line] = await Promise.race([once(lines, 'line'), this.ended]);
+    const endpoint = / endpoint=(\S+)/.exec(line);
+    if (endpoint === null) throw new Error(`widerow did not start: ${line}`);
+    this.endpoint = endpoint[1];
   }
 
   async stop() {
     this.server.kill('SIGTERM');
-    await once(this.server, 'exit');
+    await this.ended;
   }
 
   /** A command to /_widerow/; what it answers. Throws with the server's words if it refuses. */

@@ -37,7 +37,15 @@ from widerow.model.requests import StreamChange
 from widerow.model.schema import Table
 from widerow.storage.interface import Snapshot, Store
 
-__all__ = ["EMPTY_COPY", "CopyRefused", "InstanceCopy", "copy_instance", "reset_instance"]
+__all__ = [
+    "EMPTY_COPY",
+    "CopiedTable",
+    "CopyRefused",
+    "InstanceCopy",
+    "LocalEntry",
+    "copy_instance",
+    "reset_instance",
+]
 
 _NUMBER_BYTES: Final = 4
 

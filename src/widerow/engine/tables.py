@@ -41,6 +41,7 @@ from widerow.model.schema import (
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
 __all__ = [
+    "begun_stream",
     "check_columns_named",
     "check_create",
     "check_update",

@@ -69,7 +69,7 @@ def rows(engine: Engine, table: str, instance: str = "a") -> list[Any]:
 
 
 def write(engine: Engine, table: str, number: int, instance: str = "a", **columns: Written) -> None:
-    key = {"k": f"p{number % 3}", "n": number}
+    key: dict[str, KeyInput] = {"k": f"p{number % 3}", "n": number}
     engine.run(engine.rows.write_row(instance, put(table, key, columns or {"v": number})))
 
 
@@ -148,7 +148,7 @@ def test_auto_increment_goes_on_from_where_it_was(engine: Engine) -> None:
     engine.run(engine.create_table("a", create("t", columns)))
 
     def add() -> None:
-        key = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
+        key: dict[str, KeyInput] = {"k": "a", "n": KeyMarker.AUTO_INCREMENT}
         engine.run(engine.rows.write_row("a", put("t", key, {"v": 1})))
 
     add()
@@ -269,7 +269,7 @@ def test_the_obvious_model(steps: list[tuple[str, int]]) -> None:
                 write(engine, WATCHED, place, x=f"{number}")
                 model[place] = f"{number}"
             else:
-                key = {"k": f"p{place % 3}", "n": place}
+                key: dict[str, KeyInput] = {"k": f"p{place % 3}", "n": place}
                 engine.run(engine.rows.write_row("a", delete(WATCHED, key)))
                 model.pop(place, None)
             assert engine.list_tables("a") == (() if model is None else (WATCHED,))

@@ -19,6 +19,7 @@ from widerow.limits import (
 )
 
 __all__ = [
+    "CLOCK_MS_MAX",
     "CLOCK_SECONDS_MAX",
     "BodyField",
     "FieldRefused",

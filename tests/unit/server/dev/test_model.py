@@ -126,6 +126,8 @@ def test_the_obvious_model(server: WiderowServer, seed: int) -> None:
                 assert each.found() == {}
                 make_tables(each.client)
                 each.held.update({of: {} for of in TABLES})
+            case _:
+                pass  # the table has a fault already
         for model in models:
             assert model.found() == model.visible(server.clock.now_us() / 1e6), f"step {step}"
     assert sum(fault["struck"] for fault in server.faults.all()) > 5

@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -312,3 +314,24 @@ def test_requests_need_no_key_and_are_counted(dev: Dev, memory: WiderowServer) -
     dev.ask("GET", "clock")
     assert 'widerow_requests_total{action="dev",code="OK"}' in _text(memory.endpoint, "/metrics")
     assert JSON
+
+
+def test_without_dev_nothing_of_it_is_loaded_or_stands_before_requests() -> None:
+    """So it costs a server without dev mode nothing, neither at its start nor for a request."""
+    code = (
+        "import asyncio, sys\n"
+        "from widerow.server.lifecycle import Server\n"
+        "from widerow.server.settings import Settings\n"
+        "async def serve():\n"
+        "    server = Server(Settings(port=0, store='memory:'))\n"
+        "    await server.start()\n"
+        "    print(type(server._listener._shared.handler).__name__)\n"
+        "    print(server._listener._connection.__name__)\n"
+        "    await server.stop()\n"
+        "asyncio.run(serve())\n"
+        "print([name for name in sys.modules if name.startswith('widerow.server.dev')])\n"
+    )
+    ran = subprocess.run(  # noqa: S603  # our own interpreter
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines() == ["Dispatcher", "Connection", "[]"]
