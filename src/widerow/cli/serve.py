@@ -87,6 +87,8 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
                 "widerow: anyone who reaches this port may use the default access key "
                 "widerow/widerow; --credentials FILE replaces it\n"
             )
+        if settings.console and sys.stderr.isatty():  # for the person who typed the command
+            sys.stderr.write(f"widerow: look at it at {server.endpoint}/console/\n")
         sys.stdout.write(ready_line(server, os.getpid()) + "\n")
         sys.stdout.flush()
         # What was loaded stays: the collector need not look at it again and again.
