@@ -1,6 +1,8 @@
 """Every page, as HTML and as the document behind it (docs/operating/console.md)."""
 
 import json
+import subprocess
+import sys
 from urllib.parse import urlsplit
 
 import pytest
@@ -359,3 +361,15 @@ def test_the_heat_map_shows_the_hot_key_and_what_to_do() -> None:
 def test_the_console_can_be_off() -> None:
     with WiderowServer(settings={"console": False}) as server:
         assert Asker(server.endpoint).get("").status == 404
+
+
+def test_a_server_that_nobody_looks_at_loads_no_pages() -> None:
+    """Start-up stays what it was: Jinja2 and the pages come with the first request for one."""
+    program = "import sys, widerow.cli.serve; print(*sys.modules)"
+    done = subprocess.run(  # noqa: S603  # this interpreter
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert "widerow.server.lifecycle" in loaded
+    assert "jinja2" not in loaded
+    assert not [name for name in loaded if name.startswith("widerow.console.")]

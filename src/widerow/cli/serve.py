@@ -95,6 +95,8 @@ async def _serve(settings: Settings, descriptors: int | None) -> None:
                 f"and empty instances at {server.endpoint}/_widerow/ without a key; "
                 "for tests only\n"
             )
+        if settings.console and sys.stderr.isatty():  # for the person who typed the command
+            sys.stderr.write(f"widerow: look at it at {server.endpoint}/console/\n")
         sys.stdout.write(ready_line(server, os.getpid()) + "\n")
         sys.stdout.flush()
         tell_systemd(READY)

@@ -182,7 +182,7 @@ class Gate:
 
 def _cookie(header: str) -> str | None:
     """Our cookie among those of a request. Two of our name are none."""
-    pairs = [each.strip().partition("=") for each in header.replace(",", ";").split(";")]
+    pairs = [each.strip().partition("=") for each in header.split(";")]
     found = [value for name, _, value in pairs if name == COOKIE]
     return found[0] if len(found) == 1 else None
 

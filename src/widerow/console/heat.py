@@ -75,20 +75,29 @@ def _rows(intervals: Iterable[Interval], rows: int) -> list[bytes]:
     heavy = {key for key, units in load.items() if units > whole / rows}
     rest = whole - sum(load[key] for key in heavy)
     share = rest / max(1, rows - 2 * len(heavy))
-    starts = [b""]
+    starts: list[bytes] = []
+    apart: set[bytes] = set()  # where a heavy key has its row, and where the row behind it begins
     held = 0.0
     alone = False
     for key, units in sorted(load.items()):
-        if key in heavy or alone or (held and held + units > share):
+        if key in heavy or alone:
+            apart.add(key)
+        if key in apart or (held and held + units > share):
             starts.append(key)
             held = 0.0
         held += units
         alone = key in heavy
-    while len(starts) > rows:
-        kept = [each for each in starts[1:] if each in heavy]
-        others = [each for each in starts[1:] if each not in heavy][1::2]
-        starts = [b"", *sorted([*kept, *others])]
-        heavy = heavy if len(kept) < rows - 1 else set()
+    return [b"", *_thinned(starts, apart, rows - 1)]
+
+
+def _thinned(starts: list[bytes], apart: set[bytes], most: int) -> list[bytes]:
+    """At most so many of these, those that stand apart as long as there is room for them."""
+    while len(starts) > most:
+        others = [each for each in starts if each not in apart]
+        if not others:
+            return starts[:: -(-len(starts) // max(1, most))][:most]
+        gone = set(others[::2])
+        starts = [each for each in starts if each not in gone]
     return starts
 
 

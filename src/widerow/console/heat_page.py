@@ -24,7 +24,7 @@ _WINDOWS: Final = {"10m": 600, "1h": 3600, "6h": 21_600}
 _WIDTH: Final = 960
 _HEIGHT: Final = 400
 _KEY_LABELS: Final = 8  # beside the map, and those of hot keys
-_TIME_LABELS: Final = 6  # below it: as many as stand apart on a telephone
+_TIME_LABELS: Final = 4  # below it: as many as stand apart on a telephone
 _LABEL_HEIGHT: Final = 16  # of a label: two must not lie on each other
 _ADVISED_BYTES: Final = 10 * 1024**3  # for one partition key value (docs/operating/partitions.md)
 _HOT_SHARE: Final = 0.1  # of the table's load: a key with more is worth a look
@@ -85,7 +85,7 @@ def _look(visit: Visit, name: TablePlace) -> _Look:
     return divided, partitions.partition_key(divided), load.facts(), partitions.reports(divided)
 
 
-def label(key: bytes | None, kind: PartitionKey) -> str:
+def _label(key: bytes | None, kind: PartitionKey) -> str:
     """An encoded partition key for people: a text as it is, anything else as JSON."""
     text = key_text(key, kind)
     if text is None:
@@ -97,14 +97,14 @@ def describe_partition(facts: PartitionFacts, kind: PartitionKey, whole: float) 
     """One partition; `whole`: the load of all of them."""
     hottest = facts.top[0] if facts.top else None
     return {
-        "start": label(facts.start or b"", kind) if facts.start else None,
-        "end": None if facts.stop is None else label(facts.stop, kind),
+        "start": _label(facts.start or b"", kind) if facts.start else None,
+        "end": None if facts.stop is None else _label(facts.stop, kind),
         "rows": facts.rows,
         "bytes": facts.size,
         "read_units_per_second": round(facts.read_rate, 2),
         "write_units_per_second": round(facts.write_rate, 2),
         "share": round(facts.rate / whole, 4) if whole else 0.0,
-        "hottest": None if hottest is None else label(hottest[0], kind),
+        "hottest": None if hottest is None else _label(hottest[0], kind),
         "hottest_share": 0.0 if hottest is None else round(hottest[1], 4),
     }
 
@@ -119,7 +119,7 @@ def _map(
         "grid": {
             "starts": list(grid.starts),
             "seconds": grid.seconds,
-            "keys": [label(each, kind) if each else None for each in grid.keys],
+            "keys": [_label(each, kind) if each else None for each in grid.keys],
             "cells": [[round(units, 2) for units in row] for row in grid.cells],
             "most": round(grid.most, 1),
         },
@@ -155,7 +155,7 @@ def _key_labels(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> list[Pag
         y = _HEIGHT - (2 * number + 1) * _HEIGHT // (2 * rows)
         if all(abs(y - each["y"]) >= _LABEL_HEIGHT for each in found.values()):
             key = grid.keys[number]
-            text = label(key, kind) if key else "(first key)"
+            text = _label(key, kind) if key else "(first key)"
             found[number] = {"y": y, "text": text, "is_hot": key in hot}
     return [found[number] for number in sorted(found)]
 
@@ -182,14 +182,14 @@ def _hot_keys(
     found.sort(key=lambda pair: (pair[0] not in reported, -pair[1], pair[0]))
     return [
         {
-            "key": label(key, kind),
+            "key": _label(key, kind),
             "hash": key_hash(key),
             "units_per_second": round(units, 1),
             "share": round(units / whole, 4) if whole else 0.0,
             "unsplittable": key in reported,
             "words": reported[key].words if key in reported else "",
             "remedy": REMEDIES[reported[key].reason] if key in reported else "",
-            "rows": address("rows", **_rows_of(name, label(key, kind))),
+            "rows": address("rows", **_rows_of(name, _label(key, kind))),
         }
         for key, units in found[:CONSOLE_HOT_KEYS_MAX]
     ]
@@ -202,7 +202,7 @@ def _rows_of(name: TablePlace, key: str) -> dict[str, str]:
 def _report(report: Report, kind: PartitionKey) -> PageDocument:
     return {
         "reason": report.reason.value,
-        "key": label(report.key, kind),
+        "key": _label(report.key, kind),
         "hash": key_hash(report.key),
         "words": report.words,
         "remedy": REMEDIES[report.reason],
@@ -228,7 +228,7 @@ def _advice(
                     **describe_partition(each, kind, whole),
                     "append_share": each.append_share,
                     "top_keys": [
-                        {"hash": label(key, kind), "share": share} for key, share in each.top
+                        {"hash": _label(key, kind), "share": share} for key, share in each.top
                     ],
                 }
                 for each in facts

@@ -22,8 +22,11 @@ __all__ = [
     "Languages",
     "Moved",
     "PageDocument",
+    "ReadCondition",
+    "ReadSearch",
     "Visit",
     "address",
+    "not_permitted",
 ]
 
 ROOT: Final = "/console/"

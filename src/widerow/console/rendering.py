@@ -53,7 +53,7 @@ def _static_address(name: str) -> str:
     return f"{ROOT}static/{name}?v={static_mark(name)}"
 
 
-def size_text(size: float) -> str:
+def _size_text(size: float) -> str:
     """Bytes in the unit that leaves one to three digits."""
     number = float(size)
     for unit in _UNITS:
@@ -65,7 +65,7 @@ def size_text(size: float) -> str:
     raise AssertionError(size)
 
 
-def count_text(number: float) -> str:
+def _count_text(number: float) -> str:
     """A number with at most seven digits: 12,345, 1.2M."""
     for least, letter in _LARGE:
         if abs(number) >= least * 1000 or (letter != "k" and abs(number) >= least * 10):
@@ -74,7 +74,7 @@ def count_text(number: float) -> str:
     return f"{number:,.0f}" if whole or abs(number) >= 100 else f"{number:,.1f}"
 
 
-def span_text(seconds: float) -> str:
+def _span_text(seconds: float) -> str:
     """A length of time in its two largest units."""
     rest = int(seconds)
     words = []
@@ -85,7 +85,7 @@ def span_text(seconds: float) -> str:
     return " ".join(words[:2]) or "0 s"
 
 
-def moment_text(milliseconds: int) -> str:
+def _moment_text(milliseconds: int) -> str:
     """A moment in UTC, to the second; what is no date is shown as the number it is."""
     try:
         return f"{_EPOCH + timedelta(milliseconds=milliseconds):%Y-%m-%d %H:%M:%S}"
@@ -93,21 +93,21 @@ def moment_text(milliseconds: int) -> str:
         return str(milliseconds)
 
 
-def clock_text(milliseconds: int) -> str:
+def _clock_text(milliseconds: int) -> str:
     """The time of day of a moment, in UTC."""
     return f"{_EPOCH + timedelta(milliseconds=milliseconds):%H:%M}"
 
 
-def percent_text(part: float) -> str:
+def _percent_text(part: float) -> str:
     """A part of 1 in per cent."""
     return f"{100 * part:.0f} %" if part >= 0.0995 or part == 0 else f"{100 * part:.1f} %"
 
 
 _FILTERS: Final[dict[str, Callable[..., Any]]] = {
-    "size": size_text,
-    "number": count_text,
-    "span": span_text,
-    "moment": moment_text,
-    "clock": clock_text,
-    "percent": percent_text,
+    "size": _size_text,
+    "number": _count_text,
+    "span": _span_text,
+    "moment": _moment_text,
+    "clock": _clock_text,
+    "percent": _percent_text,
 }

@@ -28,9 +28,9 @@ def show_table(visit: Visit) -> PageDocument:
     """Everything that is known of a table without reading its rows."""
     name = asked_table(visit)
     if name.model == "tablestore":
-        described = describe_table(the_table(visit, name))
+        described = _describe_table(the_table(visit, name))
     else:
-        described = describe_typed(the_typed_table(visit, name))
+        described = _describe_typed(the_typed_table(visit, name))
     partitions, more = _partitions(visit, name)
     return {
         "instance": name.instance,
@@ -60,7 +60,7 @@ def _partitions(visit: Visit, name: TablePlace) -> tuple[list[PageDocument], int
     return visit.parts.on_loop(look)
 
 
-def describe_table(table: Table) -> PageDocument:
+def _describe_table(table: Table) -> PageDocument:
     """The definition of a Tablestore table."""
     options, reserved = table.options, table.throughput.reserved
     return {
@@ -110,7 +110,7 @@ def _search_field(field: SearchField) -> dict[str, Any]:
     }
 
 
-def describe_typed(form: TableForm) -> PageDocument:
+def _describe_typed(form: TableForm) -> PageDocument:
     """The definition of a typed table."""
     table = form.table
     keys = set(table.primary_key)

@@ -19,9 +19,11 @@ from widerow.limits import (
 )
 from widerow.server.metrics import Metrics
 
-__all__ = ["ActionSample", "NoticedRequest", "RecentRequests", "RequestSample"]
+__all__ = ["SLOW_NS", "ActionSample", "NoticedRequest", "RecentRequests", "RequestSample"]
 
 SLOW_NS: Final = SLOW_REQUEST_MS * 1_000_000
+"""From how many nanoseconds on a request is slow."""
+
 _LINE: Final = b"x-widerow-hint: "
 
 
