@@ -34,8 +34,7 @@ SPLITTING: Final = (
 )
 """Flags of a server that splits a table after a second of writes, and not without end."""
 
-# A program takes some seconds. On a shared store each of its clients waits a minute for the build
-# of an index, and a machine under load takes longer.
+# A program takes some seconds, and a machine under load takes longer.
 RUN_SECONDS_MAX: Final = 900
 
 STORES: Final[Mapping[str, Callable[[Path], tuple[str, str]]]] = MappingProxyType(

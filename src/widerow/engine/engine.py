@@ -145,7 +145,9 @@ class Engine:
         self._note = self.partitions.note_load
         self._context = BodyContext(self.tables, clock, self.partitions.notes)
         queue = IntentQueue(clock, entropy)
-        self.indexes = Indexes(store, self.tables, clock, queue, tables_per_instance)
+        self.indexes = Indexes(
+            store, self.tables, clock, queue, tables_per_instance, self.nodes.settled
+        )
         apart = not store.capabilities.atomic_across_shards
         recorder = ChangeRecorder(self.backlog.note, queue if apart else None)
         self.observe((self.indexes.observer, recorder))
@@ -295,7 +297,7 @@ class Engine:
         from widerow.engine.search.answers import AnswerRows  # noqa: PLC0415  # as `typed`
         from widerow.engine.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
 
-        given = self.store, self._clock, self._entropy
+        given = self.store, self._clock, self._entropy, self.nodes.settled
         rows = AnswerRows(self.store, self._clock, self.rows.note_read)
         return SearchIndexes(given, self.tables, rows, self.backlog, self.search_host())
 

@@ -39,9 +39,10 @@ class Listener:
         self._greetings: Greetings | None = None
 
     async def start(self, host: str, port: int, tls: "ssl.SSLContext | None" = None) -> str:
-        """Listen, and return the endpoint, `http://host:port`. Port 0 takes a free one.
+        """Take an address, and return the endpoint, `http://host:port`. Port 0 takes a free one.
 
-        With `tls` the port speaks nothing else, and the endpoint begins with `https`.
+        Nobody is let in before `accept`. With `tls` the port speaks nothing else, and the endpoint
+        begins with `https`.
 
         Raises: `OSError` if the address is taken or not this machine's.
         """
@@ -52,9 +53,15 @@ class Listener:
             host,
             port,
             backlog=self._backlog(),
+            start_serving=False,
         )
         scheme = "http" if tls is None else "https"
         return _endpoint(scheme, self._server.sockets[0].getsockname())
+
+    async def accept(self) -> None:
+        """Take connections from now on."""
+        if self._server is not None:
+            await self._server.start_serving()
 
     def _protocols(self, tls: "ssl.SSLContext | None") -> "Callable[[], asyncio.Protocol]":
         """What makes the protocol of a connection that is accepted."""

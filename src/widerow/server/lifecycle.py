@@ -148,6 +148,7 @@ class Server:
             engine.search_host = partial(self._begin_search, engine, store)
             await self._listen(engine, store, identity)
             await self._join(engine, store)
+            await self._begin(engine)
             self._deliver(engine)
             if engine.has_search():
                 _ = engine.search  # its thread opens the indexes
@@ -276,14 +277,9 @@ class Server:
         self._listener = Listener(dispatcher, self.admission, self._clock, headers)
         self.endpoint = await self._bind(self._listener)
         self._engine = engine
-        self._tasks.add(loop.create_task(self._keep_house(engine, committer)))
-        balance = self._balance = Balance(engine, committer)
-        self._tasks.add(loop.create_task(balance.run()))
-        if self._credentials is not None:
-            self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
 
     async def _join(self, engine: Engine, store: Store) -> None:
-        """Be one of the servers of a shared store."""
+        """Be one of the servers of a shared store; before that it must write no row."""
         if not store.capabilities.shared or self._committer is None:
             return
         engine.nodes.name = node_name(self.settings.node_name, self.endpoint)
@@ -291,6 +287,18 @@ class Server:
         await membership.join()
         self._membership = membership
         self._tasks.add(asyncio.get_running_loop().create_task(membership.run()))
+
+    async def _begin(self, engine: Engine) -> None:
+        """Take requests, and look after the store."""
+        assert self._listener is not None, "an address was taken"
+        assert self._committer is not None, "it is running"
+        loop = asyncio.get_running_loop()
+        await self._listener.accept()
+        self._tasks.add(loop.create_task(self._keep_house(engine, self._committer)))
+        balance = self._balance = Balance(engine, self._committer)
+        self._tasks.add(loop.create_task(balance.run()))
+        if self._credentials is not None:
+            self._tasks.add(loop.create_task(self._credentials.watch(self._replace)))
 
     def _deliver(self, engine: Engine) -> None:
         """Start the thread of delivery tasks, where there is a directory for their files."""

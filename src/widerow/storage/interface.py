@@ -239,6 +239,14 @@ class Store(ABC):
     def writable(self) -> bool:
         """False once the store is poisoned for good or closed (rules 7 and 8)."""
 
+    @property
+    def may_still_commit(self) -> bool:
+        """Whether a commit of a group that has ended may still be made (rule 13).
+
+        At most `TRANSACTION_SECONDS_MAX` after that group.
+        """
+        return False
+
     @abstractmethod
     def distrust(self, reason: str) -> None:
         """Take no more writes: what was read is not what was written (rule 11).

@@ -6,7 +6,7 @@ import (
 	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
 
-const buildPatience = 150 * time.Second // on a shared store it begins after a minute
+const buildPatience = 150 * time.Second // for a machine under load
 
 var keyTypes = map[tablestore.PrimaryKeyType]string{
 	tablestore.PrimaryKeyType_INTEGER: "INTEGER",

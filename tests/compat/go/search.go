@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore/search"
@@ -85,6 +86,8 @@ func searches(client *tablestore.TableStoreClient) facts {
 		))
 		putRow(client, change)
 	}
+	awaitSearchIndex(client, "x")
+	awaitSearchIndex(client, "nested")
 	return facts{
 		"described": describedSearchIndex(client, "x"),
 		"listed":    listedSearchIndexes(client),
@@ -96,6 +99,16 @@ func searches(client *tablestore.TableStoreClient) facts {
 		"scanned":   scanned(client),
 		"refused":   searchRefusals(client),
 		"changed":   changedSearchIndexes(client),
+	}
+}
+
+// awaitSearchIndex waits until an index is built.
+func awaitSearchIndex(client *tablestore.TableStoreClient, name string) {
+	for deadline := time.Now().Add(buildPatience); describedSearchIndex(client, name)["phase"] != "INCR"; {
+		if time.Now().After(deadline) {
+			panic("the index is not built")
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

@@ -39,7 +39,7 @@ final class Indexes {
     private static final String TABLE = "indexed";
     private static final String GLOBAL = "indexed_by_s";
     private static final String LOCAL = "indexed_by_i";
-    private static final long PATIENCE_MS = 150_000; // on a shared store it begins after a minute
+    private static final long PATIENCE_MS = 150_000; // for a machine under load
 
     private Indexes() {}
 

@@ -54,6 +54,7 @@ final class Searches {
     private static final String TABLE = "searched";
     private static final String INDEX = "x";
     private static final int ROWS = 10;
+    private static final int PATIENCE_S = 200;
 
     private Searches() {}
 
@@ -75,7 +76,7 @@ final class Searches {
         return seen;
     }
 
-    private static void create(SyncClient client) {
+    private static void create(SyncClient client) throws Exception {
         TableMeta meta = new TableMeta(TABLE);
         meta.addPrimaryKeyColumn("pk", PrimaryKeyType.STRING);
         meta.addPrimaryKeyColumn("n", PrimaryKeyType.INTEGER);
@@ -118,6 +119,18 @@ final class Searches {
             text(change, "v", "[" + n + ",0]");
             text(change, "o", "[{\"l\":" + n + "},{\"l\":0}]");
             client.putRow(new PutRowRequest(change));
+        }
+        awaitBuild(client);
+    }
+
+    /** A build over a shared store begins when all servers know of the index. */
+    private static void awaitBuild(SyncClient client) throws InterruptedException {
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_S);
+        while (!"INCR".equals(described(client).get("phase"))) {
+            if (System.nanoTime() > deadline) {
+                throw new IllegalStateException("the index is not built");
+            }
+            Thread.sleep(50);
         }
     }
 

@@ -17,7 +17,7 @@ const client = new TableStore.Client({
 const condition = new Condition(Rows.IGNORE, null);
 const KEY_TYPES = { 1: 'INTEGER', 2: 'STRING', 3: 'BINARY' };
 const COLUMN_TYPES = { 1: 'INTEGER', 2: 'DOUBLE', 3: 'BOOLEAN', 4: 'STRING', 5: 'BLOB' };
-const BUILD_PATIENCE_MS = 150000; // on a shared store it begins after a minute
+const BUILD_PATIENCE_MS = 150000; // for a machine under load
 
 const int = (number) => Long.fromNumber(number);
 const key = (pk, n) => [{ pk }, { n: int(n) }];

@@ -34,8 +34,11 @@ from widerow.limits import (
     SIGHT_MARGIN_SECONDS,
     SIGHT_SECONDS,
     SILENT_SECONDS,
+    TRANSACTION_SECONDS_MAX,
 )
-from widerow.model.values import KeyType
+from widerow.model.requests import CreateIndex, IndexDefinition
+from widerow.model.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyType
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.testing.changes import create, get, put
@@ -55,6 +58,11 @@ class _Shared(MemoryStore):
         super().__init__()
         self.before_read: Callable[[], None] = lambda: None
         self.away = False
+        self.lost = False  # whether there is a commit without an answer
+
+    @property
+    def may_still_commit(self) -> bool:
+        return self.lost
 
     def snapshot(self) -> Any:  # noqa: ANN401  # the base's own
         if self.away:
@@ -427,6 +435,128 @@ def test_a_clock_that_was_set_is_no_pause() -> None:
     (seen,) = world.all[0].nodes.others()
     assert seen.skew is not None
     assert seen.skew.middle_us == pytest.approx(-3600e6, abs=1e6)
+
+
+# --- writes from before a change ----------------------------------------------------------------
+
+
+class _Apart(_Shared):
+    """A store whose transactions reach one shard, as databases across a network have them."""
+
+    capabilities = replace(_Shared.capabilities, atomic_across_shards=False)
+
+
+def _apart(count: int) -> _World:
+    world = _World(0)
+    world.store = _Apart()
+    world.all = [_Process(world.store, seed) for seed in range(count)]
+    return world
+
+
+def test_what_was_begun_before_a_change_has_ended_when_all_have_told_of_it() -> None:
+    """cluster.md, "Indexes": then the build of an index begins."""
+    world = _apart(2)
+    world.live(seconds=2)
+    one, other = world.all
+    at_us = one.clock.now_us()
+    one.change()
+    assert not one.nodes.settled(at_us)
+    one.beat()
+    assert not one.nodes.settled(at_us)
+    other.nodes.look()
+    assert not one.nodes.settled(at_us)
+    other.beat()
+    assert one.nodes.settled(at_us)
+    assert other.nodes.settled(at_us)
+
+
+@pytest.mark.parametrize("present", [True, False])
+def test_who_tells_nothing_is_waited_for_as_long_as_a_write_may_take(*, present: bool) -> None:
+    """A node that died in a write, and a process that has no record itself."""
+    world = _apart(2)
+    one = world.all[0]
+    world.live(*((0, 1) if present else (1,)), seconds=2)
+    at_us = one.clock.now_us()
+    one.change()
+    world.live(0 if present else 1, seconds=TRANSACTION_SECONDS_MAX - 1)
+    assert not one.nodes.settled(at_us)
+    world.pass_time(1)
+    assert one.nodes.settled(at_us)
+
+
+def test_a_node_whose_commit_may_still_be_made_tells_nothing_new() -> None:
+    world = _apart(1)
+    world.live(seconds=2)
+    (one,) = world.all
+    at_us = one.clock.now_us()
+    one.change()
+    world.store.lost = True
+    world.live(seconds=3)
+    assert not one.nodes.settled(at_us)
+    world.store.lost = False
+    world.live(seconds=1)
+    assert one.nodes.settled(at_us)
+
+
+def test_a_node_whose_commit_may_still_be_made_leaves_its_record() -> None:
+    world = _apart(2)
+    world.live(seconds=2)
+    one, other = world.all
+    world.store.lost = True
+    one.commit(one.nodes.leave())
+    at_us = other.clock.now_us()
+    other.change()
+    world.store.lost = False
+    world.live(1, seconds=3)
+    assert not other.nodes.settled(at_us)
+
+
+def test_a_node_that_cannot_beat_writes_no_more() -> None:
+    """Long before the others take its record away."""
+    world = _apart(1)
+    world.live(seconds=2)
+    (one,) = world.all
+    for _ in range(SIGHT_SECONDS - 2):
+        world.pass_time(1)
+        one.nodes.look()
+        one.catalog.planned()
+    world.pass_time(2)
+    with pytest.raises(StoreBusy, match="could not tell the others of itself for 20 s"):
+        one.catalog.planned()
+    one.beat()
+    one.catalog.planned()
+
+
+def test_an_index_is_built_as_soon_as_all_servers_have_told_of_it() -> None:
+    """change §A6: nobody waits for a minute because others could share the store."""
+    clock = FakeClock()
+    with remote_store(MemoryDriver(RemoteSpace(), FakeEntropy(1))) as store:
+        engine = Engine(store, clock, FakeEntropy(1))
+        columns = (DefinedColumn("s", ColumnType.STRING),)
+        asked = replace(create("t", {"k": KeyType.INTEGER}), defined_columns=columns)
+        engine.run(engine.create_table("i", asked))
+        engine.run(engine.rows.write_row("i", put("t", {"k": 1}, {"s": "x"})))
+        _beat(engine)
+        index = CreateIndex("t", IndexDefinition("by_s", ("s",)), include_base_data=True)
+        engine.run(engine.indexes.create("i", index))
+        _keep_house(engine)
+        assert not engine.describe_table("i", "t").indexes[0].ready
+        _beat(engine)
+        _keep_house(engine)
+        assert engine.describe_table("i", "t").indexes[0].ready
+
+
+def _beat(engine: Engine) -> None:
+    beat = engine.nodes.beat()
+    assert beat is not None
+    engine.run(beat)
+
+
+def _keep_house(engine: Engine) -> None:
+    for _ in range(20):
+        plan = engine.housekeeping()
+        if plan is not None:
+            engine.run(plan)
 
 
 # --- what is shown, and how it stands in the store ----------------------------------------------

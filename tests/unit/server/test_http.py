@@ -139,6 +139,7 @@ def test_the_tick_ends_what_waits_too_long() -> None:
         clock = FakeClock()
         listener = Listener(Still(), Admission(), clock, KeptHeaders(()))
         endpoint = await listener.start("127.0.0.1", 0)
+        await listener.accept()
         port = int(endpoint.rpartition(":")[2])
         idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", port)
         slow_reader, slow_writer = await asyncio.open_connection("127.0.0.1", port)

@@ -1,5 +1,6 @@
 """The indexes of Tablestore's tables as builds see them (change §A6, `engine/index_builds.py`)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import final
@@ -18,7 +19,6 @@ from widerow.errors import NotFound, Rule
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
-from widerow.limits import TRANSACTION_SECONDS_MAX
 from widerow.model.schema import SecondaryIndex, Table
 from widerow.rows.record import RecordKind, header_of
 from widerow.storage.interface import Store, Transaction, Write
@@ -30,9 +30,8 @@ __all__ = ["TablestoreBuilds"]
 class TablestoreBuilds:
     """The `BuildSource` of Tablestore's tables.
 
-    A build begins `lag_us` microseconds after its index was created. Where the store is shared and
-    a transaction reaches one shard only, a row may still be committed then by whoever had not seen
-    the index: builds begin when no such transaction can be left.
+    A build begins `lag_us` microseconds after its index was created, and not before every write has
+    ended that went by the catalogue from before the index (`Nodes.settled`).
     """
 
     def __init__(
@@ -41,16 +40,15 @@ class TablestoreBuilds:
         tables: Tables[Table],
         clock: Clock,
         keeper: SecondaryIndexKeeper,
+        settled: Callable[[int], bool],
     ) -> None:
-        """Those of `tables`, whose entries `keeper` makes."""
+        """Those of `tables`, whose entries `keeper` makes. `settled`: as `Nodes` tells it."""
         self.lag_us = 0
         self._store = store
         self._tables = tables
         self._clock = clock
         self._keeper = keeper
-        can = store.capabilities
-        apart = can.shared and not can.atomic_across_shards
-        self._wait_us = TRANSACTION_SECONDS_MAX * 1_000_000 if apart else 0
+        self._settled = settled
 
     def epoch(self) -> int:
         """The state of the catalogue."""
@@ -71,7 +69,8 @@ class TablestoreBuilds:
         return entry is not None and self._is_old(entry)
 
     def _is_old(self, entry: Table) -> bool:
-        return self._clock.now_us() >= entry.created_us + max(self.lag_us, self._wait_us)
+        is_old = self._clock.now_us() >= entry.created_us + self.lag_us
+        return is_old and self._settled(entry.created_us)
 
     def index_id(self, table: Table, name: str) -> int:
         """The number of an index by its name; 0 where the table has none."""

@@ -48,15 +48,17 @@ class Indexes:
         clock: Clock,
         queue: IntentQueue,
         tables_per_instance: int,
+        settled: Callable[[int], bool],
     ) -> None:
-        """The indexes of `tables`. `queue`: where intents are left."""
+        """The indexes of `tables`. `queue`: where intents are left. `settled`: as `Nodes` tells."""
         apart = not store.capabilities.atomic_across_shards
         self.keeps_indexed_tables = False
         self.observer = SecondaryIndexKeeper(queue, deferred=apart)
         self._tables = tables
         self._clock = clock
         self._quota = tables_per_instance
-        self._source = TablestoreBuilds(store, tables, clock, self.observer)
+        self._source = TablestoreBuilds(store, tables, clock, self.observer, settled)
+        self._apart = apart
         self.builds = IndexBuilds(self._source)
         self.intents = IntentApplier(store, tables, clock, self.observer)
 
@@ -91,8 +93,10 @@ class Indexes:
 
         def created(outcomes: Sequence[Outcome[Table]]) -> None:
             table = single(outcomes)
+            if self._apart or not build:  # where it may not begin yet, that needs a read
+                return
             number = self._source.index_id(table, name)
-            if build and self._source.is_due(table, Unready(number, name, table.qualified)):
+            if self._source.is_due(table, Unready(number, name, table.qualified)):
                 raise Replan
 
         def go_on(outcomes: Sequence[Outcome[Table]]) -> Plan[None]:

@@ -19,6 +19,15 @@ may still see what was before; so it was begun before it (`TRANSACTION_SECONDS_M
 rows of a dropped table stay, which is longer than a sight and a write together). Bodies of row
 writes ask for the sight again when they run, and for the epoch where it is over.
 
+**Settled.** A build of an index must not miss a row whose write went by the catalogue from before
+the index. A process runs one group after another, and a beat is a write of a group. So when a beat
+that tells of an epoch is durable, every group has ended whose bodies went by an earlier one; what a
+node tells stays behind as long as a commit of such a group may still be made. Once all records tell
+of the epoch, no such write is left, and the build begins. For that, whoever writes rows has a
+record: a server takes no request before its first beats, and refuses writes when it could not beat
+for `SIGHT_SECONDS`, long before its record is removed. Where a record tells nothing new, the build
+waits for `TRANSACTION_SECONDS_MAX`, after which no write from before the index is left anyway.
+
 **Clocks.** Looks tell how far clocks are apart (`clocks.py`). A node whose clock is more than
 `CLOCK_SKEW_SECONDS_MAX` off those of most others refuses to write: it would make leases, times to
 live and versions wrong for all. Of two nodes the one that came later refuses.
@@ -55,6 +64,7 @@ from widerow.limits import (
     SIGHT_MARGIN_SECONDS,
     SIGHT_SECONDS,
     SILENT_SECONDS,
+    TRANSACTION_SECONDS_MAX,
 )
 from widerow.storage.interface import Reader, Store, Transaction, Write
 
@@ -151,7 +161,7 @@ class Nodes:
         self._heard: dict[bytes, int] = {}  # the number of each node's last notes that were heard
         self._elders: frozenset[bytes] = frozenset()  # who was there at the first look
         if self.is_shared:
-            catalog.go_by(self.sight, self.word, self.check_clock)
+            catalog.go_by(self.sight, self.word, self.check_writing)
             lease.is_silent = self.is_silent
 
     # --- telling -----------------------------------------------------------------------------
@@ -159,6 +169,8 @@ class Nodes:
     def beat(self) -> Plan[None] | None:
         """What tells the others of this node; None: they were told lately, of this catalogue."""
         now_ns, epoch = self._clock.monotonic_ns(), self._catalog.state.epoch
+        if self._store.may_still_commit:
+            epoch = max(self._told, 0)
         fresh = self._beat_ns is not None and now_ns - self._beat_ns < _BEAT_NS
         if not self.is_shared or (fresh and epoch == self._told):
             return None
@@ -168,7 +180,7 @@ class Nodes:
             notes = self.load.notes.take()
             if not fresh and self.load.throttle is not None:
                 self._taken = self.load.throttle.tell()
-        record = self.own()
+        record = self.own()._replace(epoch=epoch)
 
         def settled(_: None) -> None:
             if self._beat_ns is not None and now_ns - self._beat_ns >= _BEAT_NS:
@@ -184,14 +196,18 @@ class Nodes:
         return Plan(tuple(writes), failing)
 
     def leave(self) -> Plan[None] | None:
-        """What takes this node away, once it serves no more, and its lease; None: it is none."""
+        """What takes this node away, once it serves no more, and its lease; None: it is none.
+
+        Its record stays, as that of one that died, while a commit of it may still be made.
+        """
         self.sight.end()
         if not self._number:
             return None
         self._beat_ns = None
         given_back = self._lease.release()
         lease = () if given_back is None else given_back.writes
-        return Plan((*_removal(self._id, self._number), *lease), failing)
+        gone = () if self._store.may_still_commit else _removal(self._id, self._number)
+        return Plan((*gone, *lease), failing)
 
     def clear(self) -> Plan[None] | None:
         """What takes away the records of nodes that are gone; for whoever looks after the store."""
@@ -299,6 +315,26 @@ class Nodes:
         """
         return partial(self._is_known, epoch, self._clock.monotonic_ns())
 
+    def settled(self, changed_us: int) -> bool:
+        """Whether no write of a row is left that went by a catalogue from before a change.
+
+        `changed_us`: when the change was made, in microseconds since 1970; this process has read
+        the catalogue since. False where that is not known, at most for `TRANSACTION_SECONDS_MAX`.
+        Cost: one page, and nothing where transactions reach the catalogue.
+        """
+        can = self._store.capabilities
+        if not can.shared or can.atomic_across_shards:
+            return True
+        if self._clock.now_us() >= changed_us + TRANSACTION_SECONDS_MAX * 1_000_000:
+            return True
+        epoch = self._catalog.state.epoch
+        try:
+            found = read_nodes(self._store.snapshot())
+        except StorageFailure:
+            return False
+        is_node = any(record.id == self._id for record in found)
+        return is_node and all(record.epoch >= epoch for record in found)
+
     def _is_known(self, epoch: int, since_ns: int) -> bool:
         now_ns = self._clock.monotonic_ns()
         if now_ns - since_ns >= _ENDED_NS:
@@ -321,10 +357,20 @@ class Nodes:
         """Whether every other node that lives has been seen to beat: its clock is known then."""
         return all(each.skew is not None for each in self.others())
 
-    def check_clock(self) -> None:
-        """Raises `StoreBusy` where this clock was off those of most others at the last look."""
+    def check_writing(self) -> None:
+        """Raises `StoreBusy` where this node must not write.
+
+        Its clock was off those of most others at the last look, or it could not beat for so long
+        that the others may soon take it for gone.
+        """
         if self.apart is not None:
             raise StoreBusy(self.apart)
+        beat_ns = self._beat_ns
+        if beat_ns is not None and self._clock.monotonic_ns() - beat_ns >= _SIGHT_NS:
+            raise StoreBusy(
+                f"this server could not tell the others of itself for {SIGHT_SECONDS} s: "
+                "it writes again as soon as it can"
+            )
 
     def _compared(self) -> str | None:
         known = [(each.record, each.skew) for each in self.others() if each.skew is not None]

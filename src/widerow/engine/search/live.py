@@ -38,7 +38,6 @@ from widerow.limits import (
     SEARCH_CHECKPOINT_CHANGES,
     SEARCH_CHECKPOINT_SECONDS,
     SEARCH_RETRY_SECONDS,
-    TRANSACTION_SECONDS_MAX,
 )
 from widerow.model.schema import Stream, Table
 from widerow.model.search.schema import SearchIndex
@@ -61,13 +60,14 @@ _LET_THROUGH: Final = 16  # rows converted between two moments at which others m
 
 
 class IndexParts(NamedTuple):
-    """What all indexes of one engine share."""
+    """What all indexes of one engine share. `settled`: as `Nodes` tells it."""
 
     store: Store
     tables: Tables[Table]
     clock: Clock
     host: SearchHost
     backlog: JournalBacklog
+    settled: "Callable[[int], bool]"
 
 
 @final
@@ -220,14 +220,14 @@ class LiveIndex:
     def build_step(self) -> bool:
         """Index the next rows; whether more are left. False also where it may not begin yet.
 
-        Where the store is shared and a transaction reaches one shard only, a row may still be
-        written by whoever has not heard of the journal: builds begin when none can be left.
+        It begins when every write has ended that went by the catalogue from before the journal,
+        and so left nothing in it (`Nodes.settled`).
         """
         if self._rows is None or not self._building:
             return False
         table, log = self._table()
         if self._positions is None:
-            if self.waits_until_us(log) > self._parts.clock.now_us():
+            if not self._parts.settled(log.enabled_at_us):
                 return False
             ends = journal_ends(self._parts.store.snapshot(), table, log)
             self._positions = JournalPositions.at(ends)
@@ -241,12 +241,6 @@ class LiveIndex:
         self._building = False
         self._tell("search index is built", rows=self._rows.rows)
         return False
-
-    def waits_until_us(self, log: Stream) -> int:
-        """Until when a build may not begin."""
-        can = self._parts.store.capabilities
-        apart = can.shared and not can.atomic_across_shards
-        return log.enabled_at_us + TRANSACTION_SECONDS_MAX * 1_000_000 if apart else 0
 
     def _next_rows(
         self, reader: Reader, table: Table

@@ -5,7 +5,7 @@ before is found. Where an index has to be built, a request builds `SEARCH_BUILD_
 at most and is refused if there are more, so that no answer ever lacks rows.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
@@ -54,7 +54,6 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from widerow.search.index import SegmentMerge
@@ -77,15 +76,18 @@ class SearchIndexes:
 
     def __init__(
         self,
-        given: tuple[Store, Clock, Entropy],
+        given: tuple[Store, Clock, Entropy, Callable[[int], bool]],
         tables: Tables[Table],
         rows: AnswerRows,
         backlog: JournalBacklog,
         host: SearchHost,
     ) -> None:
-        """Nothing is opened. `rows` reads what is answered; `backlog` is what writers note."""
-        store, clock, entropy = given
-        self._parts = IndexParts(store, tables, clock, host, backlog)
+        """Nothing is opened. `rows` reads what is answered; `backlog` is what writers note.
+
+        `given`: behind the entropy stands what `Nodes.settled` tells.
+        """
+        store, clock, entropy, settled = given
+        self._parts = IndexParts(store, tables, clock, host, backlog, settled)
         self._entropy = entropy
         self._rows = rows
         self._live: dict[int, LiveIndex] = {}
@@ -213,7 +215,7 @@ class SearchIndexes:
         return index
 
     def _view(
-        self, table: Table, index: SearchIndex, deadline: Deadline, check: "Callable[[], None]"
+        self, table: Table, index: SearchIndex, deadline: Deadline, check: Callable[[], None]
     ) -> "IndexView":
         """The documents of an index, with all that was answered up to now.
 

@@ -49,6 +49,7 @@ from widerow.limits import (
     MERGED_COMMITS_MAX,
     OUTCOME_SECONDS_MAX,
     READ_ROUNDS_MAX,
+    TRANSACTION_SECONDS_MAX,
 )
 from widerow.storage.foresight import foreseen_reads, refuse_in_attempt
 from widerow.storage.group import succeeded
@@ -128,6 +129,7 @@ class OptimisticStore(Store):
         self._lost_keys = LostKeys()
         self._away = AwayHomes(driver.read_many)
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
+        self._open_until: float | None = None  # until when the last one of them may be made
         self._threads: ThreadPoolExecutor | None = None
         self._counting = threading.Lock()
         self._counts = dict.fromkeys(
@@ -435,6 +437,7 @@ class OptimisticStore(Store):
         for unit in units:
             unit.doubt(error)
         if fate is _Fate.OPEN:
+            self._open_until = monotonic() + TRANSACTION_SECONDS_MAX
             self._open_commits.append(changes)
 
     def _decide_open(self, units: Sequence[Unit]) -> None:
@@ -509,6 +512,12 @@ class OptimisticStore(Store):
     def writable(self) -> bool:
         """False once the store is closed or distrusted; a database that is away comes back."""
         return not self._closed and self._poison is None
+
+    @property
+    def may_still_commit(self) -> bool:
+        """Whether there was a commit without an answer lately of which nobody knows yet."""
+        until = self._open_until
+        return bool(self._open_commits) and until is not None and monotonic() < until
 
     def distrust(self, reason: str) -> None:
         """Take no more writes by way of this process."""

@@ -414,6 +414,10 @@ def test_a_commit_stays_unknown_where_looking_it_up_fails(monkeypatch: pytest.Mo
         store.transact_group([add(A)])
 
 
+def _may_still_commit(store: OptimisticStore) -> bool:
+    return store.may_still_commit
+
+
 def test_a_body_runs_only_when_former_commits_are_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rule 13: a body that sees that the change is not there can rely on it."""
     monkeypatch.setattr("widerow.storage.remote.optimistic.OUTCOME_SECONDS_MAX", 0.01)
@@ -425,10 +429,12 @@ def test_a_body_runs_only_when_former_commits_are_decided(monkeypatch: pytest.Mo
     driver.then = lambda: setattr(driver, "is_reachable", False)
     with pytest.raises(OutcomeUnknown):
         store.transact_group([add(A)])
+    assert _may_still_commit(store)
     with pytest.raises(StoreBusy):
         store.transact((A,), lambda txn: txn.get(A))
     driver.is_reachable = True
     assert store.transact((A,), lambda txn: txn.get(A)) == b"1"
+    assert not _may_still_commit(store)
     driver.arrive()
     assert store.snapshot().get(A) == b"1"
 
