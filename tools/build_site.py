@@ -56,9 +56,7 @@ SECTIONS: Final = (
             "docs/start/oracle-nosql.md",
         ),
     ),
-    Section(
-        "Guides", "docs/guide", ("docs/guide/shell.md", "docs/guide/testing.md", "docs/testing.md")
-    ),
+    Section("Guides", "docs/guide", ("docs/guide/shell.md", "docs/guide/testing.md")),
     Section("Operating", "docs/operating", ("docs/operating/configure.md",)),
     Section("Protocol", "docs/protocol", ("docs/compat.md", "docs/protocol/differences.md")),
     Section("Formats", "docs/formats"),

@@ -1,7 +1,7 @@
 """What users and our own tests build on: a fake clock, and a server inside the process.
 
 Shipped with the package. Imports anything; nothing in the product imports it.
-Start at `server.py`, or at docs/testing.md.
+Start at `server.py`, or at docs/guide/testing.md.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The examples of docs/testing.md run, and the plugin is there for those who install widerow."""
+"""The examples of docs/guide/testing.md run, and whoever installs widerow has the plugin."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).resolve().parents[3] / "docs" / "testing.md").read_text()
+TEXT = (Path(__file__).resolve().parents[3] / "docs" / "guide" / "testing.md").read_text()
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 TESTS = [each for each in EXAMPLES if "def test_" in each]
 SCRIPTS = [each for each in EXAMPLES if "def test_" not in each]

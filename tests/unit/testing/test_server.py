@@ -1,4 +1,4 @@
-"""The server inside the process keeps the promises of docs/testing.md."""
+"""The server inside the process keeps the promises of docs/guide/testing.md."""
 
 import gc
 import socket
