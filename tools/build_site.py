@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from markdown_pages import ROOT, links, pages, target
+from markdown_pages import ROOT, linked_files, pages
 
 __all__ = ["SECTIONS", "BuildFailed", "Section", "build", "navigation"]
 
@@ -125,10 +125,7 @@ def _staged_files() -> Iterator[Path]:
     """The pages, and every file that one of them links to."""
     for page in pages():
         yield page
-        for link in links(page):
-            found = target(link)
-            if found is not None and found.is_file() and found.suffix != ".md":
-                yield found
+        yield from (found for found in linked_files(page) if found.suffix != ".md")
 
 
 def _copy(source: Path, to: Path) -> None:

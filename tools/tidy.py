@@ -50,6 +50,7 @@ EXCEPTION: Final = re.compile(
 )
 CODE: Final = re.compile(r"^(?:\[[\w, -]+\]|:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*|\s*no \w+)\s*$")
 LINK: Final = re.compile(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")
+ADDRESS: Final = re.compile(r"https?://[\w-]+(?:\.[\w-]+)+(?:[:/?#]|$)|mailto:[^@\s]+@[^@\s]+$")
 HEADING: Final = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*#*$", re.MULTILINE)
 FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -490,9 +491,9 @@ def unfenced(text: str) -> str:
 
 
 def leads_somewhere(tree: Tree, source: Source, target: str) -> bool:
-    """Whether a link's target exists; addresses of the web are not looked at."""
+    """Whether a link's target exists; an address of the web is to be one, and is not asked."""
     if re.match(r"[a-z]+:", target):
-        return True
+        return ADDRESS.match(target) is not None
     path, _, anchor = target.partition("#")
     name = source.path
     if path:

@@ -55,7 +55,7 @@ REFUSED_BY: Final = {
 _HEAD: Final = """\
 # What works, by action and SDK
 
-For who wants to know whether a program will run here. Made from the tests by
+For whoever wants to know whether a program will run here. Made from the tests by
 `python -m tests.compat.page`; do not edit.
 
 **yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call
@@ -68,8 +68,8 @@ _REFUSED: Final = """
 ## Refused actions
 
 Each is answered with status 400 and `OTSUnsupportOperation`, and the response header
-`x-widerow-hint` names the feature. Nothing of them is accepted and ignored. [All of them are tested](\
-{every}), these with SDKs as well:
+`x-widerow-hint` names the feature. Nothing of them is accepted and ignored. [All of them are
+tested]({every}), these with SDKs as well:
 """
 _CODES: Final = """
 ## Errors that the tests met

@@ -42,8 +42,8 @@ def record_requests(folder: Path) -> None:
         (folder / f"{uuid4()}.json").write_text(json.dumps(note), encoding="utf-8")
         close(self)
 
-    WiderowProcess.__init__ = begin_logged  # type: ignore[method-assign]
-    WiderowProcess._close = close_and_note  # type: ignore[method-assign]
+    WiderowProcess.__init__ = begin_logged  # type: ignore[method-assign]  # for this run
+    WiderowProcess._close = close_and_note  # type: ignore[method-assign]  # the same
 
 
 def merged(folder: Path) -> Codes:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.timeout(180)
 
 ELSEWHERE: Final = {
     "docs/guide/key-design.md": "tests/surface/test_key_guide.py",
-    "docs/testing.md": "tests/unit/testing/test_documents.py",
+    "docs/guide/testing.md": "tests/unit/testing/test_documents.py",
 }
 """Pages whose examples a test of their own runs."""
 SPECIFICATION: Final = "docs/spec/"  # what others wrote down of the services, not of widerow
