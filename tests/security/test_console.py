@@ -12,13 +12,14 @@ import pytest
 
 from widerow.auth.keyring import AccessKey, Keyring
 from widerow.console.forms import fields_of
-from widerow.console.gate import COOKIE, Gate, is_loopback
+from widerow.console.gate import COOKIE, Gate
 from widerow.console.parts import ConsoleRefused
 from widerow.limits import (
     CONSOLE_BODY_BYTES_MAX,
     CONSOLE_ENDED_SESSIONS_MAX,
     CONSOLE_SESSION_SECONDS,
 )
+from widerow.server.loopback import is_loopback
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.requests import BODIES
