@@ -246,9 +246,9 @@ def consumed_units(exchange: Exchange) -> dict[str, Units]:
     told: Any = parse_message(types.answer, body) if types is not None else None
     if told is None:
         return {}
-    units = _told_units(told, tables)
-    if any(each.read or each.write for each in units.values()):
-        return units
+    spent = _told_units(told, tables)
+    if any(each.read or each.write for each in spent.values()):
+        return spent
     return unit_rules(request.action, asked, told)
 
 
