@@ -200,7 +200,7 @@ class SegmentView:
         self.segment = segment
         self.live = live
         self.ranks = ranks
-        self.tables = [TableView(self, table) for table in segment.tables]
+        self.tables = [TableView(segment, live, table) for table in segment.tables]
 
     @cached_property
     def rows(self) -> int:
@@ -230,9 +230,13 @@ class SegmentView:
 class TableView:
     """The documents of one level in a moment of a segment."""
 
-    def __init__(self, above: SegmentView, table: LevelTable) -> None:
-        """`above`: the moment of the segment."""
-        self.above = above
+    def __init__(self, segment: IndexSegment, live: Booleans | None, table: LevelTable) -> None:
+        """Of a segment of which these rows are alive.
+
+        It does not know its `SegmentView`: arrays in a circle would stay until a collector comes.
+        """
+        self.segment = segment
+        self._live = live
         self.table = table
         self.remembered: dict[object, Any] = {}
 
@@ -244,10 +248,10 @@ class TableView:
     @cached_property
     def live(self) -> Booleans | None:
         """Which are alive: those whose row is. None: all."""
-        live, level = self.above.live, self.table.level
+        live, level = self._live, self.table.level
         if live is None or level.number == 0:
             return live
-        return live[self.above.segment.above(level, self.above.segment.fields.root)]
+        return live[self.segment.above(level, self.segment.fields.root)]
 
 
 # --- merging -----------------------------------------------------------------------------------

@@ -197,7 +197,7 @@ def _best(rough: _Candidates, exact: Floats, wanted: int, tables: list[TableView
     def key(candidate: int) -> tuple[bytes, int]:
         table = tables[int(rough.segments[candidate])]
         number = int(rough.numbers[candidate])
-        segment = table.above.segment
+        segment = table.segment
         level = table.table.level
         row = int(segment.above(level, segment.fields.root)[number]) if level.number else number
         return segment.keys[row], number
