@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from typing import Any
 
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.search.documents import document_of
@@ -16,7 +17,7 @@ def test_segments_and_their_moments_are_freed_without_a_collector() -> None:
     index.apply([DocumentChange(b"%d" % n, document_of(fields, (), {"n": n}), 0) for n in range(9)])
     index.freeze(b"")
     [moment] = index._state.large
-    gone = [weakref.ref(moment), weakref.ref(moment.tables[0])]
+    gone: list[weakref.ref[Any]] = [weakref.ref(moment), weakref.ref(moment.tables[0])]
     del moment
     gc.disable()
     try:
