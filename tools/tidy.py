@@ -49,7 +49,7 @@ EXCEPTION: Final = re.compile(
     r"#\s*(?P<what>type:\s*ignore|noqa|pragma:)(?P<rest>[^#]*)(?P<why>.*)"
 )
 CODE: Final = re.compile(r"^(?:\[[\w, -]+\]|:\s*[A-Z]+\d+(?:[, ]+[A-Z]+\d+)*|\s*no \w+)\s*$")
-LINK: Final = re.compile(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)\)")
+LINK: Final = re.compile(r"\[(?P<text>[^\]\n]*)\]\((?P<target>[^)\s]+)(?: \"[^\"]*\")?\)")
 ADDRESS: Final = re.compile(r"https?://[\w-]+(?:\.[\w-]+)+(?:[:/?#]|$)|mailto:[^@\s]+@[^@\s]+$")
 HEADING: Final = re.compile(r"^#{1,6}\s+(?P<text>.+?)\s*#*$", re.MULTILINE)
 FENCE: Final = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)

@@ -68,8 +68,8 @@ _REFUSED: Final = """
 ## Refused actions
 
 Each is answered with status 400 and `OTSUnsupportOperation`, and the response header
-`x-widerow-hint` names the feature. Nothing of them is accepted and ignored. [All of them are
-tested]({every}), these with SDKs as well:
+`x-widerow-hint` names the feature. Nothing of them is accepted and ignored.
+[A test asks for each]({every}), and these are asked for with SDKs as well:
 """
 _CODES: Final = """
 ## Errors that the tests met
