@@ -13,7 +13,9 @@ from widerow.testing.server import WiderowServer
 pytestmark = pytest.mark.timeout(180)
 
 ELSEWHERE: Final = {
+    "docs/guide/advisors.md": "tests/unit/proxy/test_guides.py",
     "docs/guide/key-design.md": "tests/surface/test_key_guide.py",
+    "docs/guide/proxy.md": "tests/unit/proxy/test_guides.py",
     "docs/guide/testing.md": "tests/unit/testing/test_documents.py",
 }
 """Pages whose examples a test of their own runs."""
