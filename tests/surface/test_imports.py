@@ -18,7 +18,8 @@ PURE = "pure packages do no input or output and read no clock"
 DRIVERS = "only the opener knows the drivers"
 CONTRACT_ONLY = "the engine knows the storage contract only"
 ACYCLIC = "no cycles among siblings"
-ALL = {LAYERS, PURE, DRIVERS, CONTRACT_ONLY, ACYCLIC}
+PAGES = "only the console makes pages"
+ALL = {LAYERS, PURE, DRIVERS, CONTRACT_ONLY, ACYCLIC, PAGES}
 
 
 def broken_contracts(project: Path) -> set[str]:
@@ -80,6 +81,7 @@ PLANTED = {
         {"server/planted.py": "import widerow.transfer.client"},
         {LAYERS},
     ),
+    "the server makes a page": ({"server/planted.py": "import jinja2"}, {PAGES}),
     "a package without a layer": ({"misplaced/__init__.py": ""}, {LAYERS}),
     "modules in a circle": (
         {
