@@ -63,6 +63,7 @@ async def serve(log: int | None) -> None:
     """Answer until SIGTERM."""
     listener = Listener(Echo(log), Admission(), SystemClock(), KeptHeaders(()))
     endpoint = await listener.start("127.0.0.1", 0)
+    await listener.accept()
     asked = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asked.set)
     sys.stdout.write(f"endpoint={endpoint} pid={os.getpid()}\n")
