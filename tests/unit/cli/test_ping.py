@@ -25,13 +25,15 @@ def _unused() -> int:
         return port
 
 
+@pytest.mark.parametrize(("dev", "addition"), [(False, ""), (True, ", in dev mode")])
 def test_a_server_that_is_ready_is_0(
-    widerow_server: WiderowServer, capsys: pytest.CaptureFixture[str]
+    *, dev: bool, addition: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ping_server({"endpoint": widerow_server.endpoint}) == 0
-    assert ping_server({"endpoint": widerow_server.endpoint, "live": True}) == 0
+    with WiderowServer(settings={"dev": dev}) as server:
+        assert ping_server({"endpoint": server.endpoint}) == 0
+        assert ping_server({"endpoint": server.endpoint, "live": True}) == 0
     told = capsys.readouterr()
-    assert told.out == f"{widerow_server.endpoint} is ready\n{widerow_server.endpoint} is alive\n"
+    assert told.out == f"{server.endpoint} is ready{addition}\n{server.endpoint} is alive\n"
     assert told.err == ""
 
 

@@ -18,7 +18,16 @@ from widerow.server.settings import DESCRIPTIONS
 
 # What a start of the server must not load: the other commands, and what reads and shows for people.
 FOREIGN = {"typer", "click", "pydantic", "rich", "readline", "urllib.request", "tablestore", "lark"}
-SERVES = {"serve", "systemd", "start", "quick", "ending", "setting_flags", "shells"}
+SERVES = {
+    "serve",
+    "console_pages",
+    "systemd",
+    "start",
+    "quick",
+    "ending",
+    "setting_flags",
+    "shells",
+}
 
 values = st.sampled_from(["8087", "a b", "x=y", "1", "keys.toml", "ä", "-1", "--memory", ""])
 names = st.sampled_from([*DESCRIPTIONS, "config", "portt", "help", "no_memory"])
