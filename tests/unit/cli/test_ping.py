@@ -30,10 +30,11 @@ def test_a_server_that_is_ready_is_0(
     *, dev: bool, addition: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with WiderowServer(settings={"dev": dev}) as server:
-        assert ping_server({"endpoint": server.endpoint}) == 0
-        assert ping_server({"endpoint": server.endpoint, "live": True}) == 0
+        endpoint = server.endpoint
+        assert ping_server({"endpoint": endpoint}) == 0
+        assert ping_server({"endpoint": endpoint, "live": True}) == 0
     told = capsys.readouterr()
-    assert told.out == f"{server.endpoint} is ready{addition}\n{server.endpoint} is alive\n"
+    assert told.out == f"{endpoint} is ready{addition}\n{endpoint} is alive\n"
     assert told.err == ""
 
 

@@ -153,6 +153,22 @@ def _small_segments() -> Iterator[None]:
     patch.undo()
 
 
+@pytest.mark.parametrize("row", [None, {"k": "y"}])
+def test_a_row_of_a_small_segment_goes_when_it_is_written_again(
+    row: dict[str, Value] | None,
+) -> None:
+    """One case of the next law, which its examples do not always have."""
+    index = DocumentIndex(_FIELDS)
+    first: list[tuple[bytes, dict[str, Value] | None]] = [
+        (b"key-%d" % n, {"k": "x"}) for n in range(3)
+    ]
+    index.apply(_changes(first))
+    assert _answers(index.view()) == _answers(_final([first]).view())
+    again = [(b"key-1", row)]
+    index.apply(_changes(again))
+    assert _answers(index.view()) == _answers(_final([first, again]).view())
+
+
 @settings(deadline=None, max_examples=20)
 @given(_HISTORY, st.data())
 def test_segments_and_merges_do_not_change_an_answer(
