@@ -299,7 +299,7 @@ def test_doctor_finds_a_clean_store_clean(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "as it must be" in done.stdout
     document = json.loads(run("doctor", "--path", "data", "--json", cwd=tmp_path).stdout)
-    assert document == {"store": "rocksdb:data", "clean": True, "findings": []}
+    assert document == {"store": "rocksdb:data", "clean": True, "findings": [], "search": []}
 
 
 def test_doctor_makes_no_store(tmp_path: Path) -> None:
