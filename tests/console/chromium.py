@@ -28,7 +28,8 @@ INSTALL_SECONDS: Final = 400
 
 
 def _apt(*words: str) -> int:
-    command = ["apt-get", "-q", "-y", *words]
+    # Another test process may be installing the same: apt waits for it.
+    command = ["apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300", *words]
     done = subprocess.run(  # noqa: S603  # packages of the machine's own distribution
         command,
         capture_output=True,

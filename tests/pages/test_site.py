@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from tests.console.chromium import INSTALL_SECONDS, browsing
 
 pytest.importorskip("zensical", reason="pip install 'widerow[docs]'")
 
 import build_site
 from markdown_pages import ROOT, pages
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
 
 LOADS: Final = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
 """From tags to what a browser fetches for them unasked."""
@@ -87,8 +88,7 @@ const until = async (find) => {
 
 
 def test_it_is_searched_in_a_browser_from_the_disk(site: Path, tmp_path: Path) -> None:
-    browsers = pytest.importorskip("tests.console.chromium")
-    with browsers.browsing(tmp_path) as browser:
+    with browsing(tmp_path) as browser:
         browser.set_script_timeout(60)
         browser.get((site / "index.html").as_uri())
         assert "Durability" in browser.execute_async_script(SEARCH)
