@@ -36,7 +36,6 @@ from bench.workloads import ask, scattered
 
 from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import create_table_request
 
 __all__ = ["main", "worst"]
 
@@ -73,7 +72,7 @@ def measure(place: Place, settings: Settings) -> Iterator[tuple[str, dict[str, f
     wishes = searches(_TABLE)
     yield from _beside_puts(place, puts, wishes["Search, a word"], settings)
     with Wire(place.endpoint) as wire:
-        ask(wire, rows.SENDER.request("CreateTable", create_table_request("t").SerializeToString()))
+        ask(wire, rows.table())
         for number in range(ROWS):
             ask(wire, rows.put(number))
     settle(place.process)
