@@ -19,7 +19,8 @@ from widerow.model.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER, decode_plain_rows
 from widerow.storage.interface import Store
-from widerow.testing.changes import create
+from widerow.testing.changes import create, put
+from widerow.testing.clock import FakeEntropy
 
 SCHEMA = SearchSchema(
     (SearchField("s", SearchFieldType.KEYWORD), SearchField("n", SearchFieldType.LONG))
@@ -86,3 +87,13 @@ def tidy(engine: Engine, seconds: float = 61) -> None:
     engine._clock.advance(seconds)  # type: ignore[attr-defined]  # the fake one
     while (plan := engine.housekeeping()) is not None:
         engine.run(plan)
+
+
+def engine_with_rows(store: Store, clock: Any, host: SearchHost) -> Engine:  # noqa: ANN401  # a fake
+    """An engine with three rows and an index that has them."""
+    engine = engine_of(store, clock, FakeEntropy(1), host)
+    make_table(engine)
+    write(engine, *[put("t", {"k": k}, {"n": k}) for k in range(3)])
+    make_index(engine)
+    assert search(engine).total == 3
+    return engine

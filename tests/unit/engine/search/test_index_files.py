@@ -3,6 +3,7 @@
 import pytest
 from tests.unit.engine.search.tables import (
     engine_of,
+    engine_with_rows,
     keys,
     make_index,
     make_table,
@@ -37,13 +38,7 @@ def host() -> RememberingHost:
 
 @pytest.fixture
 def opened(store: Store, clock: FakeClock, host: RememberingHost) -> Engine:
-    """An engine with three rows and an index that has them."""
-    engine = engine_of(store, clock, FakeEntropy(1), host)
-    make_table(engine)
-    write(engine, *[put("t", {"k": k}, {"n": k}) for k in range(3)])
-    make_index(engine)
-    assert search(engine).total == 3
-    return engine
+    return engine_with_rows(store, clock, host)
 
 
 def again(engine: Engine, host: RememberingHost) -> Engine:

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from tests.unit.engine.search.tables import (
     engine_of,
+    engine_with_rows,
     keys,
-    make_index,
-    make_table,
     rows,
     search,
     stored,
@@ -61,12 +60,7 @@ def host() -> LockingHost:
 
 @pytest.fixture
 def opened(store: Store, clock: FakeClock, host: LockingHost) -> Engine:
-    engine = engine_of(store, clock, FakeEntropy(1), host)
-    make_table(engine)
-    write(engine, *[put("t", {"k": k}, {"n": k}) for k in range(3)])
-    make_index(engine)
-    assert search(engine).total == 3
-    return engine
+    return engine_with_rows(store, clock, host)
 
 
 def on_another_thread(work: Callable[[], Any]) -> Any:  # noqa: ANN401  # what it answers
