@@ -16,7 +16,7 @@ from widerow.model.search.schema import SearchFieldType
 from widerow.search.columns import FieldColumn, TermColumn, TextColumn, ValueColumn
 from widerow.search.documents import TokenList
 from widerow.search.interface import Integers
-from widerow.search.terms import SortedTerms, gathered, packed, picked, united
+from widerow.search.terms import SortedTerms, gathered, packed, picked, run_begins, united
 
 __all__ = ["COLUMN_KINDS", "ColumnKind", "MergedPart"]
 
@@ -208,7 +208,7 @@ def _build_texts(given: Sequence[TokenList | None]) -> _Built:
     short = numbered.astype(np.uint16) if len(order) <= 2**16 else numbered
     ordered = np.argsort(short, kind="stable")
     both = (numbered[ordered] << _DOCUMENT_BITS) | documents[ordered]
-    begins = np.flatnonzero(np.concatenate(([True], both[1:] != both[:-1]))[: len(both)])
+    begins = run_begins(both)
     pairs = _Pairs(both[begins], np.diff(begins, append=len(both)), positions[ordered])
     return _text_arrays(packed([encoded[each] for each in order]), [pairs], lengths)
 

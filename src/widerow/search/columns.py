@@ -194,4 +194,4 @@ class TextColumn(_TermedColumn):
         starts = ends[chosen] - lengths + int(self.arrays["position_starts"][number])
         positions = gathered(self.arrays["positions"], starts, lengths)
         owners = np.repeat(documents[chosen].astype(np.int64), lengths)
-        return (owners << POSITION_BITS) | positions
+        return np.asarray((owners << POSITION_BITS) | positions)

@@ -156,8 +156,12 @@ class IndexView(Protocol):
         """Whether a field is of type NESTED, so that there is no default order (search §5.1)."""
         ...
 
-    def select(self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0) -> DocumentSet:
+    def select(
+        self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0, best: int = 0
+    ) -> DocumentSet:
         """The rows that match, with scores where `scored`.
+
+        `best`: rows may be left out that score less than so many others do; 0: none are.
 
         `limit`: of the request, which a vector query's `top_k` is at least (search §4.8). `seed`:
         of what is random in scores. Raises `InvalidRequest` for what the schema or the bounds do

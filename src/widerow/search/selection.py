@@ -1,5 +1,6 @@
 """Some documents of one moment of an index: what sorting, metrics and groups are made of."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final, NamedTuple, final
@@ -21,6 +22,7 @@ from widerow.search.interface import (
     Integers,
 )
 from widerow.search.places import degrees
+from widerow.search.queries.best import best_places
 from widerow.search.queries.compile import compiled
 from widerow.search.queries.node import Asked
 from widerow.search.queries.values import literal_of
@@ -89,6 +91,25 @@ class ViewMoment:
             parts.append(_living(found.numbers, found.mask, live))
         joined = np.concatenate([np.zeros(0), *scores]) if scored else None
         return SelectedDocuments(self, self.fields.root, parts, joined)
+
+    def select_best(self, query: Query, asked: Asked, count: int) -> "SelectedDocuments":
+        """The same with scores; those may be left out that `count` others score more than."""
+        node = compiled(query, asked, self.fields.root, scored=True)
+        parts: list[Integers | None] = []
+        scores: list[Floats] = [np.zeros(0)]
+        floor = -math.inf
+        for at, segment in enumerate(self.segments):
+            self.check()
+            found = node.run_best(at, count, floor)
+            numbers, kept = found.as_numbers(), found.scores
+            assert kept is not None
+            if segment.live is not None:
+                alive = segment.live[numbers]
+                numbers, kept = numbers[alive], kept[alive]
+            places, floor = best_places(kept, count, floor)
+            parts.append(numbers[places])
+            scores.append(kept[places])
+        return SelectedDocuments(self, self.fields.root, parts, np.concatenate(scores))
 
 
 def _living(

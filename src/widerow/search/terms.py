@@ -10,19 +10,28 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import Final, TypeVar, final, overload
+from typing import Any, Final, TypeVar, final, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from widerow.search.interface import Booleans, Integers
 
-__all__ = ["SortedTerms", "gathered", "packed", "picked", "run_numbers", "united"]
+__all__ = [
+    "SortedTerms",
+    "gathered",
+    "packed",
+    "picked",
+    "run_begins",
+    "run_numbers",
+    "united",
+]
 
 _T = TypeVar("_T", bound=np.generic)
 
 _HEAD_BYTES: Final = 8
 _FEW: Final = 50_000  # terms that are united one by one
+_MARKED: Final = 64  # strings, of which one is kept as such for looking up single ones
 
 
 def run_numbers(starts: Integers, lengths: Integers) -> Integers:
@@ -35,6 +44,13 @@ def run_numbers(starts: Integers, lengths: Integers) -> Integers:
     return np.asarray(shifts + np.arange(total, dtype=np.int64))
 
 
+def run_begins(values: NDArray[Any]) -> Integers:
+    """Where in an array something else stands than before, the first place included."""
+    begins = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return np.flatnonzero(begins)
+
+
 def gathered(values: NDArray[_T], starts: Integers, lengths: Integers) -> NDArray[_T]:
     """Runs of an array, one behind the other."""
     return values[run_numbers(starts, lengths)]
@@ -44,7 +60,7 @@ def gathered(values: NDArray[_T], starts: Integers, lengths: Integers) -> NDArra
 class SortedTerms(Sequence[bytes]):
     """Byte strings in ascending order, each once. Immutable."""
 
-    __slots__ = ("_bytes", "_heads", "blob", "starts")
+    __slots__ = ("_bytes", "_heads", "_marks", "blob", "starts")
 
     def __init__(self, blob: NDArray[np.uint8], starts: Integers) -> None:
         """`starts` has one number more than there are strings: where the last one ends."""
@@ -52,6 +68,7 @@ class SortedTerms(Sequence[bytes]):
         self.starts = starts
         self._bytes = memoryview(blob.data) if len(blob) else memoryview(b"")
         self._heads: tuple[int, NDArray[np.uint64]] | None = None
+        self._marks: list[bytes] | None = None
 
     def __len__(self) -> int:
         """How many there are."""
@@ -77,7 +94,12 @@ class SortedTerms(Sequence[bytes]):
 
     def place(self, term: bytes, low: int = 0, high: int | None = None) -> int:
         """How many are smaller; between two bounds that are known already."""
-        return bisect_left(self, term, low, len(self) if high is None else high)
+        if high is None:
+            if self._marks is None:
+                self._marks = [self[at] for at in range(0, len(self), _MARKED)]
+            mark = bisect_left(self._marks, term) * _MARKED
+            low, high = max(low, mark - _MARKED), max(low, min(mark, len(self)))
+        return bisect_left(self, term, low, high)
 
     def find(self, term: bytes) -> int | None:
         """The number of a string; None where it is not there."""

@@ -74,10 +74,13 @@ class SegmentedView:
         return ViewMoment(self._fields, self._segments, self._unions, self._check, order)
 
     def select(
-        self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0
+        self, query: Query, *, scored: bool, limit: int = 0, seed: int = 0, best: int = 0
     ) -> SelectedDocuments:
         """The rows that match, with scores where `scored` (`interface.IndexView`)."""
-        return self._moment.select(query, self._moment.asked(limit, seed), scored=scored)
+        asked = self._moment.asked(limit, seed)
+        if scored and best:
+            return self._moment.select_best(query, asked, best)
+        return self._moment.select(query, asked, scored=scored)
 
     def spans(self, query: Query, field: str, text: str) -> list[TokenSpan]:
         """Where in a text of a TEXT field the tokens stand that a query asks of this field."""

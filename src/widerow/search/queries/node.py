@@ -79,6 +79,14 @@ class Node(ABC):
     def run(self, at: int) -> Matched:
         """The documents of segment number `at` that match; with scores if it was made for them."""
 
+    def run_best(self, at: int, count: int, floor: float) -> Matched:  # noqa: ARG002  # at most
+        """As `run` with scores; documents may be left out that are not among the best.
+
+        Those are the `count` best that are alive, and all that score as the last of them does.
+        Documents below `floor` are not, either.
+        """
+        return self.run(at)
+
 
 class NoneNode(Node):
     """No document."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from widerow.search.columns import POSITION_BITS, Postings, TextColumn
 from widerow.search.interface import Integers
+from widerow.search.terms import run_begins
 
 __all__ = ["in_all", "phrase_postings"]
 
@@ -18,17 +19,17 @@ _NONE: Final = Postings(np.zeros(0, np.int32), np.zeros(0, np.int64))
 
 def phrase_postings(
     column: TextColumn,
-    tokens: Sequence[bytes],
+    tokens: Sequence[int | None],
     offsets: Sequence[int],
     slop: int,
     check: Callable[[], None],
 ) -> Postings:
-    """The documents in which tokens stand at their offsets from some position.
+    """The documents in which tokens, by their numbers, stand at their offsets from some position.
 
     `frequencies` counts the places; with a `slop`, a float, each place 1 / (1 + how far the tokens
     are moved in all). Positions are looked at where all tokens stand in one document.
     """
-    numbers = [number for token in tokens if (number := column.terms.find(token)) is not None]
+    numbers = [number for number in tokens if number is not None]
     if len(numbers) < len(tokens):
         return _NONE
     documents = [column.documents(number, number + 1) for number in numbers]
@@ -67,7 +68,7 @@ def _exact(places: list[Integers], offsets: Sequence[int]) -> Postings:
     for each in shifted[1:]:
         found = _common(found, each)
     documents = found >> POSITION_BITS
-    begins = np.flatnonzero(np.diff(documents, prepend=-1))
+    begins = run_begins(documents)
     counts = np.diff(begins, append=len(documents))
     return Postings(documents[begins].astype(np.int32), counts)
 

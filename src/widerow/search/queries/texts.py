@@ -25,6 +25,7 @@ __all__ = ["match_node", "phrase_node", "phrase_tokens", "term_node"]
 
 _Type = SearchFieldType
 _DENSE: Final = 16  # one of so many documents has one of the tokens
+_ROUNDED: Final = 1 + 2**-40  # no score is greater than its bound by more than it was rounded
 _NO_POSTINGS: Final = Postings(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 
 
@@ -72,10 +73,48 @@ class _TokensNode(Node):
             start = stop
         return Matched(numbers[enough], scores=scores[enough])
 
+    def run_best(self, at: int, count: int, floor: float) -> Matched:
+        """As `Node.run_best`: documents of frequent tokens alone are not looked at (MaxScore).
+
+        A document that has only tokens which together count less than `floor` is not among the
+        best. So is one that has none of those tokens that count more than the `count` best of the
+        rarest token's documents.
+        """
+        if self._scorer is None or self._required > 1 or len(self._found) == 1:
+            return self.run(at)
+        order = sorted(range(len(self._found)), key=lambda each: self._weights[each].most)
+        most = np.cumsum([self._weights[each].most for each in order]) * _ROUNDED
+        if most[0] >= floor:
+            found = self._of_tokens(at, order[-1:])
+            alive = self._tables[at].live
+            assert found.scores is not None
+            scores = found.scores if alive is None else found.scores[alive[found.as_numbers()]]
+            if len(scores) >= count:
+                floor = max(floor, float(np.partition(scores, -count)[-count]))
+        return self._of_tokens(at, order[int(np.searchsorted(most, floor)) :])
+
+    def _of_tokens(self, at: int, tokens: Sequence[int]) -> Matched:
+        """The documents of some of the tokens; with the scores that all tokens give them."""
+        assert self._scorer is not None
+        documents = [self._found[each][at].documents for each in tokens]
+        if sum(map(len, documents)) * _DENSE > self._tables[at].count:
+            return self.run(at)
+        numbers = np.unique(np.concatenate([_NO_POSTINGS.documents, *documents]))
+        scores = np.zeros(len(numbers))
+        for each, weight in zip(self._found, self._weights, strict=True):
+            found = each[at]
+            if not len(found.documents):
+                continue
+            places = np.minimum(np.searchsorted(found.documents, numbers), len(found.documents) - 1)
+            there = np.flatnonzero(found.documents[places] == numbers)
+            frequencies = found.frequencies[places[there]]
+            scores[there] += self._scorer.scores(at, numbers[there], frequencies, weight)
+        return Matched(numbers.astype(np.int64), scores=scores)
+
     def _with_all(self, at: int, found: list[Postings]) -> Matched:
         """The documents of all tokens, which are looked up in those of the rarest."""
         if len(found) == 1:
-            documents, chosen = found[0].documents, [slice(None)]
+            documents, chosen = found[0].documents, [np.arange(len(found[0].documents))]
         else:
             documents, chosen = in_all([each.documents for each in found])
         numbers = documents.astype(np.int64)
@@ -209,18 +248,20 @@ def phrase_node(
     names = [each.text.encode(errors="replace") for each in tokens]
     offsets = [each.position for each in tokens]
     found: list[Postings] = []
+    frequencies = dict.fromkeys(names, 0)
     for table in tables:
         asked.check()
         column = table.table.column(field)
         assert isinstance(column, TextColumn)
-        found.append(phrase_postings(column, names, offsets, query.slop, asked.check))
+        numbers = {name: column.terms.find(name) for name in frequencies}
+        phrase = [numbers[name] for name in names]
+        found.append(phrase_postings(column, phrase, offsets, query.slop, asked.check))
+        for name, number in numbers.items():
+            if scored and number is not None:
+                frequencies[name] += living(table, column.documents(number, number + 1))
     node = _PhraseNode(found)
     if scored:
-        frequencies = [
-            sum(living(table, _postings(table, field, name).documents) for table in tables)
-            for name in dict.fromkeys(names)
-        ]
-        node.score(field, tables, frequencies, query.weight)
+        node.score(field, tables, list(frequencies.values()), query.weight)
     return node
 
 

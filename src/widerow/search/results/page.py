@@ -22,6 +22,7 @@ from widerow.model.search.query import (
     PrimaryKeySort,
     ScoreSort,
     SearchSort,
+    SortOrder,
 )
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchSchema
@@ -85,6 +86,7 @@ def find_page(view: IndexView, schema: SearchSchema, request: Search, seed: int)
         scored=(shows_scores and limit > 0) or _top_rows_scored(request.breakdown, order),
         limit=limit,
         seed=seed,
+        best=offset + limit if _only_best(order, request) else 0,
     )
     if request.filter is not None:
         found = found.take(found.matching(request.filter))
@@ -133,6 +135,19 @@ def _is_scored(order: _Order, request: Search) -> bool:
     """Whether hits have scores (search §4.3)."""
     return _by_score(order.sort) or (
         order.default and isinstance(request.query, FunctionsScoreQuery)
+    )
+
+
+def _only_best(order: _Order, request: Search) -> bool:
+    """Whether nothing is asked of any row but those with the best scores."""
+    first = order.sort.sorters[0]
+    return (
+        isinstance(first, ScoreSort)
+        and first.order is SortOrder.DESC
+        and order.held is None
+        and request.filter is None
+        and request.collapse is None
+        and not (request.get_total_count or request.breakdown)
     )
 
 

@@ -157,6 +157,7 @@ class PlainView:
         scored: bool,
         limit: int = 0,  # noqa: ARG002  # there are no vectors
         seed: int = 0,
+        best: int = 0,  # noqa: ARG002  # all are among the best
     ) -> "PlainDocuments":
         self.seeds.append(seed)
         everything = PlainDocuments(self, "", self.documents)
