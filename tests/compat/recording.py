@@ -1,6 +1,6 @@
 """What servers answered to each SDK while the tests ran: the proof behind docs/compat.md.
 
-    COMPAT_REQUESTS=FOLDER pytest tests/compat
+    COMPAT_REQUESTS=FOLDER pytest -m "night or not night" tests/compat
 
 Each `widerow serve` that a test starts then logs its requests, and leaves a file in the folder when
 it ends: the store, the SDK, which is the name of the test's directory, and the codes of the answers
