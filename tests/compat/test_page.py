@@ -41,7 +41,8 @@ def test_what_was_answered_has_its_test(store: str) -> None:
 
 
 def cells_of(action: str, text: str) -> list[str]:
-    return re.findall(rf"^\| {action} \| (.*) \|$", text, re.MULTILINE)[0].split(" | ")
+    row: str = re.findall(rf"^\| {action} \| (.*) \|$", text, re.MULTILINE)[0]
+    return row.split(" | ")
 
 
 def test_a_claim_falls_with_its_proof() -> None:
