@@ -21,7 +21,7 @@ from widerow.proxy.comparison import UNANSWERED
 from widerow.proxy.handling import ProxyCounts
 from widerow.proxy.recording import RecordingWriter, recording_bytes
 from widerow.proxy.replaying import replay_recording
-from widerow.proxy.report import DifferenceReport, side_text
+from widerow.proxy.report import DifferenceReport
 from widerow.proxy.resigning import Signer
 from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
 from widerow.proxy.upstream import ProxyFailed
@@ -34,7 +34,6 @@ __all__ = ["run_proxy", "run_replay"]
 
 _MODES: Final = ("diff", "record")
 _SUFFIXES: Final = (".md", ".json")
-_SHOWN_CHARS: Final = 60  # of a side of an example, in a terminal
 _PARTS: Final = (2, 100_000)
 _PART_MB: Final = (1, 16_384)
 
@@ -253,13 +252,7 @@ def _print(report: DifferenceReport) -> None:
     if report.compared:
         console.print(table)
     for each in report.examples:
-        upstream, other = side_text(each.upstream), side_text(each.other)
-        console.print(
-            Text(
-                f"{each.action} {each.kind.value} at {each.path}: {upstream[:_SHOWN_CHARS]} | "
-                f"{other[:_SHOWN_CHARS]}"
-            )
-        )
+        console.print(Text(f"{each.action}, {each.kind.value}: {each.told}"))
     for reason, count in report.skipped.items():
         console.print(Text(f"not compared, {reason}: {count:,}"))
     console.print(

@@ -153,6 +153,7 @@ def test_a_row_gets_the_other_servers_value_and_stays_whole(
 def test_names_that_are_made_up_follow_each_other() -> None:
     names = Identifiers()
     names.learn(
+        None,
         m.StartLocalTransactionResponse(transaction_id="ours"),
         m.StartLocalTransactionResponse(transaction_id="theirs"),
     )
