@@ -21,7 +21,7 @@ from widerow.limits import PROXY_ANSWER_BYTES_MAX
 from widerow.model.row import CellChange, CellOperation, Modification, SentCells
 from widerow.model.values import KeyMarker
 from widerow.proxy.exchange import OK, ProxiedAnswer
-from widerow.proxy.nested import NESTED_DEPTH_MAX, kind_name, nested_message
+from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message, result_kind
 from widerow.rows.cells import body_value, decode_variant
 from widerow.rows.reading import (
     CellDeletion,
@@ -202,7 +202,7 @@ def _results(message: Message, fields: _Fields, depth: int) -> Tree:
     if len(set(names)) != len(names):
         return trees
     return {
-        name: {kind_name(each): tree.get("agg_result", tree.get("group_by_result"))}
+        name: {result_kind(each): tree.get("agg_result", tree.get("group_by_result"))}
         for name, each, tree in zip(names, results, trees, strict=True)
     }
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError, Message
 
-__all__ = ["AGGREGATIONS", "GROUP_BYS", "NESTED_DEPTH_MAX", "kind_name", "nested_message"]
+__all__ = ["AGGREGATIONS", "GROUP_BYS", "NESTED_DEPTH_MAX", "nested_message", "result_kind"]
 
 NESTED_DEPTH_MAX: Final = 64
 """Messages in messages; what lies deeper stays bytes. Below the 100 of one message's own bound."""
@@ -41,7 +41,7 @@ _BY_TYPE: Final = {
 }
 
 
-def kind_name(message: Any) -> str:  # noqa: ANN401  # messages have no common type
+def result_kind(message: Any) -> str:  # noqa: ANN401  # messages have no common type
     """What a result of an aggregation or a group-by is of, such as `Avg`; its number if unknown."""
     kinds = AGGREGATIONS if message.DESCRIPTOR.name == "AggregationResult" else GROUP_BYS
     return kinds.get(message.type, str(message.type))

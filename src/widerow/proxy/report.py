@@ -14,7 +14,7 @@ from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, answer_tree, jsonable, request_tree
 from widerow.proxy.exchange import Exchange, ProxiedAnswer
 from widerow.proxy.side_by_side import compact_lines, side_by_side
-from widerow.proxy.wording import worded
+from widerow.proxy.wording import difference_told
 
 __all__ = ["DifferenceReport", "ReportExample"]
 
@@ -111,7 +111,7 @@ class DifferenceReport:
             _bounded(request_tree(request.action, request.headers, request.body)),
             _bounded(answer_tree(request.action, exchange.answer)),
             _bounded(answer_tree(request.action, other)),
-            worded(found),
+            difference_told(found),
         )
 
     def document(self) -> dict[str, Any]:

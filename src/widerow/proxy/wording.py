@@ -8,13 +8,13 @@ from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, jsonable
 from widerow.rows.reading import Row
 
-__all__ = ["worded"]
+__all__ = ["difference_told"]
 
 _VALUE_CHARACTERS_MAX: Final = 120  # of one side; the whole answers stand below
 _GRANTED: Final = "200"
 
 
-def worded(found: AnswerDifference) -> str:
+def difference_told(found: AnswerDifference) -> str:
     """What differs, and what either side says. One line."""
     return _SENTENCES[found.kind](found)
 
