@@ -107,6 +107,10 @@ class ProxyHandler:
         task.add_done_callback(self._tasks.discard)
         return None
 
+    def replace_identity(self, identity: AccessRules) -> None:
+        """Let others ask from now on, where the proxy decides who may."""
+        self._identity = identity
+
     def refuse(self, error: WiderowError) -> Response:
         """The answer to what never became a request."""
         return self._refused(error, "", "/")
