@@ -112,6 +112,7 @@ HOT_MODULES = (
     "storage/foresight",
     "storage/group",
     "storage/hbase/encoded",
+    "storage/hbase/loop",
     "storage/hbase/rows",
     "storage/page",
     "storage/pending",

@@ -272,9 +272,15 @@ class Dispatcher:
         self._pages: GatheredReads[_Task, PageWanted, Page] | None = None
         if schedule.rules.all_on_threads:
             store = service.engine.store
-            self._keys = GatheredReads(of_keys(store.get_together), schedule, self._keys_read)
+            keys = of_keys(store.get_together, store.loop_reads(schedule.sockets))
+            self._keys = GatheredReads(keys, schedule, self._keys_read)
             pages = of_pages(store.get_pages_together)
             self._pages = GatheredReads(pages, schedule, self._pages_read)
+
+    def stop_reading(self) -> None:
+        """End what reads by way of the loop. On its thread, before `close`."""
+        if self._keys is not None:
+            self._keys.close()
 
     def close(self) -> None:
         """End the threads when they have done their work."""
@@ -491,8 +497,7 @@ class Dispatcher:
             if not reads.knows_nothing or route.writes or not self._gathers(task, reads):
                 self._run_on_thread(task)
         except TooLong:
-            task.reads = reads
-            self._run_on_thread(task)
+            self._run_on_thread(task, reads)
         else:
             if route.writes:
                 task.asked = None
@@ -522,16 +527,15 @@ class Dispatcher:
     def _keys_read(
         self, tasks: Sequence[_Task], values: Mapping[bytes, bytes | None] | None
     ) -> None:
-        if values is None:
-            self._foreseen(tasks, None)
-        else:
-            self._foreseen(tasks, lambda: ForeseenReads(values))
+        self._foreseen(tasks, None if values is None else partial(ForeseenReads, values))
 
     def _pages_read(self, tasks: Sequence[_Task], pages: Mapping[PageWanted, Page] | None) -> None:
-        if pages is None:
-            self._foreseen(tasks, None)
-        else:
-            self._foreseen(tasks, lambda: ForeseenReads(pages=pages))
+        if pages is not None and any(each.is_long for each in pages.values()):
+            for task in tasks:  # whose answers are hashed beside the loop
+                task.reads = ForeseenReads(pages=pages)
+                self._run_on_thread(task)
+            return
+        self._foreseen(tasks, None if pages is None else partial(ForeseenReads, pages=pages))
 
     def _foreseen(self, tasks: Sequence[_Task], reads: Callable[[], ForeseenReads] | None) -> None:
         """What some requests wait for was read: try them again. Without it each finds out why."""
@@ -547,8 +551,9 @@ class Dispatcher:
 
     # --- on threads --------------------------------------------------------------------------
 
-    def _run_on_thread(self, task: _Task) -> None:
+    def _run_on_thread(self, task: _Task, reads: ForeseenReads | None = None) -> None:
         task.on_thread = True
+        task.reads = reads
         work, back = partial(self._work, task), partial(self._performed, task)
         self._schedule.start(work, back, computes=task.route.computes)
 
@@ -622,10 +627,9 @@ class Dispatcher:
         result: Any,  # noqa: ANN401  # what the route's `encode` takes
     ) -> Response:
         """On the loop: the answer to a request, counted."""
-        route = task.route
-        body = route.encode(result)
-        date = self._answers.date(route.dialect)
-        return self._answered(task.call, _answer(route, task.call, result, body, date))
+        route, call = task.route, task.call
+        body, date = route.encode(result), self._answers.date(route.dialect)
+        return self._answered(call, _answer(route, call, result, body, date))
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count the answer."""
