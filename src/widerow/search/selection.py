@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
@@ -112,6 +112,14 @@ class ViewMoment:
         return SelectedDocuments(self, self.fields.root, parts, np.concatenate(scores))
 
 
+@lru_cache(maxsize=2)
+def _counted(count: int) -> Integers:
+    """The numbers below another one, which are the same for every question put to an index."""
+    numbers = np.arange(count)
+    numbers.flags.writeable = False
+    return numbers
+
+
 def _living(
     numbers: Integers | None, mask: Booleans | None, live: Booleans | None
 ) -> Integers | None:
@@ -214,7 +222,7 @@ class SelectedDocuments:
             terms, values = self._united(columns, values)
         single = all(each is None for each in owned)
         if single:
-            return FieldValues(_joined(values, field), np.arange(self.count), terms, single)
+            return FieldValues(_joined(values, field), _counted(self.count), terms, single)
         owners = [
             (np.arange(len(found)) if each is None else each) + start
             for each, found, start in zip(owned, values, starts, strict=True)
