@@ -184,6 +184,42 @@ def test_options_of_the_table_change_beside_an_index(engine: Engine, clock: Fake
     assert [keys(search(engine, TermQuery("n", number))) for number in (1, 2)] == [[], [1]]
 
 
+def test_whatever_options_change_the_index_is_its_table(engine: Engine, clock: FakeClock) -> None:
+    """Time to live and versions of the table, shorter and longer again (search §1.5)."""
+    day = 86_400
+    make_table(engine, time_to_live=-1, allow_update=False)
+    index(engine, clock)
+
+    def alike(expected: list[int]) -> None:
+        assert rows(search(engine)) == stored(engine)
+        assert keys(search(engine)) == expected
+        for number in range(4):
+            some = [key for key in expected if key % 4 == number]
+            assert keys(search(engine, TermQuery("n", number))) == some
+
+    def change(**options: Any) -> None:  # noqa: ANN401  # of any type
+        asked = UpdateTable("t", options=OptionsChange(**options))
+        engine.run(engine.update_table("i", asked))
+
+    for key in range(6):
+        write(engine, put("t", {"k": key}, {"n": key % 4}))
+        clock.advance(day / 2)
+    alike([0, 1, 2, 3, 4, 5])
+    change(time_to_live=2 * day)
+    alike([3, 4, 5])
+    change(max_versions=3)
+    write(engine, put("t", {"k": 1}, {"n": 1}))
+    alike([1, 3, 4, 5])
+    change(time_to_live=day, max_versions=1)
+    alike([1, 5])
+    tidy(engine)
+    change(time_to_live=10 * day)
+    alike([1, 5])
+    write(engine, put("t", {"k": 7}, {"n": 3}))
+    change(time_to_live=-1)
+    alike([1, 5, 7])
+
+
 def test_a_table_of_the_same_name_begins_anew(engine: Engine, clock: FakeClock) -> None:
     """DeleteTable is refused while there is an index (search §1.5), and takes everything then."""
     make_table(engine)
