@@ -83,6 +83,8 @@ class _TokensNode(Node):
         if self._scorer is None or self._required > 1 or len(self._found) == 1:
             return self.run(at)
         order = sorted(range(len(self._found)), key=lambda each: self._weights[each].most)
+        if len(self._found[order[-1]][at].documents) * _DENSE > self._tables[at].count:
+            return self.run(at)
         most = np.cumsum([self._weights[each].most for each in order]) * _ROUNDED
         if most[0] >= floor:
             found = self._of_tokens(at, order[-1:])
