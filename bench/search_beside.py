@@ -2,8 +2,9 @@
 
     PutRow, Search              of documents without and with an index of ten fields, and searches
                                 of what was written so (`bench.search_server`)
-    searches beside PutRows     Search of a word, alone and beside a stream of PutRows of documents
-                                into the same table: how long the slowest ones take
+    searches beside PutRows     Search of a word, alone and beside PutRows of documents into the
+                                same table on 128 connections: how long the slowest ones take; and
+                                such PutRows, alone and beside a stream of such searches
     GetRow beside searches      point reads of another table, alone and beside a stream of searches
                                 of frequent words, and of groups
 
@@ -25,7 +26,6 @@ from bench.measure import Settings
 from bench.neighbours import Neighbour, in_turns
 from bench.search_corpus import articles
 from bench.search_server import (
-    CONNECTIONS,
     SEARCHERS,
     document_put,
     search_results,
@@ -42,6 +42,7 @@ __all__ = ["main", "worst"]
 DOCUMENTS: Final = 60_000
 ROWS: Final = 10_000
 PUT_TURNS: Final = 4
+WRITERS: Final = 128  # connections
 _TABLE: Final = "searched"
 
 
@@ -96,11 +97,19 @@ def _beside_puts(
         load.run(SEARCHERS, settings.seconds)
         run = partial(load.run, SEARCHERS, settings.seconds)
         alone = [run()]
-        with writing.beside(CONNECTIONS, 60 * settings.seconds):
+        with writing.beside(WRITERS, 60 * settings.seconds):
             beside = [run() for _ in range(PUT_TURNS)]
         alone.append(run())
+        put = partial(writing.run, WRITERS, settings.seconds)
+        puts_alone, puts_beside = [put()], []
+        for _ in range(PUT_TURNS // 2):
+            with load.beside(SEARCHERS, 60 * settings.seconds):
+                puts_beside.append(put())
+            puts_alone.append(put())
     yield "Search, a word", worst(alone)
     yield "Search, a word, beside PutRows", worst(beside)
+    yield "PutRow, searched table", worst(puts_alone)
+    yield "PutRow beside Search, a word", worst(puts_beside)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
