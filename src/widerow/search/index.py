@@ -259,6 +259,18 @@ class DocumentIndex:
             return segment_of(self.fields, ())
         return merged_segment(self.fields, parts, safepoint)[0]
 
+    def copy(self) -> "DocumentIndex":
+        """Another index with the same rows: changes of one do not reach the other.
+
+        Segments are in both, for they never change; files of one are none of the other. Cost: that
+        of a segment of the documents that were written last.
+        """
+        frozen = _frozen(self.fields, self._state)
+        self._replace(frozen)
+        other = DocumentIndex(self.fields)
+        other._state = replace(frozen, large=tuple(map(_unfiled, frozen.large)))  # its own
+        return other
+
     # --- files -----------------------------------------------------------------------------------
 
     def freeze(self, state: bytes) -> Checkpoint:
@@ -384,6 +396,15 @@ def _living_keys(each: SegmentView) -> Iterator[bytes]:
     """The keys of the rows of a segment that are alive, ascending."""
     keys, live = each.segment.keys, each.live
     return (keys[at] for at in range(len(keys)) if live is None or live[at])
+
+
+def _unfiled(each: SegmentView) -> SegmentView:
+    """The same rows where a file has no name; mapped bytes stay readable without one."""
+    segment = each.segment
+    if segment.file is None:
+        return each
+    own = IndexSegment(segment.fields, segment.arrays, segment.counts)
+    return SegmentView(own, each.live, each.ranks)
 
 
 def _size(each: SegmentView) -> int:

@@ -229,6 +229,26 @@ class LiveIndex:
         self._cursor = b""
         self._parts.backlog.leave(self.index.id)
 
+    # --- documents of another one ------------------------------------------------------------
+
+    def copied_at(self, ends: JournalEnds) -> "DocumentIndex | None":
+        """Its documents, if they are those of a moment of the journal; None where they are not."""
+        if self._rows is None or self._building or self._positions is None:
+            return None
+        return self._rows.copy() if self._positions.are(ends) else None
+
+    def take_over(self, rows: "DocumentIndex") -> None:
+        """Have what `rows` has, which is what the table had when its journal began.
+
+        Raises `NotFound` where the index was dropped. Nothing happens where it is built already.
+        """
+        if self.is_following:
+            return
+        _, log = self._table()
+        self._use(rows.copy(), rows.fields)
+        self._building, self._positions = False, JournalPositions.before_all(log)
+        self._changes = rows.rows
+
     def _fields(self) -> "SearchFields":
         from widerow.search.fields import SearchFields  # noqa: PLC0415  # as above
 
