@@ -8,12 +8,13 @@
     GetRow beside searches      point reads of another table, alone and beside a stream of searches
                                 of frequent words, and of groups
 
-Runs take turns (`bench.neighbours`). Prints one JSON document.
+These are the parts `alone`, `puts` and `reads`; without a name all are measured. Runs take turns
+(`bench.neighbours`). Prints one JSON document.
 """
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -27,6 +28,7 @@ from bench.neighbours import Neighbour, in_turns
 from bench.search_corpus import articles
 from bench.search_server import (
     SEARCHERS,
+    create_searched,
     document_put,
     search_results,
     searches,
@@ -39,6 +41,7 @@ from widerow.testing.process import WiderowProcess
 
 __all__ = ["main", "worst"]
 
+PARTS: Final = ("alone", "puts", "reads")
 DOCUMENTS: Final = 60_000
 ROWS: Final = 10_000
 PUT_TURNS: Final = 4
@@ -57,8 +60,24 @@ def worst(outcomes: Sequence[Outcome]) -> dict[str, float]:
     }
 
 
-def measure(place: Place, settings: Settings) -> Iterator[tuple[str, dict[str, float]]]:
-    """All of them, by name. Raises: `LoadFailed`."""
+def measure(
+    place: Place, settings: Settings, parts: Sequence[str], documents: int
+) -> Iterator[tuple[str, dict[str, float]]]:
+    """Some parts, by name. Raises: `LoadFailed`."""
+    if "alone" in parts:
+        yield from _alone(place, settings)
+    else:
+        with Wire(place.endpoint) as wire:
+            create_searched(wire, _TABLE)
+    wishes = searches(_TABLE)
+    if "puts" in parts:
+        puts = [document_put(_TABLE, each) for each in articles(documents)]
+        yield from _beside_puts(place, puts, wishes["Search, a word"], settings)
+    if "reads" in parts:
+        yield from _reads_beside(place, wishes, settings)
+
+
+def _alone(place: Place, settings: Settings) -> Iterator[tuple[str, dict[str, float]]]:
     for result in search_results(place, settings):
         yield (
             result.name,
@@ -69,9 +88,11 @@ def measure(place: Place, settings: Settings) -> Iterator[tuple[str, dict[str, f
                 "cpu_us": result.cpu_us,
             },
         )
-    puts = [document_put(_TABLE, each) for each in articles(DOCUMENTS)]
-    wishes = searches(_TABLE)
-    yield from _beside_puts(place, puts, wishes["Search, a word"], settings)
+
+
+def _reads_beside(
+    place: Place, wishes: Mapping[str, Sequence[bytes]], settings: Settings
+) -> Iterator[tuple[str, dict[str, float]]]:
     with Wire(place.endpoint) as wire:
         ask(wire, rows.table())
         for number in range(ROWS):
@@ -115,15 +136,16 @@ def _beside_puts(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="bench.search_beside", description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), metavar="PART")
     parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--documents", type=int, default=DOCUMENTS)
     wish = parser.parse_args(arguments)
     with (
         TemporaryDirectory() as folder,
         WiderowProcess("--path", str(Path(folder) / "store")) as it,
     ):
-        found: dict[str, Any] = dict(
-            measure(Place(it.endpoint, it.pid), Settings(seconds=wish.seconds))
-        )
+        place, settings = Place(it.endpoint, it.pid), Settings(seconds=wish.seconds)
+        found: dict[str, Any] = dict(measure(place, settings, wish.parts, wish.documents))
     print(json.dumps(found))
 
 
