@@ -30,6 +30,7 @@ from widerow.wire.tablestore import search_messages as s
 
 __all__ = [
     "CONNECTIONS",
+    "KINDS",
     "PUT",
     "PUT_WITH",
     "SEARCHERS",
@@ -49,7 +50,7 @@ ASKED: Final = 50
 _INDEX: Final = "found"
 _MATCH, _PHRASE, _TERM, _RANGE, _BOOL = 1, 2, 3, 4, 6  # protos §4, QueryType
 _BY_FIELD: Final = 1
-_KINDS: Final = {
+KINDS: Final = {
     **dict.fromkeys(("category", "author", "state"), SearchFieldType.KEYWORD),
     **dict.fromkeys(("price", "weight"), SearchFieldType.DOUBLE),
     **dict.fromkeys(("stock", "created", "rating"), SearchFieldType.LONG),
@@ -73,7 +74,7 @@ def create_searched(wire: Wire, table: str) -> None:
     _create_table(wire, table)
     body = s.CreateSearchIndexRequest(table_name=table, index_name=_INDEX)
     for each in FIELDS:
-        body.schema.field_schemas.add(field_name=each, field_type=_KINDS[each], index=True)
+        body.schema.field_schemas.add(field_name=each, field_type=KINDS[each], index=True)
     ask(wire, _request("CreateSearchIndex", body))
 
 

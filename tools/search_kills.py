@@ -60,6 +60,11 @@ SCHEMA: Final = SearchSchema(
 )
 
 
+_ALL: Final = Search(
+    "t", "x", limit=1000, get_total_count=True, columns=ColumnReturn(ColumnReturnType.ALL)
+)
+
+
 @dataclass(slots=True)
 class SearchOutcome:
     """What a run of kills or power cuts showed; `kills` counts either.
@@ -133,6 +138,9 @@ def _work(directory: Path, first: int) -> None:
             number += 1
             if number % 3 == 0:
                 engine.search.work()
+            if number % 5 == 0:
+                engine.search.search("i", _ALL)
+                engine.search.gather()
             if number % 7 == 0:
                 engine.search.write_down(all_of_them=True)
             if number % 50 == 0:
@@ -155,9 +163,7 @@ def _examine(directory: Path, outcome: SearchOutcome, *, control: bool = False) 
         table = [
             PLAIN_HEADER + row for row in engine.rows.get_range("i", scan_all("t", *bounds)).pieces
         ]
-        every = ColumnReturn(ColumnReturnType.ALL)
-        asked = Search("t", "x", limit=1000, get_total_count=True, columns=every)
-        answer = engine.search.search("i", asked)
+        answer = engine.search.search("i", _ALL)
         found = [hit.row for hit in answer.hits]
         outcome.rows = len(table)
         outcome.opened += not host.built

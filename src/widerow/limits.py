@@ -177,6 +177,10 @@ LOOP_READ_BYTES_MAX: Final = 256 * 1024  # of one read on the loop; with both bo
 LOOP_READ_STEPS_MAX: Final = 1000  # their p99 (bench --only neighbours): records, decoded cells
 READ_SLICE_ROWS: Final = 16  # of a batch, read at once; then others are let through
 STAGE_REQUESTS_MAX: Final = 64  # run stage by stage together; their answers wait for the last
+SHARED_TURN_REQUESTS: Final = (
+    32  # the same while others run on threads, who wait for the loop: 4 ms
+)
+CALM_TURNS: Final = 16  # of the loop without them, a tenth of a second, until turns are whole again
 STAGED_ROW_BYTES_MAX: Final = 64 * 1024  # a larger row is answered at once: 64 of them are 4 MB
 STAGED_BYTES_MAX: Final = 1024 * 1024  # of answers that wait to be written with others
 DIGEST_SLICE_BYTES: Final = 128 * 1024  # hashed in 0.2 ms; then others are let through
@@ -257,7 +261,7 @@ JOURNAL_BACKLOG_MAX: Final = 20_000  # rows: a search does two seconds' work at 
 SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
 SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
 SEARCH_CHECKPOINT_SECONDS: Final = 300  # the same for few of them, which would stay in the journal
-SEARCH_FOLLOW_ROWS: Final = 32  # taken before those who wait for an index have their turn: 2 ms
+SEARCH_FOLLOW_ROWS: Final = 64  # taken before those who wait for an index have their turn: 4 ms
 SEARCH_PAUSE_SECONDS: Final = 0.1  # between two looks at journals; a look costs one read an index
 SEARCH_CHECKPOINT_LOOK_SECONDS: Final = 1  # between two looks for an index to be written down
 SEARCH_RETRY_SECONDS: Final = 10  # after files of an index could not be written

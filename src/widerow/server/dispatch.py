@@ -360,8 +360,12 @@ class Dispatcher:
     # --- stages ------------------------------------------------------------------------------
 
     def _turn(self) -> None:
-        """Run what was gathered in this turn of the loop."""
-        tasks, self._gathered = self._gathered, []
+        """Run what was gathered in this turn of the loop, or the first of it."""
+        tasks, self._gathered = self._schedule.first_of(
+            self._gathered, lambda task: task.route.lengthy is not None
+        )
+        if self._gathered:
+            self._schedule.when_turn_ends(self._turn)
         try:
             for first in range(0, len(tasks), STAGE_REQUESTS_MAX):
                 self._run_stages(tasks[first : first + STAGE_REQUESTS_MAX])

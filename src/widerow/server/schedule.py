@@ -18,19 +18,23 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any, Final, final
+from typing import Any, Final, TypeVar, final
 
 from widerow.commit.places import Caller
 from widerow.limits import (
     BATCH_THREADS,
     BLOCKING_THREADS_MAX,
     BUSY_TURNS,
+    CALM_TURNS,
     LENGTHY_BODY_BYTES,
     LENGTHY_THREADS_MAX,
+    SHARED_TURN_REQUESTS,
 )
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.bulk import LONG_WORK
 from widerow.storage.sockets import Sockets
+
+_R = TypeVar("_R")
 
 __all__ = ["Rules", "Schedule", "rules_for"]
 
@@ -84,7 +88,7 @@ class Schedule:
     `long_turn` and `hashes_in_turn` are called on the threads.
     """
 
-    __slots__ = ("_batches", "_loop", "_requests", "_running", "has_threads", "rules")
+    __slots__ = ("_batches", "_calm", "_loop", "_requests", "_running", "has_threads", "rules")
 
     def __init__(self, rules: Rules, loop: AbstractEventLoop) -> None:
         """Threads start when there is work for them."""
@@ -94,6 +98,7 @@ class Schedule:
         self._running = (
             0  # requests on threads, and plans of such requests that are not committed yet
         )
+        self._calm = CALM_TURNS  # turns since one of those was under way, as far as that matters
         self._requests: ThreadPoolExecutor | None = None
         self._batches: ThreadPoolExecutor | None = None
         if rules.request_threads:
@@ -129,6 +134,27 @@ class Schedule:
         """
         if self._running and not self.rules.all_on_threads:
             LOOP_TURN.begin()
+
+    def first_of(
+        self, requests: list[_R], may_be_long: Callable[[_R], bool]
+    ) -> tuple[list[_R], list[_R]]:
+        """The requests of a turn that are dealt with before the loop reads others, and the rest.
+
+        Beside requests on threads few, for these wait for the loop twice: to be read, and with
+        their answers. A client that asks one after the other is between two of them at times, so
+        that goes on for a while. Those that may run on threads are among the first.
+        """
+        self.request_came()
+        self._calm = 0 if self._running else min(self._calm + 1, CALM_TURNS)
+        few = self._calm < CALM_TURNS and not self.rules.all_on_threads
+        if not few or len(requests) <= SHARED_TURN_REQUESTS:
+            return requests, []
+        first: list[_R] = []
+        rest: list[_R] = []
+        for request in requests:
+            into = first if len(first) < SHARED_TURN_REQUESTS or may_be_long(request) else rest
+            into.append(request)
+        return first, rest
 
     def turn_ends(self) -> None:
         """End the loop's turn: all requests that it has read are answered."""

@@ -22,8 +22,10 @@ from widerow.engine.plan import Plan
 from widerow.errors import Exhausted, InvalidRequest, Rule, StorePoisoned, WiderowError
 from widerow.limits import (
     BUSY_TURNS,
+    CALM_TURNS,
     LENGTHY_BODY_BYTES,
     LOOP_READ_BYTES_MAX,
+    SHARED_TURN_REQUESTS,
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
@@ -543,6 +545,63 @@ def test_where_others_are_served_a_long_answer_is_hashed_before_the_next_is_read
     rules = replace(LOCAL, crowded=crowded)
     assert later(desk, signed("ListTable"), rules).status == 200
     assert hashed_in_turn == [crowded and turns > BUSY_TURNS]
+
+
+def test_beside_a_long_request_the_loop_looks_for_others_more_often(desk: Desk) -> None:
+    """A search waits for the loop to be read and with its answer: for few others each time.
+
+    Those that run on threads are started first, and later turns are whole again.
+    """
+    go_on, both_ended, started = threading.Event(), asyncio.Event(), list[bytes]()
+
+    def call(*_: object) -> tuple[str, ...]:
+        assert go_on.wait(30)
+        return ()
+
+    def reply(response: Response) -> None:
+        answered.append(response)
+        if len(answered) == 73:
+            both_ended.set()
+
+    def lengthy(body: bytes) -> bool:
+        started.append(body)
+        return True
+
+    desk.serve("ListTable", call=call, lengthy=lengthy)
+    answered: list[Response] = []
+
+    def short(count: int) -> list[Request]:
+        return [signed("DescribeTable") for _ in range(count)]
+
+    async def ask() -> list[int]:
+        dispatcher = desk.made(LOCAL, asyncio.get_running_loop())
+        seen: list[int] = []
+
+        async def turn(*requests: Request) -> None:
+            for request in requests:
+                assert dispatcher.handle(request, reply) is None
+            await asyncio.sleep(0)
+            seen.append(len(answered))
+
+        try:
+            await turn(signed("ListTable"))
+            await turn(*short(70), signed("ListTable"))
+            seen.append(len(started))
+            await turn()
+            await turn(*short(1))
+            go_on.set()
+            await asyncio.wait_for(both_ended.wait(), 30)
+            for _ in range(CALM_TURNS):
+                await turn(*short(1))
+            await turn(*short(70))
+        finally:
+            dispatcher.close()
+        return seen
+
+    most = SHARED_TURN_REQUESTS
+    calm = [73 + turn for turn in range(1, CALM_TURNS + 1)]
+    both = 2 * 2  # each long request is asked about twice
+    assert asyncio.run(ask()) == [0, most, both, 2 * most, 71, *calm, calm[-1] + 70]
 
 
 def test_lengthy_writes_have_a_thread_of_their_own(desk: Desk, table_body: bytes) -> None:

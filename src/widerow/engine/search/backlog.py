@@ -41,8 +41,9 @@ class JournalBacklog:
 
     def take(self, index_id: int, noted: int) -> None:
         """The index has taken what was written when `noted` was the count."""
-        if index_id in self._taken:
-            self._taken[index_id] = noted
+        known = self._taken.get(index_id)
+        if known is not None:
+            self._taken[index_id] = max(known, noted)
 
     def waiting(self, index_id: int) -> int:
         """About how many rows wait. Bodies that ran twice are counted twice until it has looked."""

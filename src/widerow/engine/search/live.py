@@ -94,6 +94,8 @@ class LiveIndex:
     """One index. `index`: its definition when it was made; only `name` and lifetime change later.
 
     `covered`: up to where its files have the journal; None where it has no files that are valid.
+    `goal`: the end of the journal that whoever keeps it up is on the way to, and how many rows were
+    noted before (`JournalBacklog.noted`).
     """
 
     def __init__(self, parts: IndexParts, table: Table, index: SearchIndex) -> None:
@@ -101,6 +103,7 @@ class LiveIndex:
         self.lock = parts.host.lock()
         self.index = index
         self.covered: JournalPositions | None = None
+        self.goal: tuple[int, JournalEnds] | None = None
         self._parts = parts
         self._table_id = table.id
         self._apart = not parts.store.capabilities.atomic_across_shards
@@ -225,7 +228,7 @@ class LiveIndex:
 
         fields = self._fields()
         self._use(DocumentIndex(fields), fields)
-        self._building, self._positions, self.covered = True, None, None
+        self._building, self._positions, self.covered, self.goal = True, None, None, None
         self._cursor = b""
         self._parts.backlog.leave(self.index.id)
 

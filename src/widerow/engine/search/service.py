@@ -328,11 +328,20 @@ class SearchIndexes:
                 return True
 
     def _follow_a_little(self, live: LiveIndex) -> bool:
-        noted = self._parts.backlog.noted(live.index.id)
-        ends = live.look()
+        """Take the next rows on the way to an end of the journal, and then to the next end.
+
+        Beside writers the end of all is never reached, and what waits is counted up to some end.
+        """
+        noted, ends = self._parts.backlog.noted(live.index.id), live.look()
+        if not live.is_following:
+            return True
+        if live.goal is None:
+            live.goal = noted, ends
+        noted, ends = live.goal
         more = live.step(ends, SEARCH_FOLLOW_ROWS)
-        if live.is_following and live.is_at(ends):
+        if live.is_at(ends):
             self._taken(live, noted)
+            live.goal = None
         return more
 
     def merge(self) -> bool:

@@ -146,6 +146,28 @@ def test_writers_wait_where_an_index_cannot_follow(
     assert JOURNAL_BACKLOG_MAX == 20_000
 
 
+def test_what_is_taken_counts_though_writers_never_stop(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else writers would be refused beside an index that is hardly behind."""
+    monkeypatch.setattr("widerow.engine.search.backlog.JOURNAL_BACKLOG_MAX", 40)
+    monkeypatch.setattr("widerow.engine.search.service.SEARCH_FOLLOW_ROWS", 3)
+    make_table(engine)
+    make_index(engine)
+    assert search(engine).total == 0
+    engine.search.work()
+    engine.backlog.is_bounded = True
+    write(engine, *[put("t", {"k": k}, {"n": k}) for k in range(10)])
+    waiting: list[int] = []
+    for k in range(10, 100):
+        write(engine, put("t", {"k": k}, {"n": k}))  # one more while three are taken
+        assert engine.search.work()
+        write(engine, put("t", {"k": k}, {"n": -k}), put("t", {"k": k}, {"n": k}))
+        waiting.append(engine.search.statistics()["i/t", "x"]["waiting"])
+    assert max(waiting) < 40
+    assert search(engine).total == 100
+
+
 def test_changes_are_held_back_where_that_is_asked_for(clock: FakeClock, engine: Engine) -> None:
     """`--search-lag`: for programs that rely on more than the service promises."""
     held = engine_of(engine.store, clock, FakeEntropy(), RememberingHost(lag_us=5_000_000))
