@@ -102,6 +102,7 @@ HOT_MODULES = (
     "server/http1",
     "server/message",
     "server/metrics",
+    "server/request_ids",
     "server/schedule",
     "server/shared",
     "server/system",

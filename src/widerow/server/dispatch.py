@@ -42,16 +42,18 @@ from widerow.errors import (
 )
 from widerow.limits import (
     BRIEF_READS_MAX,
+    HASHED_BESIDE_BYTES_MIN,
     STAGE_REQUESTS_MAX,
     STAGED_BYTES_MAX,
     STAGED_ROW_BYTES_MAX,
 )
-from widerow.model.answers import RowRead
+from widerow.model.answers import RangePage, RowRead
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, plain_text
 from widerow.server.recent import SLOW_NS, RecentRequests
+from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.foresight import ForeseenReads, NotForeseen
@@ -64,15 +66,12 @@ if TYPE_CHECKING:
     from widerow.engine.ends import End
     from widerow.engine.plan import Plan
 
-__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "RequestIds", "Service"]
+__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
 # The label in metrics of every action that is not known: a client must not choose labels.
 _NO_ACTION: Final = "other"
-# The random part of a process in its request ids: 80 bits, written as 20 digits.
-_UNIQUE_BYTES: Final = 10
-_TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 _LOOP: Final = Caller.LOOP
 
 
@@ -121,30 +120,6 @@ class PagesBeside(Protocol):
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """As a dispatcher does."""
         ...
-
-
-class RequestIds:
-    """Identifiers of requests: 36 characters, shaped as the protocol's clients know them.
-
-    Unique by a random prefix for each process and a counter; nothing about them is secret.
-    """
-
-    __slots__ = ("_count", "_front", "_prefix")
-
-    def __init__(self, entropy: Entropy) -> None:
-        """Choose the prefix."""
-        digits = entropy.token_bytes(_UNIQUE_BYTES).hex()
-        self._prefix = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}-"
-        self._count = 0
-        self._front = f"{self._prefix}{0:010x}"  # all but the last two digits
-
-    def next(self) -> str:
-        """An identifier that was not given out before. Cost: a concatenation."""
-        count = self._count = self._count + 1
-        last = count & 0xFF
-        if last == 0:
-            self._front = f"{self._prefix}{count >> 8:010x}"
-        return self._front + _TWO_DIGITS[last]
 
 
 @mypyc_attr(acyclic=True)
@@ -569,8 +544,17 @@ class Dispatcher:
             if route.writes:
                 task.asked = None
                 self._committer.submit(result, task, _LOOP)
+            elif isinstance(result, RangePage) and result.data_size > HASHED_BESIDE_BYTES_MIN:
+                self._hash_beside(task, result)
             else:
                 self._end(task, self._succeeded(task, result))
+
+    def _hash_beside(self, task: _Task, page: RangePage) -> None:
+        """Hash the answer on a thread: that lets the loop run, and takes longer than to ask for."""
+        route, call = task.route, task.call
+        work = partial(self._enveloped, route, call, page, route.encode(page))
+        task.on_thread = True
+        self._schedule.start(work, partial(self._performed, task), computes=False)
 
     def _within_budget(self, task: _Task) -> Any:  # noqa: ANN401  # what the operation's call returns
         route, opened = task.route, task.call.opened
@@ -597,11 +581,6 @@ class Dispatcher:
         self._foreseen(tasks, None if values is None else partial(ForeseenReads, values))
 
     def _pages_read(self, tasks: Sequence[_Task], pages: Mapping[PageWanted, Page] | None) -> None:
-        if pages is not None and any(each.is_long for each in pages.values()):
-            for task in tasks:  # whose answers are hashed beside the loop
-                task.reads = ForeseenReads(pages=pages)
-                self._run_on_thread(task)
-            return
         self._foreseen(tasks, None if pages is None else partial(ForeseenReads, pages=pages))
 
     def _foreseen(self, tasks: Sequence[_Task], reads: Callable[[], ForeseenReads] | None) -> None:
