@@ -309,9 +309,7 @@ def test_pages_are_read_together_and_say_what_a_page_on_a_thread_says(
 def test_a_page_that_takes_long_to_hash_says_the_same(desk: Desk) -> None:
     desk.run(BLOCKING, [put(number, HASHED_BESIDE_BYTES_MIN // 2) for number in range(3)])
     (other,) = desk.run(BLOCKING, [page(201)])
-    before = trips(desk)
     answers = desk.run(BLOCKING, [page(3), page(1), page(3)])
-    assert trips(desk) == before + 1
     assert [answer.status for answer in answers] == [200] * 3
     assert rows_of(answers[0]) == rows_of(answers[2]) == rows_of(other)
     assert rows_of(other)[0].startswith(rows_of(answers[1])[0])
