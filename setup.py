@@ -94,6 +94,7 @@ HOT_MODULES = (
     "rows/record",
     "rows/words",
     "server/admission",
+    "server/answering",
     "server/connection",
     "server/dev/connection",
     "server/dispatch",

@@ -15,7 +15,6 @@ for many requests (measured in docs/internals/performance.md).
 """
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -44,10 +43,10 @@ from widerow.limits import (
     BRIEF_READS_MAX,
     HASHED_BESIDE_BYTES_MIN,
     STAGE_REQUESTS_MAX,
-    STAGED_BYTES_MAX,
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.answers import RangePage, RowRead
+from widerow.server.answering import AnswersTogether
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
@@ -56,6 +55,7 @@ from widerow.server.recent import SLOW_NS, RecentRequests
 from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
+from widerow.server.unforeseen import log_unforeseen
 from widerow.storage.foresight import ForeseenReads, NotForeseen
 from widerow.storage.page import Page, PageWanted
 from widerow.wire.dialect import Dialect, Opened, WireOperation
@@ -235,47 +235,6 @@ _Answer = tuple[Response, tuple[int, int] | None]
 """A response, and the capacity units that it says were consumed."""
 
 
-@final
-class _Answers:
-    """Answers that are written together, behind the stages or a commit; they have one date."""
-
-    __slots__ = ("_bytes", "_clock", "_date", "_dated", "_ended")
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._ended: list[tuple[Reply, Response]] = []
-        self._bytes = 0
-        self._dated: Dialect | None = None
-        self._date: Any = None
-
-    def date(self, dialect: Dialect) -> Any:  # noqa: ANN401  # the dialect's own
-        """The time of these answers, as a dialect writes it."""
-        if self._dated is not dialect:
-            self._date = dialect.answer_date(self._clock.now_us())
-            self._dated = dialect
-        return self._date
-
-    def add(self, reply: Reply, response: Response) -> None:
-        """Add an answer; where the answers have become many bytes, write them now."""
-        self._ended.append((reply, response))
-        self._bytes += len(response.body)
-        if self._bytes > STAGED_BYTES_MAX:
-            self.hand_over()
-
-    def hand_over(self) -> None:
-        """Write the answers; an error of one connection does not hinder the others."""
-        ended, self._ended = self._ended, []
-        self._bytes = 0
-        self._dated = None
-        for reply, response in ended:
-            try:
-                reply(response)
-            except Exception as error:  # noqa: BLE001  # see above
-                frames = "".join(traceback.format_tb(error.__traceback__))
-                facts = {"frames": frames}
-                _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
-
-
 class Dispatcher:
     """The handler of the port. It belongs to the loop's thread, and no request makes it raise."""
 
@@ -309,7 +268,7 @@ class Dispatcher:
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._gathered: list[_Task] = []
         self._now_us = 0  # when these stages began
-        self._answers = _Answers(service.clock)
+        self._answers = AnswersTogether(service.clock)
         self._keys: GatheredReads[_Task, bytes, bytes | None] | None = None
         self._pages: GatheredReads[_Task, PageWanted, Page] | None = None
         if schedule.rules.all_on_threads:
@@ -708,9 +667,8 @@ class Dispatcher:
         elapsed_ns = self._note(call, refusal.status, refusal.code)
         self._remember(call, refusal.status, refusal.code, elapsed_ns, refusal.lines)
         if not isinstance(error, WiderowError):
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"action": call.counts.action, "request_id": call.request_id, "frames": frames}
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+            facts = {"action": call.counts.action, "request_id": call.request_id}
+            log_unforeseen(_log, error, **facts)
         elif isinstance(error, StoreDamaged):
             facts = {
                 "action": call.counts.action,

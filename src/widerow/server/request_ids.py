@@ -1,7 +1,4 @@
-"""Identifiers of requests.
-
-Compiled, because each request has one.
-"""
+"""Identifiers of requests, which every answer names and the log repeats."""
 
 from typing import Final
 
