@@ -178,7 +178,6 @@ LOOP_READ_STEPS_MAX: Final = 1000  # their p99 (bench --only neighbours): record
 READ_SLICE_ROWS: Final = 16  # of a batch, read at once; then others are let through
 STAGE_REQUESTS_MAX: Final = 64  # run stage by stage together; their answers wait for the last
 STAGED_ROW_BYTES_MAX: Final = 64 * 1024  # a larger row is answered at once: 64 of them are 4 MB
-HASHED_BESIDE_BYTES_MIN: Final = 64 * 1024  # of a page over a network: 90 µs, a thread takes 50
 STAGED_BYTES_MAX: Final = 1024 * 1024  # of answers that wait to be written with others
 DIGEST_SLICE_BYTES: Final = 128 * 1024  # hashed in 0.2 ms; then others are let through
 WRITTEN_BYTES_MAX: Final = 512 * 1024  # of an answer in one turn of the loop: 0.3 ms for the system

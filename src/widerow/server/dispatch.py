@@ -41,11 +41,10 @@ from widerow.errors import (
 )
 from widerow.limits import (
     BRIEF_READS_MAX,
-    HASHED_BESIDE_BYTES_MIN,
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
-from widerow.model.answers import RangePage, RowRead
+from widerow.model.answers import RowRead
 from widerow.server.answering import AnswersTogether
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
@@ -503,17 +502,8 @@ class Dispatcher:
             if route.writes:
                 task.asked = None
                 self._committer.submit(result, task, _LOOP)
-            elif isinstance(result, RangePage) and result.data_size > HASHED_BESIDE_BYTES_MIN:
-                self._hash_beside(task, result)
             else:
                 self._end(task, self._succeeded(task, result))
-
-    def _hash_beside(self, task: _Task, page: RangePage) -> None:
-        """Hash the answer on a thread: that lets the loop run, and takes longer than to ask for."""
-        route, call = task.route, task.call
-        work = partial(self._enveloped, route, call, page, route.encode(page))
-        task.on_thread = True
-        self._schedule.start(work, partial(self._performed, task), computes=False)
 
     def _within_budget(self, task: _Task) -> Any:  # noqa: ANN401  # what the operation's call returns
         route, opened = task.route, task.call.opened
