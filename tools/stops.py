@@ -25,7 +25,7 @@ from rich.table import Table
 
 from cluster.faults import Fault, Heal, NotCaused, server_faults
 from cluster.ledger import Ledger, Outage
-from cluster.stores import STORES, NoStore, started
+from cluster.stores import STORES, NoStore, SharedStore, started
 from evidence import record, record_skipped
 from widerow.testing.process import WiderowProcess
 
@@ -77,12 +77,16 @@ def _await_writes(ledger: Ledger, fault: str) -> None:
         time.sleep(_LOOK_SECONDS)
 
 
-def _once(ledger: Ledger, fault: Fault, random: Random) -> Outage:
+def _once(ledger: Ledger, store: SharedStore, fault: Fault, random: Random) -> Outage:
     """Cause a fault and put it right again, while writers write.
+
+    The servers of the database share its parts evenly when it comes, or all keys would stop with
+    the one that has them all after the fault before.
 
     Raises: `NotCaused`, `NotRecovered`.
     """
     with ledger.running():
+        store.even_out()
         _await_writes(ledger, "before any fault")
         time.sleep(_QUIET_SECONDS)
         with ledger.observed() as outage, ExitStack() as ends:
@@ -108,14 +112,16 @@ def _caused(fault: Fault, random: Random) -> Heal:
             time.sleep(_LOOK_SECONDS)
 
 
-def _each(ledger: Ledger, faults: Sequence[Fault], options: argparse.Namespace) -> Iterator[Stop]:
+def _each(
+    ledger: Ledger, store: SharedStore, faults: Sequence[Fault], options: argparse.Namespace
+) -> Iterator[Stop]:
     """The faults one after another, each recorded when it is over. Raises `NotRecovered`."""
     random = Random(options.seed)  # noqa: S311  # no secret
     for fault in track(faults, "faults", disable=not sys.stdout.isatty()):
         begun, name = time.monotonic(), f"stops, {options.store}: {fault.name}"
         before = (ledger.wrongs.lost, ledger.wrongs.doubled, ledger.wrongs.torn)
         try:
-            seen = [_once(ledger, fault, random) for _ in range(options.times)]
+            seen = [_once(ledger, store, fault, random) for _ in range(options.times)]
         except NotCaused as error:
             record_skipped(name, f"it could not be caused: {error}")
             continue
@@ -170,7 +176,7 @@ def measured(options: argparse.Namespace) -> tuple[list[Stop], Sequence[str]]:
         ledger.create()
         with ledger.running():
             store.prepare()
-        stops = list(_each(ledger, faults, options))
+        stops = list(_each(ledger, store, faults, options))
     return stops, ledger.wrongs.told
 
 

@@ -11,6 +11,7 @@ from tests import hbase
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, ViewLost
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import revision_key, row_prefix
+from widerow.rows.fields import field
 from widerow.storage.hbase.driver import HBaseDriver
 from widerow.storage.hbase.messages import (
     BytesBytesPair,
@@ -314,3 +315,29 @@ def test_a_url_names_servers_and_a_table(url: str) -> None:
 def test_a_cluster_that_is_not_there() -> None:
     with pytest.raises(StoreBusy):
         open_hbase("hbase://127.0.0.1:1/table")
+
+
+def test_a_table_may_stand_in_a_namespace() -> None:
+    """docs/operating/cluster.md, HBase: partitions are regions there as well."""
+    base, _, name = hbase.fresh_url().rpartition("/")
+    with pytest.raises(StorageFailure, match="no namespace team"):
+        open_driver(f"{base}/team:{name}")
+    with open_store(f"{base}/{name}") as plain:
+        plain.transact((SHARD,), lambda txn: txn.put(SHARD, b"plain"))
+    seeds = open_driver(f"{base}/{name}")
+    named = field(b"\x0a", field(b"\x0a", b"team"))  # a CreateNamespaceRequest
+    seeds._regions.servers.master().call("CreateNamespace", named, CreateTableResponse)
+    seeds.close()
+    opened = open_driver(f"{base}/team:{name}")
+    store = OptimisticStore(opened)
+    store.transact((SHARD,), lambda txn: txn.put(SHARD, b"named"))
+    number = opened.placement.begin_split(SHARD)
+    assert number is not None
+    pauses = MovePauses(60)
+    while not opened.placement.has_ended(number):
+        assert pauses.rest()
+    assert len(opened.placement.ranges()) == 2
+    assert store.snapshot().get(SHARD) == b"named"
+    with open_store(f"{base}/{name}") as plain:
+        assert plain.snapshot().get(SHARD) == b"plain"
+    store.close()

@@ -120,7 +120,7 @@ class Hooked:
         self.before_commit: Callable[[], None] | None = None
         self.view, self.home = driver.view, driver.home
         self.read_many, self.read_page = driver.read_many, driver.read_page
-        self.read_pages = driver.read_pages
+        self.read_pages, self.loop_reads = driver.read_pages, driver.loop_reads
         self.statistics, self.close = driver.statistics, driver.close
         self._driver = driver
         self._entropy = entropy

@@ -26,13 +26,14 @@ class SharedStore(NamedTuple):
     """A database that runs.
 
     `prepare`: to be called once there are tables; it spreads them over the servers of the database.
-    `serves`: whether all of it answers.
+    `even_out`: to be called between faults; it does so again. `serves`: whether all of it answers.
     """
 
     url: str
     faults: tuple[Fault, ...]
     prepare: Callable[[], None]
     serves: Callable[[], bool] = lambda: True
+    even_out: Callable[[], None] = lambda: None
 
 
 @contextmanager
@@ -44,7 +45,13 @@ def _hbase(region_servers: int) -> Iterator[SharedStore]:
             keeper = RegionKeeper(cluster.master, _TABLE)
             faults = tuple(hbase_faults(cluster, keeper))
             url = cluster.url(_TABLE)
-            yield SharedStore(url, faults, lambda: keeper.spread(_REGIONS), keeper.serves)
+            yield SharedStore(
+                url,
+                faults,
+                lambda: keeper.spread(_REGIONS),
+                keeper.serves,
+                lambda: keeper.even_out(region_servers),
+            )
             keeper.close()
     except ClusterError as error:
         raise NoStore(f"HBase cannot be run: {error}") from error

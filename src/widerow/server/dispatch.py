@@ -534,11 +534,6 @@ class Dispatcher:
         self._foreseen(tasks, None if values is None else partial(ForeseenReads, values))
 
     def _pages_read(self, tasks: Sequence[_Task], pages: Mapping[PageWanted, Page] | None) -> None:
-        if pages is not None and any(each.is_long for each in pages.values()):
-            for task in tasks:  # whose answers are hashed beside the loop
-                task.reads = ForeseenReads(pages=pages)
-                self._run_on_thread(task)
-            return
         self._foreseen(tasks, None if pages is None else partial(ForeseenReads, pages=pages))
 
     def _foreseen(self, tasks: Sequence[_Task], reads: Callable[[], ForeseenReads] | None) -> None:

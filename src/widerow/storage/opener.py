@@ -18,8 +18,8 @@ _POSTGRES: Final = ("postgresql", "postgres")
 _DATABASES: Final = (*_POSTGRES, "hbase")
 _SCHEMES: Final = ("memory", "rocksdb", *_DATABASES)
 _KNOWN: Final = (
-    "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, hbase://HOST:PORT/TABLE, or the path "
-    "of a directory"
+    "memory:, rocksdb:DIRECTORY, postgresql://HOST/DATABASE, hbase://HOST:PORT/[NAMESPACE:]TABLE, "
+    "or the path of a directory"
 )
 _USER_INFO: Final = re.compile("(?<=://)([^/]*)@")
 

@@ -10,11 +10,16 @@ from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
 
 from widerow.commit.places import Caller
 from widerow.errors import StoreBusy, ViewLost
-from widerow.limits import BRIEF_READS_MAX, GATHERED_KEYS_MAX, GATHERED_READS_MAX
+from widerow.limits import (
+    BRIEF_READS_MAX,
+    GATHERED_KEYS_MAX,
+    GATHERED_READS_MAX,
+)
 from widerow.server.gathering import GatheredReads, of_keys
 from widerow.server.message import Request
 from widerow.server.schedule import Schedule
 from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.storage.sockets import KeysTold
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.http import Answer
@@ -77,14 +82,36 @@ class Keys:
         return [key or None for key in keys]
 
 
+class OnLoop:
+    """Reads without a thread, which end when a test says so."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[list[bytes], KeysTold]] = []
+        self.is_ready = True
+        self.is_closed = False
+
+    def begin(self, keys: Sequence[bytes], told: KeysTold) -> bool:
+        if self.is_ready:
+            self.begun.append((list(keys), told))
+        return self.is_ready
+
+    def finish(self, *, fails: bool = False) -> None:
+        """End the oldest one."""
+        keys, told = self.begun.pop(0)
+        told(None if fails else [key or None for key in keys])
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
 class Bench:
     """Gathered reads over both, and what was told of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_loop: OnLoop | None = None) -> None:
         self.threads, self.store = Threads(), Keys()
         self.told: list[tuple[list[int], Mapping[bytes, bytes | None] | None]] = []
         self.reads: GatheredReads[int, bytes, bytes | None] = GatheredReads(
-            of_keys(self.store.get_together), self.threads, self.tell
+            of_keys(self.store.get_together, on_loop), self.threads, self.tell
         )
 
     def tell(self, requests: Sequence[int], values: Mapping[bytes, bytes | None] | None) -> None:
@@ -172,6 +199,29 @@ def test_a_read_that_fails_is_told_to_those_who_wait_for_it() -> None:
     assert bench.told[1:] == [([2], {b"0002": b"0002"})]
 
 
+def test_keys_are_read_without_a_thread_where_that_goes() -> None:
+    on_loop = OnLoop()
+    bench = Bench(on_loop)
+    bench.turn([2, 1])
+    bench.turn([3])
+    assert not bench.threads.begun
+    assert [keys for keys, _ in on_loop.begun] == [[b"0001", b"0002"]]
+    on_loop.finish()
+    on_loop.finish(fails=True)
+    assert bench.told == [([2, 1], {b"0001": b"0001", b"0002": b"0002"}), ([3], None)]
+
+
+def test_keys_are_read_on_a_thread_where_the_loop_cannot() -> None:
+    on_loop = OnLoop()
+    on_loop.is_ready = False
+    bench = Bench(on_loop)
+    bench.turn([1])
+    bench.threads.finish()
+    assert bench.told == [([1], {b"0001": b"0001"})]
+    bench.reads.close()
+    assert on_loop.is_closed
+
+
 # --- requests -------------------------------------------------------------------------------------
 
 
@@ -253,6 +303,15 @@ def test_pages_are_read_together_and_say_what_a_page_on_a_thread_says(
     rows, following = rows_of(answers[0])
     assert bool(following) == (limit < 8)
     assert rows == whole[0] if limit >= 8 else whole[0].startswith(rows)
+
+
+def test_pages_of_several_bounds_are_read_together_and_say_the_same(desk: Desk) -> None:
+    desk.run(BLOCKING, [put(number, 30_000) for number in range(3)])
+    (other,) = desk.run(BLOCKING, [page(201)])
+    answers = desk.run(BLOCKING, [page(3), page(1), page(3)])
+    assert [answer.status for answer in answers] == [200] * 3
+    assert rows_of(answers[0]) == rows_of(answers[2]) == rows_of(other)
+    assert rows_of(other)[0].startswith(rows_of(answers[1])[0])
 
 
 def test_a_page_that_is_large_is_joined_on_a_thread_from_what_was_read(desk: Desk) -> None:

@@ -6,7 +6,13 @@ from typing import Final
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.storage.hbase.driver import HBaseDriver
 from widerow.storage.hbase.messages import CoprocessorServiceResponse
-from widerow.storage.hbase.regions import MovePauses, Regions, Servers, storage_failure
+from widerow.storage.hbase.regions import (
+    TABLE_NAMESPACE,
+    MovePauses,
+    Regions,
+    Servers,
+    storage_failure,
+)
 from widerow.storage.hbase.requests import mutate_rows
 from widerow.storage.hbase.rows import DATA
 from widerow.storage.hbase.rpc import Address, RemoteFailure, ServerLost
@@ -15,7 +21,10 @@ from widerow.storage.remote.optimistic import OptimisticStore
 
 __all__ = ["open_driver", "open_hbase"]
 
-_URL: Final = re.compile(r"hbase://(?P<seeds>[^/@?#]+)/(?P<table>[A-Za-z0-9_][A-Za-z0-9_.-]*)")
+_URL: Final = re.compile(
+    r"hbase://(?P<seeds>[^/@?#]+)/((?P<namespace>[A-Za-z0-9_]+):)?"
+    r"(?P<table>[A-Za-z0-9_][A-Za-z0-9_.-]*)"
+)
 _SEED: Final = re.compile(r"(?P<host>[^\s:]+):(?P<port>\d{1,5})")
 _OPENING_SECONDS_MAX: Final = 15  # a new table's regions are opened in about two
 
@@ -23,7 +32,8 @@ _OPENING_SECONDS_MAX: Final = 15  # a new table's regions are opened in about tw
 def open_hbase(url: str) -> OptimisticStore:
     """The store in the table that `url` names, which is made if it is not there.
 
-    `hbase://host:port[,host:port]/table`: any masters or region servers of the cluster.
+    `hbase://host:port[,host:port]/[namespace:]table`: any masters or region servers of the cluster.
+    The namespace must be there.
 
     Raises: `ValueError` for another URL, `StoreBusy` where the cluster cannot be reached, or has no
     master and not the table either; `StorageFailure` where the table is not safe or cannot be used
@@ -37,9 +47,9 @@ def open_hbase(url: str) -> OptimisticStore:
 
 def open_driver(url: str) -> HBaseDriver:
     """The driver of the table that `url` names. Raises as `open_hbase` does."""
-    seeds, table = _read(url)
+    seeds, namespace, table = _read(url)
     servers = Servers(seeds)
-    regions = Regions(servers, table)
+    regions = Regions(servers, table, namespace)
     made = HBaseTable(regions)
     try:
         put_off = made.check()
@@ -53,12 +63,14 @@ def open_driver(url: str) -> HBaseDriver:
     return HBaseDriver(regions, made, put_off)
 
 
-def _read(url: str) -> tuple[list[Address], str]:
+def _read(url: str) -> tuple[list[Address], str, str]:
+    """The seeds, the namespace and the table."""
     found = _URL.fullmatch(url)
     seeds = [_SEED.fullmatch(seed) for seed in found["seeds"].split(",")] if found else []
     if found is None or not all(seeds):
-        raise ValueError(f"{url!r} is not hbase://HOST:PORT[,HOST:PORT]/TABLE")
-    return [Address(seed["host"], int(seed["port"])) for seed in seeds if seed], found["table"]
+        raise ValueError(f"{url!r} is not hbase://HOST:PORT[,HOST:PORT]/[NAMESPACE:]TABLE")
+    named = [Address(seed["host"], int(seed["port"])) for seed in seeds if seed]
+    return named, found["namespace"] or TABLE_NAMESPACE, found["table"]
 
 
 def _try_commit(regions: Regions) -> None:

@@ -25,18 +25,16 @@ from widerow.storage.hbase.messages import (
     RegionSpecifier,
     SplitTableRegionRequest,
     SplitTableRegionResponse,
-    TableName,
 )
 from widerow.storage.hbase.regions import Region, Regions, storage_failure
 from widerow.storage.hbase.rows import DATA, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
 from widerow.storage.placement import PlacedRange
 
-__all__ = ["RUNNING", "TABLE_NAMESPACE", "HBasePlacement"]
+__all__ = ["RUNNING", "HBasePlacement"]
 
 T = TypeVar("T")
 
-TABLE_NAMESPACE: Final = b"default"  # of the tables
 RUNNING: Final = 1  # a state of a procedure
 _DIGEST: Final = 2  # a kind of `RegionSpecifier`
 # Refusals that pass: a region is on its way, or has files of others.
@@ -91,7 +89,7 @@ class HBasePlacement:
             return None
         info = RegionInfo(
             region_id=region.number,
-            table_name=TableName(namespace=TABLE_NAMESPACE, qualifier=self._regions.table),
+            table_name=self._regions.table_name,
             start_key=region.start,
             end_key=region.stop,
         )

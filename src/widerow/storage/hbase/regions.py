@@ -22,11 +22,13 @@ from widerow.storage.hbase.messages import (
     Scan,
     ScanRequest,
     ScanResponse,
+    TableName,
 )
 from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost, greeted
 
 __all__ = [
     "CLIENT",
+    "TABLE_NAMESPACE",
     "MovePauses",
     "Region",
     "Regions",
@@ -38,6 +40,7 @@ __all__ = [
 Answer = TypeVar("Answer", bound=Message)
 
 CLIENT: Final = "ClientService"
+TABLE_NAMESPACE: Final = "default"
 _MASTER: Final = "MasterService"
 _REGISTRY: Final = "ClientMetaService"
 _REGION_NAME: Final = 1  # a kind of `RegionSpecifier`
@@ -281,10 +284,13 @@ class Regions:
     server that does not have a region any more says so.
     """
 
-    def __init__(self, servers: Servers, table: str) -> None:
+    def __init__(self, servers: Servers, table: str, namespace: str = TABLE_NAMESPACE) -> None:
         """Of that table. Nothing is read yet."""
         self.servers = servers
-        self._table = table.encode()
+        self.table_name = TableName(namespace=namespace.encode(), qualifier=table.encode())
+        # How regions are called after their table: one of the default namespace by its name alone.
+        in_default = namespace == TABLE_NAMESPACE
+        self._table = (table if in_default else f"{namespace}:{table}").encode()
         self._lock = threading.Lock()
         self._known: list[Region] | None = None
         self._last: list[Region] | None = None  # what was known before it was forgotten
@@ -292,7 +298,7 @@ class Regions:
 
     @property
     def table(self) -> bytes:
-        """The table's name."""
+        """The table's name, with its namespace where that is not the default one."""
         return self._table
 
     def of(self, row: bytes, *, below: bool = False) -> Region:

@@ -22,7 +22,7 @@ from widerow.storage.hbase.messages import (
     TableName,
     TableSchema,
 )
-from widerow.storage.hbase.placement import RUNNING, TABLE_NAMESPACE
+from widerow.storage.hbase.placement import RUNNING
 from widerow.storage.hbase.regions import Regions, storage_failure
 from widerow.storage.hbase.rows import DATA, FAMILY
 from widerow.storage.hbase.rpc import RemoteFailure, RpcConnection, ServerLost
@@ -106,7 +106,7 @@ class HBaseTable:
         """Make the table, or see that it is safe."""
         table = self._regions.table
         master = self._regions.servers.master()
-        name = TableName(namespace=TABLE_NAMESPACE, qualifier=table)
+        name = self._regions.table_name
         asked = GetTableDescriptorsRequest(table_names=[name])
         known = master.call("GetTableDescriptors", asked, GetTableDescriptorsResponse).table_schema
         if not known:
@@ -133,6 +133,12 @@ def _create(master: RpcConnection, name: TableName) -> None:
     try:
         made = master.call("CreateTable", request, CreateTableResponse)
     except RemoteFailure as error:
+        if error.kind == "NamespaceNotFoundException":
+            namespace = name.namespace.decode()
+            raise StorageFailure(
+                f"HBase has no namespace {namespace}: make it (create_namespace '{namespace}' in "
+                "the HBase shell), or name a table without one"
+            ) from error
         if error.kind != "TableExistsException":  # another process makes it at this moment
             raise
         return

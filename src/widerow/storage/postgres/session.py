@@ -7,7 +7,7 @@ the answers of whoever uses the connection next.
 
 import select
 from collections.abc import Sequence
-from time import monotonic
+from time import monotonic, sleep
 from typing import Final
 
 import psycopg
@@ -19,6 +19,11 @@ from widerow.storage.postgres.statements import EVERY, PreparedStatement
 __all__ = ["ConnectionLost", "DatabaseSession", "SqlCall", "StatementFailed"]
 
 _ANSWER_SECONDS_MAX: Final = 25  # the database gives up on a statement earlier
+
+# What is longer than one part is sent 8 KiB at a time, and each could wake whoever waits.
+_PART_SECONDS: Final = 0.0001
+
+_CONSUMED_AT_ONCE: Final = 8
 
 SqlCall = tuple[PreparedStatement, Sequence[bytes]]
 
@@ -80,10 +85,16 @@ class DatabaseSession:
     def _answers(self) -> list[PGresult]:
         """The answers to what was sent last. Those to what was sent before are dropped."""
         found: list[PGresult] = []
+        more = False
         try:
             while self._open_syncs:
                 while self._raw.is_busy():
+                    if more:
+                        sleep(_PART_SECONDS)
                     self._wait(select.POLLIN)
+                    if more:
+                        self._consume_more()
+                    more = True
                 result = self._raw.get_result()
                 if result is None:
                     continue
@@ -98,6 +109,13 @@ class DatabaseSession:
             if result.status in _FAILED:
                 raise _failure(result)
         return found
+
+    def _consume_more(self) -> None:
+        """Take what has come; the library takes 16 KiB at a time."""
+        for _ in range(_CONSUMED_AT_ONCE):
+            if not self._raw.is_busy():
+                return
+            self._raw.consume_input()
 
     def _wait(self, events: int) -> None:
         """Wait until something came, or can be sent."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from time import monotonic
 
 import pytest
-from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame
+from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
 from tests.unit.storage.hbase.test_regions import row
 
 from widerow.errors import StorageFailure, StoreBusy
@@ -16,10 +16,12 @@ from widerow.storage.hbase.messages import (
     CoprocessorServiceResponse,
     GetActiveMasterResponse,
     GetMetaRegionLocationsResponse,
+    GetTableDescriptorsRequest,
     GetTableDescriptorsResponse,
     MutateRowsResponse,
     NameBytesPair,
     RegionLocation,
+    ScanRequest,
     ScanResponse,
     ServerName,
     TableName,
@@ -40,6 +42,9 @@ class SmallCluster:
     def __init__(self, attributes: Mapping[bytes, bytes]) -> None:
         self.has_master = False
         self.has_table = True
+        self.has_namespace = True
+        self.scanned: list[bytes] = []
+        self.named: list[TableName] = []
         self.attributes = attributes
         self.server = FakeServer(self._serve)
         host, port = self.server.address
@@ -58,6 +63,12 @@ class SmallCluster:
             "ExecService": self._changed,
             "Scan": self._regions,
         }
+        if call.method == "CreateTable" and not self.has_namespace:
+            return failure_frame(call.number, "org.apache.hadoop.hbase.NamespaceNotFoundException")
+        if call.method == "Scan":
+            self.scanned.append(ScanRequest.FromString(call.body).scan.start_row)
+        if call.method == "GetTableDescriptors":
+            self.named += GetTableDescriptorsRequest.FromString(call.body).table_names
         return answer_frame(call.number, answers[call.method]())
 
     def _master(self) -> GetActiveMasterResponse:
@@ -71,6 +82,8 @@ class SmallCluster:
     def _descriptors(self) -> GetTableDescriptorsResponse:
         pairs = [BytesBytesPair(first=k, second=v) for k, v in self.attributes.items()]
         name = TableName(namespace=b"default", qualifier=b"t")
+        if not self.has_table:
+            return GetTableDescriptorsResponse()
         return GetTableDescriptorsResponse(
             table_schema=[TableSchema(table_name=name, attributes=pairs)]
         )
@@ -143,3 +156,32 @@ def test_a_table_that_is_not_safe_is_refused_by_a_master(cluster: SmallCluster) 
     cluster.has_master, cluster.attributes = True, UNSAFE
     with pytest.raises(StorageFailure, match="set its DURABILITY"):
         open_hbase(cluster.url)
+
+
+@pytest.mark.parametrize(
+    ("name", "namespace", "table", "regions"),
+    [
+        ("t", b"default", b"t", b"t"),
+        ("default:t", b"default", b"t", b"t"),
+        ("team:t.x-y", b"team", b"t.x-y", b"team:t.x-y"),
+    ],
+)
+def test_a_url_may_name_a_namespace(
+    cluster: SmallCluster, name: str, namespace: bytes, table: bytes, regions: bytes
+) -> None:
+    """Regions are called after their table, with its namespace unless that is the default one."""
+    with open_hbase(cluster.url.removesuffix("t") + name):
+        assert cluster.scanned == [regions + b",,"]
+        assert {(each.namespace, each.qualifier) for each in cluster.named} <= {(namespace, table)}
+
+
+@pytest.mark.parametrize("name", [":t", "a-b:t", "a:b:c", "a:", "", "a/b"])
+def test_a_url_with_another_name_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="is not hbase://"):
+        open_hbase(f"hbase://host:1/{name}")
+
+
+def test_a_namespace_that_is_not_there_is_named(cluster: SmallCluster) -> None:
+    cluster.has_master, cluster.has_table, cluster.has_namespace = True, False, False
+    with pytest.raises(StorageFailure, match="no namespace team: make it"):
+        open_hbase(cluster.url.removesuffix("t") + "team:t")

@@ -14,6 +14,7 @@ from tests.unit.storage.remote.test_optimistic import (
     trips,
 )
 
+from widerow.engine.in_order import in_order
 from widerow.errors import Conflict, Rule, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import revision_key
@@ -99,23 +100,14 @@ def test_a_body_that_refuses_on_what_is_remembered_reads() -> None:
     assert first.store.transact([A], lambda txn: txn.get(A)) == b"gone"
 
 
-class Chained(Write[int]):
-    """Writes that are made in their order, and committed together."""
-
-    @property
-    def chain(self) -> object:
-        return "chain"
-
-
 def test_a_unit_that_leaves_one_of_its_shards_as_it_is_reads() -> None:
     """The commit says nothing of a shard that it does not change."""
     first, second = processes()
     trusted(first, A, B)
     write(second, add(A))
     count = int(second.store.snapshot().get(A) or b"0")
-    read: Write[int] = Chained((A,), lambda txn: int(txn.get(A) or b"0"))
-    changed: Write[int] = Chained((B,), lambda txn: txn.put(B, b"0") or 0)
-    assert first.store.transact_group([read, changed])[0].result == count
+    read: Write[int] = Write((A,), lambda txn: int(txn.get(A) or b"0"))
+    assert first.store.transact_group(in_order([read, add(B)]))[0].result == count
 
 
 def test_a_removed_range_is_forgotten() -> None:
