@@ -258,7 +258,10 @@ def _row_given(
         return key, [edit_of(each, table) for each in others]
     if words:
         raise WordInvalid("--json brings the row; leave out the other words")
-    return json_row(document, table)
+    try:
+        return json_row(document, table)
+    except WordInvalid as error:
+        raise WordInvalid(f"--json: {error}") from error
 
 
 def edit_of(word: Assignment, table: TableFacts) -> CellEdit:
