@@ -1,9 +1,10 @@
 """What a test costs that uses widerow: `python -m bench.testkit [--json] [--rounds 30]`.
 
 Two figures (docs/guide/testing.md). How long a reset takes that puts back an instance of 1,000
-rows, over each embedded store; and how many tests a second pytest runs that make a table, write a
-row and read it with the vendor's SDK through the fixtures, once the first of them has begun. Beside
-them stands the processor's time, all threads together, which a busy machine does not change.
+rows, over each embedded store, without a search index and with one (then beside it the first search
+behind it); and how many tests a second pytest runs that make a table, write a row and read it with
+the vendor's SDK through the fixtures, once the first of them has begun. Beside them stands the
+processor's time, all threads together, which a busy machine does not change.
 """
 
 import argparse
@@ -22,11 +23,17 @@ from rich.table import Table
 from tablestore import (
     BatchWriteRowRequest,
     CapacityUnit,
+    ColumnsToGet,
     Condition,
+    FieldSchema,
+    FieldType,
+    MatchAllQuery,
     PutRowItem,
     ReservedThroughput,
     Row,
     RowExistenceExpectation,
+    SearchIndexMeta,
+    SearchQuery,
     TableInBatchWriteRowItem,
     TableMeta,
     TableOptions,
@@ -69,10 +76,14 @@ def test_row(tablestore_client, number):
 
 
 class Resets(NamedTuple):
-    """Milliseconds of each reset, ascending, and of the processor for one of them."""
+    """Milliseconds of each reset, ascending, and of the processor for one of them.
+
+    `searches`: of the first search behind each, ascending; empty where there is no search index.
+    """
 
     took: list[float]
     processor: float
+    searches: list[float]
 
 
 class Rates(NamedTuple):
@@ -82,19 +93,34 @@ class Rates(NamedTuple):
     by_processor: float
 
 
-def reset_ms(path: Path | None, rounds: int) -> Resets:
+def reset_ms(path: Path | None, rounds: int, *, searched: bool = False) -> Resets:
     """Put an instance back so many times. `path`: of a store on a disk; None: in memory."""
     with WiderowServer(path) as server:
         instance = WiderowInstance(server, "bench")
-        _fill(instance.client())
+        client = instance.client()
+        _fill(client)
+        if searched:
+            fields = [FieldSchema("name", FieldType.KEYWORD), FieldSchema("v", FieldType.LONG)]
+            client.create_search_index("t", "x", SearchIndexMeta(fields))
+            _search(client)
         instance.keep("full")
-        took, used = [], time.process_time()
+        took, searches, used = [], [], 0.0
         for _ in range(rounds):
-            began = time.perf_counter()
+            began, begun = time.perf_counter(), time.process_time()
             instance.reset("full")
             took.append((time.perf_counter() - began) * 1000)
-        used = time.process_time() - used
-    return Resets(sorted(took), used * 1000 / rounds)
+            used += time.process_time() - begun
+            if searched:
+                began = time.perf_counter()
+                _search(client)
+                searches.append((time.perf_counter() - began) * 1000)
+    return Resets(sorted(took), used * 1000 / rounds, sorted(searches))
+
+
+def _search(client: Any) -> None:  # noqa: ANN401  # the SDK has no types
+    query = SearchQuery(MatchAllQuery(), limit=1, get_total_count=True)
+    if client.search("t", "x", query, ColumnsToGet()).total_count != ROWS:
+        raise SystemExit("the search did not find all rows")
 
 
 def _fill(client: Any) -> None:  # noqa: ANN401  # the SDK has no types
@@ -143,6 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         resets = {
             "memory": reset_ms(None, given.rounds),
             "rocksdb": reset_ms(Path(folder) / "store", given.rounds),
+            "memory, searched": reset_ms(None, given.rounds, searched=True),
+            "rocksdb, searched": reset_ms(Path(folder) / "found", given.rounds, searched=True),
         }
     rate = suite_rate(given.tests)
     if given.json:
@@ -150,9 +178,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.write(json.dumps({"reset_ms": told, "suite_rate": rate._asdict()}) + "\n")
         return
     shown = Table("measured", "quickest", "middle", "processor", "goal")
-    for store, (took, processor) in resets.items():
+    for store, (took, processor, searches) in resets.items():
         figures = [f"{each:.1f} ms" for each in (took[0], statistics.median(took), processor)]
         shown.add_row(f"reset of {ROWS} rows, {store}", *figures, f"≤ {RESET_MS_GOAL:.0f} ms")
+        if searches:
+            behind = [f"{each:.1f} ms" for each in (searches[0], statistics.median(searches))]
+            shown.add_row(f"first search behind it, {store}", *behind, "", "")
     by_clock, by_processor = (f"{each:.0f}" for each in rate)
     shown.add_row("tests a second", "", by_clock, by_processor, f"≥ {TESTS_GOAL:.0f}")
     Console().print(shown)

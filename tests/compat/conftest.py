@@ -76,9 +76,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _store_of(item: pytest.Item) -> str | None:
-    """That of a program, or of the Python client."""
+    """That of a program, of the Python client, or of its table of a thousand rows."""
     callspec = getattr(item, "callspec", None)
-    return None if callspec is None else callspec.params.get("store", callspec.params.get("ots"))
+    if callspec is None:
+        return None
+    named = (callspec.params.get(name) for name in ("store", "ots", "thousand"))
+    return next((name for name in named if name), None)
 
 
 @pytest.fixture(autouse=True)

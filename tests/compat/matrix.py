@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-__all__ = ["MATRIX", "SDKS", "UNTESTED", "Call"]
+__all__ = ["MATRIX", "NOT_OFFERED", "SDKS", "STORES", "UNTESTED", "Call"]
 
 SDKS: Final = ("python", "node", "go", "java")
+STORES: Final = ("rocksdb", "postgres", "hbase")
+"""Over which the programs and clients of all SDKs run; the first is the one of `widerow serve`."""
 
 
 class Call(NamedTuple):
@@ -367,7 +369,16 @@ UNTESTED: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "ComputeSplitPointsBySize": frozenset(("java",)),
         "ListTimeseriesTable": frozenset(("go", "java")),
-        "tunnel/shutdown": frozenset(("go",)),  # no answer was recorded
+        "tunnel/shutdown": frozenset(("go",)),  # a worker that ends may ask for it
     }
 )
 """From actions to the SDKs that have a call for it which no test makes."""
+
+_LOCKS: Final = "their locks are in the memory of one server, and several share these stores"
+NOT_OFFERED: Final[Mapping[str, tuple[tuple[str, ...], str]]] = MappingProxyType(
+    dict.fromkeys(
+        ("StartLocalTransaction", "CommitTransaction", "AbortTransaction"),
+        (("postgres", "hbase"), _LOCKS),
+    )
+)
+"""From actions to the stores over which they are refused, and why (docs/operating/cluster.md)."""

@@ -1,11 +1,12 @@
-"""Write docs/compat.md: which action works with which SDK, and the test that shows it.
+"""Write docs/compat.md: which action works with which SDK over which store, and what shows it.
 
     python -m tests.compat.page --record FOLDER    after a run that filled the folder (recording.py)
     python -m tests.compat.page                    with the record as it is
 
-A cell says yes where a test makes the call (tests/compat/matrix.py) and the server answered it in
-the recorded run (tests/compat/record.json). `tests/compat/test_page.py` fails while the page is
-another one.
+A cell says yes where a test makes the call (tests/compat/matrix.py) and a server over each store
+answered it in the recorded run (tests/compat/record.json); else it names the stores. A new record
+replaces what the former says of the stores that the run had. `tests/compat/test_page.py` fails
+while the page is another one.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
-from tests.compat.matrix import MATRIX, SDKS, UNTESTED
+from tests.compat.matrix import MATRIX, NOT_OFFERED, SDKS, STORES, UNTESTED
 from tests.compat.recording import merged
 
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED
@@ -30,8 +31,9 @@ PAGE: Final = ROOT / "docs" / "compat.md"
 RECORD: Final = HERE / "record.json"
 
 Record = Mapping[str, Any]
-"""`versions` of the SDKs, and `answers`: from SDKs to actions to the codes that were answered."""
+"""`versions` of the SDKs, and `answers`: from stores to SDKs to actions to the codes answered."""
 
+STORE_NAMES: Final = {"rocksdb": "RocksDB", "postgres": "PostgreSQL", "hbase": "HBase"}
 NAMES: Final = {"python": "Python", "node": "Node.js", "go": "Go", "java": "Java"}
 SUFFIX: Final = "../tests/compat"
 EVERY_REFUSAL: Final = "../tests/unit/wire/tablestore/operations/test_table.py"
@@ -53,16 +55,22 @@ REFUSED_BY: Final = {
 """From refused actions to the SDKs that a test asks for them with: its file and its name."""
 
 _HEAD: Final = """\
-# What works, by action and SDK
+# What works, by action, SDK and store
 
 For whoever wants to know whether a program will run here. Made from the tests by
 `python -m tests.compat.page`; do not edit.
 
 **yes** leads to a test that makes the call with the vendor's unchanged SDK, and says that the call
-was answered with success in the recorded run of those tests. **–** stands where the SDK has no such
-call, **no test** where it has one that no test makes. How each action behaves is in
-[the protocol's page](protocol/tablestore.md), where it differs from the service in
-[differences](protocol/differences.md). `widerow compat` prints the list for the version at hand.
+was answered with success in the recorded run of those tests, by a server over each of the stores:
+{stores}. Where it is not so over each of them, the link names those over
+which it is. **–** stands where the SDK has no such call, **no test** where it has one that no test
+makes. How each action behaves is in [the protocol's page](protocol/tablestore.md), where it differs
+from the service in [differences](protocol/differences.md), where stores differ in
+[cluster](operating/cluster.md). `widerow compat` prints the list for the version at hand.
+"""
+_APART: Final = """
+## Not over every store
+
 """
 _REFUSED: Final = """
 ## Refused actions
@@ -88,11 +96,15 @@ def read_record() -> Record:
 def page(record: Record) -> str:
     """The text of the page."""
     versions = ", ".join(f"{NAMES[sdk]} {record['versions'][sdk]}" for sdk in SDKS)
+    stores = ", ".join(STORE_NAMES[store] for store in STORES)
     refused = _REFUSED.format(every=EVERY_REFUSAL)
     return "\n".join(
         chain(
-            (_HEAD, f"SDKs of the recorded run: {versions}.", "", "## Served actions", ""),
+            (_HEAD.format(stores=stores), f"SDKs of the recorded run: {versions}."),
+            ("", "## Served actions", ""),
             _table("action", (_served(action, record) for action in OPERATIONS)),
+            (_APART + "| action | stores without it | why |", "|---|---|---|"),
+            _not_offered(),
             (refused,),
             _table("action", (_asked(action) for action in REFUSED_BY)),
             ("", "| feature | actions |", "|---|---|"),
@@ -114,12 +126,27 @@ def _served(action: str, record: Record) -> str:
     cells = []
     for sdk in SDKS:
         call = MATRIX[action].get(sdk)
-        if call is not None and "OK" in record["answers"][sdk].get(action, ()):
-            cells.append(f'[yes]({SUFFIX}/{call.judge} "{call.test}")')
+        stores = _answering(record, sdk, action)
+        if call is not None and stores:
+            said = "yes" if stores == STORES else ", ".join(map(STORE_NAMES.__getitem__, stores))
+            cells.append(f'[{said}]({SUFFIX}/{call.judge} "{call.test}")')
         else:
             missing = call is not None or sdk in UNTESTED.get(action, ())
             cells.append("no test" if missing else "–")
     return f"| {action} | " + " | ".join(cells) + " |"
+
+
+def _answering(record: Record, sdk: str, action: str) -> tuple[str, ...]:
+    """The stores over which an action was answered with success."""
+    answers = record["answers"]
+    return tuple(
+        [each for each in STORES if "OK" in answers.get(each, {}).get(sdk, {}).get(action, ())]
+    )
+
+
+def _not_offered() -> Iterator[str]:
+    for action, (stores, why) in NOT_OFFERED.items():
+        yield f"| {action} | {', '.join(STORE_NAMES[each] for each in stores)} | {why} |"
 
 
 def _asked(action: str) -> str:
@@ -136,7 +163,8 @@ def _features() -> Iterator[str]:
 
 def _codes(record: Record) -> Iterator[str]:
     for action in OPERATIONS:
-        met = {code for sdk in SDKS for code in record["answers"][sdk].get(action, ())} - {"OK"}
+        answers = [of_sdks[sdk] for of_sdks in record["answers"].values() for sdk in of_sdks]
+        met = {code for each in answers for code in each.get(action, ())} - {"OK"}
         if met:
             yield f"| {action} | {', '.join(sorted(met))} |"
 
@@ -163,11 +191,17 @@ def main() -> None:
     parser.add_argument("--record", type=Path, help="the folder that a run of the tests filled")
     folder = parser.parse_args().record
     if folder:
-        answers = {
-            sdk: {action: sorted(codes) for action, codes in sorted(found.items())}
-            for sdk, found in sorted(merged(folder).items())
-            if sdk in SDKS
+        found = {
+            store: {
+                sdk: {action: sorted(codes) for action, codes in sorted(actions.items())}
+                for sdk, actions in sorted(of_sdks.items())
+                if sdk in SDKS
+            }
+            for store, of_sdks in merged(folder).items()
+            if store in STORES
         }
+        known = read_record()["answers"] if RECORD.exists() else {}
+        answers = {store: found.get(store, known.get(store, {})) for store in STORES}
         record = {"versions": _versions(), "answers": answers}
         RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     PAGE.write_text(page(read_record()), encoding="utf-8")

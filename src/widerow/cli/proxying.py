@@ -10,10 +10,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.cli.connection import resolve_connection
 from widerow.cli.flags import listed
-from widerow.cli.profiles import load_profiles, profiles_path
+from widerow.cli.profiles import profiles_path
 from widerow.cli.progress import progress_bar
+from widerow.cli.proxy_keys import ProfileKeys
 from widerow.cli.serve import loop_factory
 from widerow.limits import REPLAY_CONCURRENCY_MAX
 from widerow.proxy.comparing import DifferenceClass
@@ -21,12 +21,14 @@ from widerow.proxy.comparison import UNANSWERED
 from widerow.proxy.handling import ProxyCounts
 from widerow.proxy.recording import RecordingWriter, recording_bytes
 from widerow.proxy.replaying import replay_recording
-from widerow.proxy.report import DifferenceReport, side_text
+from widerow.proxy.report import DifferenceReport
 from widerow.proxy.resigning import Signer
 from widerow.proxy.service import EMBEDDED, ProxyService, ServerChoice, embedded_side
 from widerow.proxy.upstream import ProxyFailed
-from widerow.server.credentials import load_identity
+from widerow.server.credentials import CredentialsFile, load_identity
+from widerow.server.dispatch import AccessRules
 from widerow.server.logging import configure_logging
+from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings
 from widerow.server.system import SystemClock
 
@@ -34,7 +36,6 @@ __all__ = ["run_proxy", "run_replay"]
 
 _MODES: Final = ("diff", "record")
 _SUFFIXES: Final = (".md", ".json")
-_SHOWN_CHARS: Final = 60  # of a side of an example, in a terminal
 _PARTS: Final = (2, 100_000)
 _PART_MB: Final = (1, 16_384)
 
@@ -62,7 +63,8 @@ def run_proxy(given: _Given) -> int:
 async def _record(given: _Given) -> int:
     _check_bounds("--part-mb", given["part_mb"], _PART_MB)
     _check_bounds("--parts", given["parts"], _PARTS)
-    upstream = _upstream(given)
+    keys = _Keys(given)
+    upstream = keys.upstream()
     with RecordingWriter(
         Path(given["recording"]),
         upstream.url,
@@ -70,7 +72,7 @@ async def _record(given: _Given) -> int:
         parts=given["parts"],
     ) as recording:
         counts = await _serve(
-            ProxyService(upstream, recording=recording, **_identity(given)), given
+            ProxyService(upstream, recording=recording, identity=keys.identity()), given, keys
         )
     facts = {
         "recorded": recording.written,
@@ -94,23 +96,27 @@ async def _record(given: _Given) -> int:
 
 
 async def _compare(given: _Given) -> int:
-    upstream = _upstream(given)
+    keys = _Keys(given)
+    upstream = keys.upstream()
     against = None
     if given["against"] is not None:
-        signer = _signer(given["profile_for_against"])
+        signer = keys.signer(given["profile_for_against"])
         against = ServerChoice(given["against"], signer, _authorities(given))
     report = _report(upstream.url, given["against"] or EMBEDDED, given)
-    await _serve(ProxyService(upstream, against=against, report=report, **_identity(given)), given)
+    identity = keys.identity()
+    service = ProxyService(upstream, against=against, report=report, identity=identity)
+    await _serve(service, given, keys)
     return _finish(report, given)
 
 
-async def _serve(service: ProxyService, given: _Given) -> ProxyCounts:
+async def _serve(service: ProxyService, given: _Given, keys: "_Keys") -> ProxyCounts:
     """Run a proxy until it is told to stop; what went by."""
     loop = asyncio.get_running_loop()
     asked = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, asked.set)
     endpoint = await service.start(given["host"], given["port"])
+    watching = loop.create_task(keys.watch(service))
     try:
         sys.stdout.write(
             f"widerow proxy ready endpoint={endpoint} mode={given['mode']} "
@@ -119,6 +125,7 @@ async def _serve(service: ProxyService, given: _Given) -> ProxyCounts:
         sys.stdout.flush()
         await asked.wait()
     finally:
+        watching.cancel()
         await service.stop()
     return service.counts
 
@@ -150,7 +157,9 @@ async def _replay(
         if given["memory"]:
             other = await embedded_side(stack)
         else:
-            signer = _signer(given["profile"]) or Signer("widerow", "widerow")
+            signer = Signer("widerow", "widerow")
+            if given["profile"] is not None:
+                signer = ProfileKeys(profiles_path(os.environ)).signer(given["profile"])
             if given["instance"]:
                 signer.instance = given["instance"]
             other = ServerChoice(given["against"], signer, _authorities(given)).side()
@@ -169,31 +178,39 @@ async def _replay(
 # --- what the flags say ----------------------------------------------------------------------
 
 
-def _upstream(given: _Given) -> ServerChoice:
-    return ServerChoice(
-        given["upstream"], _signer(given["profile_for_upstream"]), _authorities(given)
-    )
+class _Keys:
+    """Whose keys a proxy asks with, and whose it takes; files that change are read again."""
 
+    def __init__(self, given: _Given) -> None:
+        self._given = given
+        self._profiles = ProfileKeys(profiles_path(os.environ))
+        self._file: CredentialsFile | None = None
 
-def _signer(profile: str | None) -> Signer | None:
-    """Who signs with the keys of a profile; None without one. Raises: `ProfileInvalid`."""
-    if profile is None:
-        return None
-    name, fields = load_profiles(profiles_path(os.environ)).named_or_current(profile)
-    found = resolve_connection({}, {}, fields, name).values
-    return Signer(
-        found["access_key_id"],
-        found["access_key_secret"],
-        found["security_token"],
-        fields.get("instance", ""),
-    )
+    def signer(self, profile: str | None) -> Signer | None:
+        """Who signs with the keys of a profile; None without one. Raises: `ProfileInvalid`."""
+        return None if profile is None else self._profiles.signer(profile)
 
+    def upstream(self) -> ServerChoice:
+        """The server that answers clients. Raises: `ProfileInvalid`."""
+        signer = self.signer(self._given["profile_for_upstream"])
+        return ServerChoice(self._given["upstream"], signer, _authorities(self._given))
 
-def _identity(given: _Given) -> dict[str, Any]:
-    """Who may ask, where the proxy asks in their place. Raises: `SettingsInvalid`."""
-    if given["profile_for_upstream"] is None:
-        return {}
-    return {"identity": load_identity(Settings(credentials=given["credentials"]))}
+    def identity(self) -> AccessRules | None:
+        """Who may ask, where the proxy asks in their place. Raises: `SettingsInvalid`."""
+        if self._given["profile_for_upstream"] is None:
+            return None
+        settings = Settings(credentials=self._given["credentials"])
+        if settings.credentials is None:
+            return load_identity(settings)
+        self._file = CredentialsFile(settings, Metrics())
+        return self._file.load()
+
+    async def watch(self, service: ProxyService) -> None:
+        """Go by the files as they are, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._profiles.watch())
+            if self._file is not None:
+                tasks.create_task(self._file.watch(service.replace_identity))
 
 
 def _authorities(given: _Given) -> Path | None:
@@ -253,13 +270,7 @@ def _print(report: DifferenceReport) -> None:
     if report.compared:
         console.print(table)
     for each in report.examples:
-        upstream, other = side_text(each.upstream), side_text(each.other)
-        console.print(
-            Text(
-                f"{each.action} {each.kind.value} at {each.path}: {upstream[:_SHOWN_CHARS]} | "
-                f"{other[:_SHOWN_CHARS]}"
-            )
-        )
+        console.print(Text(f"{each.action}, {each.kind.value}: {each.told}"))
     for reason, count in report.skipped.items():
         console.print(Text(f"not compared, {reason}: {count:,}"))
     console.print(

@@ -3,16 +3,19 @@
 What two servers cannot have in common is left out: request ids, dates and signatures are headers
 and not looked at; of fields in `NATURAL` only their presence counts; versions of cells that both
 servers chose by their clocks are equal (`ServerTimes`), and so are values of auto-increment
-columns. Capacity is compared, and has a class of its own.
+columns. Capacity is compared, and has a class of its own. What aggregations and group-bys came to
+is compared by names and meaning: numbers that were computed of many are equal where only the order
+of the computation can have made a difference. A token that says "the end" is one on both sides.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from enum import Enum
 from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
-from widerow.proxy.decoding import KeyTree, Tree, answer_tree, told_error
+from widerow.proxy.decoding import Computed, KeyTree, Tree, answer_tree, told_error
 from widerow.proxy.exchange import OK, ProxiedAnswer
 from widerow.rows.reading import CellDeletion, PlainRecord, Row
 
@@ -112,7 +115,13 @@ _CLASSES: Final = {
     "stream_records": DifferenceClass.CONTENT,
     "records": DifferenceClass.CONTENT,
     "total_hits": DifferenceClass.CONTENT,
+    "aggs": DifferenceClass.CONTENT,
+    "group_bys": DifferenceClass.CONTENT,
 }
+_ENDED: Final = frozenset(("finished", b"finished"))
+"""The checkpoint of a channel that is consumed, and the token behind it (change §C2.8)."""
+
+_ROUNDING: Final = 1e-12  # of a number computed in another order: some units in its last place
 _Found = Iterator[AnswerDifference]
 
 
@@ -183,7 +192,7 @@ class _Walk:
             place = f"{path}.{name}" if path else name
             left, right = ours.get(name), theirs.get(name)
             if name in NATURAL and not isinstance(left or right, list):
-                if (left is None) != (right is None):
+                if (left is None, _is_end(left)) != (right is None, _is_end(right)):
                     yield AnswerDifference(inner, place, left, right)
             else:
                 yield from self.compare(place, inner, left, right)
@@ -215,10 +224,14 @@ class _Walk:
             return self._allowed.same_key(ours.key, theirs.key) and self._same_cells(
                 ours.cells, theirs.cells
             )
+        if isinstance(ours, Computed) and isinstance(theirs, Computed):
+            return _same_number(ours.value, theirs.value)
         if isinstance(ours, KeyTree) and isinstance(theirs, KeyTree):
             return self._allowed.same_key(ours.columns, theirs.columns)
         if isinstance(ours, dict | list) and isinstance(theirs, dict | list):
             return next(self.compare("", DifferenceClass.FIELD, ours, theirs), None) is None
+        if isinstance(ours, float) and isinstance(theirs, float) and math.isnan(ours):
+            return math.isnan(theirs)  # a hit that has no score
         return type(ours) is type(theirs) and bool(ours == theirs)
 
     def _same_cells(self, ours: Sequence[Any], theirs: Sequence[Any]) -> bool:
@@ -233,6 +246,15 @@ def _named_value(cell: Any) -> tuple[object, ...]:  # noqa: ANN401  # a value wi
     if isinstance(cell, CellDeletion):
         return (cell.column,)
     return cell.column, type(cell.value), repr(cell.value)  # a number that is none equals itself
+
+
+def _is_end(tree: Tree) -> bool:
+    return isinstance(tree, str | bytes) and tree in _ENDED
+
+
+def _same_number(ours: float, theirs: float) -> bool:
+    both_none = math.isnan(ours) and math.isnan(theirs)
+    return both_none or math.isclose(ours, theirs, rel_tol=_ROUNDING)
 
 
 def _shape(tree: Tree) -> str:

@@ -129,7 +129,7 @@ class AnswerComparer:
         found = compare_answers(request.action, exchange.answer, answer, allowed)
         self.report.add(exchange, answer, found)
         if exchange.answer.status == answer.status == OK:
-            self._learn(request.action, exchange.answer, answer, columns)
+            self._learn(read, exchange.answer, answer, columns)
 
     def _translated(
         self, request: ProxiedRequest, columns: frozenset[str]
@@ -149,8 +149,13 @@ class AnswerComparer:
         return request._replace(headers=headers, body=renamed)
 
     def _learn(
-        self, action: str, ours: ProxiedAnswer, theirs: ProxiedAnswer, columns: frozenset[str]
+        self,
+        read: ReadRequest,
+        ours: ProxiedAnswer,
+        theirs: ProxiedAnswer,
+        columns: frozenset[str],
     ) -> None:
+        action = read.request.action
         types = message_types(action)
         if types is None:
             return
@@ -158,7 +163,7 @@ class AnswerComparer:
             parse_message(types.answer, inflated(each.headers, each.body, "response"))
             for each in (ours, theirs)
         )
-        self._identifiers.learn(left, right)
+        self._identifiers.learn(read.message, left, right)
         if columns:
             trees = answer_tree(action, ours), answer_tree(action, theirs)
             self._identifiers.learn_keys(*trees, columns)

@@ -1,10 +1,12 @@
 """Messages taken apart: trees of plain values in the vendor's names, with rows as rows.
 
 A tree is a dictionary of fields, a list, a row, or a plain value. Bytes that hold rows or keys are
-decoded by the name of their field; any others stay bytes. Whatever the input: what cannot be read
-stays bytes, and nothing is raised.
+decoded by the name of their field, and those that hold other messages by `nested.py`; any others
+stay bytes. What aggregations and group-bys came to stands by their names, and the numbers in it are
+`Computed`. Whatever the input: what cannot be read stays bytes, and nothing is raised.
 """
 
+import struct
 import zlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -19,7 +21,8 @@ from widerow.limits import PROXY_ANSWER_BYTES_MAX
 from widerow.model.row import CellChange, CellOperation, Modification, SentCells
 from widerow.model.values import KeyMarker
 from widerow.proxy.exchange import OK, ProxiedAnswer
-from widerow.rows.cells import body_value
+from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message, result_kind
+from widerow.rows.cells import body_value, decode_variant
 from widerow.rows.reading import (
     CellDeletion,
     PlainRecord,
@@ -32,6 +35,7 @@ from widerow.wire.tablestore.messages import Error
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, decode_row_change
 
 __all__ = [
+    "Computed",
     "KeyTree",
     "MessageTypes",
     "Tree",
@@ -64,6 +68,12 @@ class KeyTree(NamedTuple):
     """A primary key: names and values; values of bounds may be markers."""
 
     columns: tuple[tuple[str, Any], ...]
+
+
+class Computed(NamedTuple):
+    """A number that a server computed of many others, in an order of its own."""
+
+    value: float
 
 
 class MessageTypes(NamedTuple):
@@ -146,31 +156,82 @@ def request_tree(action: str, headers: Mapping[str, str], body: bytes) -> Tree:
     return body if message is None else _tree(message, _REQUEST_FIELDS)
 
 
-def _tree(message: Message, fields: Mapping[str, Callable[[bytes], Tree]]) -> dict[str, Tree]:
+_Fields = Mapping[str, Callable[[bytes], Tree]]
+
+
+def _tree(message: Message, fields: _Fields, depth: int = 0) -> Tree:
+    if message.DESCRIPTOR.name in _RESULTS:
+        return _results(message, fields, depth)
     found: dict[str, Tree] = {}
     for field, value in message.ListFields():
         if isinstance(value, Message):
-            found[field.name] = _tree(value, fields)
+            found[field.name] = _tree(value, fields, depth + 1)
         elif isinstance(value, bytes | str | bool | int | float):
-            found[field.name] = _leaf(field.name, value, fields)
+            found[field.name] = _leaf(message, field.name, value, fields, depth)
         else:
-            found[field.name] = [
-                _tree(each, fields)
+            trees = [
+                _tree(each, fields, depth + 1)
                 if isinstance(each, Message)
-                else _leaf(field.name, each, fields)
+                else _leaf(message, field.name, each, fields, depth)
                 for each in value
             ]
+            found[field.name] = _joined(trees) if field.name == _ROWS else trees
     return found
 
 
-def _leaf(name: str, value: Any, fields: Mapping[str, Callable[[bytes], Tree]]) -> Tree:  # noqa: ANN401  # as protobuf has it
-    read = fields.get(name)
-    if read is None or not isinstance(value, bytes):
+def _joined(trees: list[Tree]) -> list[Tree]:
+    """Rows that stand in a buffer each, as a search answers them, in one list."""
+    if not all(isinstance(each, list) for each in trees):
+        return trees
+    return [row for each in trees for row in each]
+
+
+_ROWS: Final = "rows"
+_RESULTS: Final = {"AggregationsResult": "agg_results", "GroupBysResult": "group_by_results"}
+_COMPUTED: Final = frozenset(f"{name}AggregationResult" for name in ("Avg", "Sum", "Max", "Min"))
+_VARIANTS: Final = frozenset(
+    (("PercentilesAggregationItem", "value"), ("GroupByHistogramItem", "key"))
+)
+
+
+def _results(message: Message, fields: _Fields, depth: int) -> Tree:
+    """What aggregations or group-bys came to, by their names: their order says nothing."""
+    results = getattr(message, _RESULTS[message.DESCRIPTOR.name])
+    names = [each.name for each in results]
+    trees = [_tree(each, fields, depth + 1) for each in results]
+    if len(set(names)) != len(names):
+        return trees
+    return {
+        name: {result_kind(each): tree.get("agg_result", tree.get("group_by_result"))}
+        for name, each, tree in zip(names, results, trees, strict=True)
+    }
+
+
+def _leaf(message: Message, name: str, value: Any, fields: _Fields, depth: int) -> Tree:  # noqa: ANN401  # as protobuf has it
+    kind = message.DESCRIPTOR.name
+    if kind in _COMPUTED:
+        return Computed(value)
+    if not isinstance(value, bytes):
+        return value
+    nested = nested_message(message, name, value) if depth < NESTED_DEPTH_MAX else None
+    if nested is not None:
+        return _tree(nested, fields, depth + 1)
+    read = _variant if (kind, name) in _VARIANTS else fields.get(name)
+    if read is None:
         return value
     try:
         return read(value)
     except WiderowError:
         return value
+
+
+def _variant(data: bytes) -> Tree:
+    """A value by itself; a number among percentiles is a computed one."""
+    try:
+        value = decode_variant(data, 0, len(data))
+    except (IndexError, ValueError, struct.error) as error:
+        raise StoreDamaged("no value") from error
+    return Computed(value) if isinstance(value, float) else value
 
 
 def _key(data: bytes) -> Tree:
@@ -238,6 +299,8 @@ def jsonable(tree: Tree) -> Tree:
         }
     if isinstance(tree, VersionedValue):
         return _cell(tree)
+    if isinstance(tree, Computed):
+        return tree.value
     if isinstance(tree, KeyTree):
         return [[name, jsonable(value)] for name, value in tree.columns]
     if isinstance(tree, dict):

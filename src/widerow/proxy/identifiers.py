@@ -1,20 +1,24 @@
 """What another server calls what the upstream has made: transactions, iterators, tokens, tunnels.
 
 A client that goes on with a transaction names it as the upstream did. Pairs of such names are
-taken from the two answers, and put into the requests that the other server gets. So are the values
-of auto-increment columns, which each server counts by itself.
+taken from the same places of the two answers, and put into the requests that the other server gets.
+So are the values of auto-increment columns, which each server counts by itself.
+
+A name of which another tunnel or stream may have one as well (a shard, a channel, a checkpoint) is
+known together with the tunnel or stream that the request is about.
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 
 from widerow.errors import WiderowError
 from widerow.limits import PROXY_IDENTIFIERS_MAX
 from widerow.model.row import Modification, SentCells
 from widerow.proxy.decoding import Tree, made_keys, message_types, parse_message
+from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message
 from widerow.rows.cells import encode_key_section
 from widerow.rows.checksum import crc8
 from widerow.wire.tablestore.plainbuffer import HEADER, decode_primary_key, decode_row_change
@@ -35,13 +39,21 @@ _MAKERS: Final = frozenset(
         *("GetRange", "BatchGetRow"),
     )
 )
+_OF_ONE: Final = frozenset(
+    (
+        *("shard_id", "next_shard_id", "inclusive_start_shard_id", "channel_id"),
+        *("checkpoint", "token", "next_token"),
+    )
+)
+"""Names that are good for the tunnel or the stream that they are of, and not beyond it."""
+
+_SCOPES: Final = ("tunnel_id", "stream_id")
 _KEY_FIELDS: Final = frozenset(
     (
         *("row", "row_change", "primary_key"),
         *("inclusive_start_primary_key", "exclusive_end_primary_key"),
     )
 )
-_SEARCH_QUERY: Final = "search_query"  # bytes that hold a message, which holds a token
 
 
 class _SentKey(NamedTuple):
@@ -56,17 +68,73 @@ def makes_identifiers(action: str, answer: Message | None) -> bool:
     return next(_made_by(answer), None) is not None
 
 
-def _made_by(message: Message) -> Iterator[str | bytes]:
+def _made_by(message: Message, depth: int = 0) -> Iterator[str | bytes]:
+    for name, value in _leaves(message, depth):
+        if isinstance(value, Message):
+            yield from _made_by(value, depth + 1)
+        elif name in _MADE and value:
+            yield value
+
+
+def _leaves(message: Message, depth: int) -> Iterator[tuple[str, Any]]:
+    """Texts, bytes and messages in a message, those that stand as bytes in it opened."""
     for field, value in message.ListFields():
         if isinstance(value, Message):
-            yield from _made_by(value)
+            yield field.name, value
         elif isinstance(value, str | bytes):
-            if field.name in _MADE and value:
-                yield value
+            yield field.name, _opened(message, field.name, value, depth) or value
         elif not isinstance(value, bool | int | float):
             for each in value:
-                if isinstance(each, Message):
-                    yield from _made_by(each)
+                if isinstance(each, str | bytes | Message):
+                    yield field.name, each
+
+
+def _opened(message: Message, name: str, value: str | bytes, depth: int) -> Message | None:
+    if isinstance(value, str) or depth >= NESTED_DEPTH_MAX:
+        return None
+    return nested_message(message, name, value)
+
+
+def _made_pairs(ours: Message, theirs: Message, depth: int = 0) -> Iterator[tuple[str, Any, Any]]:
+    """Names that stand in one place of two messages: the field, and what either says there.
+
+    Of lists only where they are equally long: else it is not known which is which.
+    """
+    if ours.DESCRIPTOR.name != theirs.DESCRIPTOR.name:
+        return
+    others = {field.name: value for field, value in theirs.ListFields()}
+    for field, left in ours.ListFields():
+        name, right = field.name, others.get(field.name)
+        if right is None or isinstance(left, bool | int | float):
+            continue
+        if isinstance(left, str | bytes | Message):
+            yield from _pairs_at((ours, theirs), name, (left, right), depth)
+        elif len(left) == len(right):
+            for pair in zip(left, right, strict=True):
+                yield from _pairs_at((ours, theirs), name, pair, depth)
+
+
+def _pairs_at(
+    messages: tuple[Message, Message], name: str, values: tuple[Any, Any], depth: int
+) -> Iterator[tuple[str, Any, Any]]:
+    left, right = (
+        _opened(message, name, each, depth) or each if isinstance(each, str | bytes) else each
+        for message, each in zip(messages, values, strict=True)
+    )
+    if isinstance(left, Message) and isinstance(right, Message):
+        yield from _made_pairs(left, right, depth + 1)
+    elif name in _MADE and left and type(left) is type(right):
+        yield name, left, right
+
+
+def _scope_of(request: Any, answer: Any = None) -> str:  # noqa: ANN401  # messages have no common type
+    """The tunnel or stream, as the upstream calls it, that a request is about; "" for none."""
+    for message in (request, getattr(answer, "tunnel", None)):
+        for name in _SCOPES:
+            found = getattr(message, name, "")
+            if found and isinstance(found, str):
+                return found
+    return ""
 
 
 class Identifiers:
@@ -79,13 +147,17 @@ class Identifiers:
         """No pair is known yet."""
         self._others: OrderedDict[object, Any] = OrderedDict()
 
-    def learn(self, ours: Message | None, theirs: Message | None) -> None:
-        """Take the pairs from two answers to one request."""
+    def learn(self, request: Message | None, ours: Message | None, theirs: Message | None) -> None:
+        """Take the pairs from two answers to one request, as the upstream was asked it."""
         if ours is None or theirs is None:
             return
-        for left, right in zip(_made_by(ours), _made_by(theirs), strict=False):
+        scope = _scope_of(request, ours)
+        for name, left, right in _made_pairs(ours, theirs):
+            place = _place(scope, name, left)
             if left != right:
-                self._keep(left, right)
+                self._keep(place, right)
+            else:
+                self._others.pop(place, None)
 
     def learn_keys(self, ours: Tree, theirs: Tree, columns: Iterable[str]) -> None:
         """Take values of auto-increment columns of these names from two answers, as trees."""
@@ -111,9 +183,10 @@ class Identifiers:
         if types is None or not self._others:
             return body
         message = parse_message(types.request, body)
-        if message is None or not self._rename(message, frozenset(columns)):
+        if message is None:
             return body
-        return message.SerializeToString()
+        renaming = _Renaming(self._others, _scope_of(message), frozenset(columns))
+        return message.SerializeToString() if renaming.rename(message) else body
 
     def _keep(self, ours: object, theirs: object) -> None:
         self._others[ours] = theirs
@@ -121,58 +194,61 @@ class Identifiers:
         if len(self._others) > PROXY_IDENTIFIERS_MAX:
             self._others.popitem(last=False)
 
-    def _rename(self, message: Message, columns: frozenset[str]) -> bool:
+
+def _place(scope: str, name: str, value: str | bytes) -> Hashable:
+    """Under what a name is kept."""
+    return (scope, value) if name in _OF_ONE else value
+
+
+class _Renaming(NamedTuple):
+    """One request being translated: the pairs, what it is about, its auto-increment columns."""
+
+    others: Mapping[object, Any]
+    scope: str
+    columns: frozenset[str]
+
+    def rename(self, message: Message, depth: int = 0) -> bool:
         """Put the other server's names into a message; whether there were any."""
         changed = False
         for field, value in message.ListFields():
             if isinstance(value, Message):
-                changed |= self._rename(value, columns)
+                changed |= self.rename(value, depth + 1)
             elif isinstance(value, str | bytes):
-                other = self._other(field.name, value, columns)
+                other = self._other(message, field.name, value, depth)
                 if other is not None:
                     setattr(message, field.name, other)
                     changed = True
             elif not isinstance(value, bool | int | float):
-                changed |= self._rename_each(field.name, value, columns)
+                changed |= self._rename_each(message, field.name, value, depth)
         return changed
 
-    def _rename_each(self, name: str, values: Any, columns: frozenset[str]) -> bool:  # noqa: ANN401  # a field of many
+    def _rename_each(self, message: Message, name: str, values: Any, depth: int) -> bool:  # noqa: ANN401  # a field of many
         changed = False
         for number, value in enumerate(values):
             if isinstance(value, Message):
-                changed |= self._rename(value, columns)
+                changed |= self.rename(value, depth + 1)
             elif isinstance(value, str | bytes):
-                other = self._other(name, value, columns)
+                other = self._other(message, name, value, depth)
                 if other is not None:
                     values[number] = other
                     changed = True
         return changed
 
-    def _other(self, name: str, value: str | bytes, columns: frozenset[str]) -> str | bytes | None:
+    def _other(
+        self, message: Message, name: str, value: str | bytes, depth: int
+    ) -> str | bytes | None:
         """What stands in a field for the other server; None where that is the same."""
         if name in _MADE:
-            other = self._others.get(value)
+            other = self.others.get(_place(self.scope, name, value))
             return other if isinstance(other, type(value)) else None
-        if name == _SEARCH_QUERY and isinstance(value, bytes):
-            return self._search_query(value)
-        if name in _KEY_FIELDS and columns and isinstance(value, bytes):
-            return self._key(value, columns)
+        if name in _KEY_FIELDS and self.columns and isinstance(value, bytes):
+            return self._key(value)
+        inner = _opened(message, name, value, depth)
+        if inner is not None and self.rename(inner, depth + 1):
+            return inner.SerializeToString()
         return None
 
-    def _search_query(self, value: bytes) -> bytes | None:
-        from widerow.wire.tablestore.search_messages import SearchQuery  # noqa: PLC0415  # few ask
-
-        try:
-            query = SearchQuery.FromString(value)
-        except DecodeError:
-            return None
-        other = self._others.get(query.token) if query.token else None
-        if not isinstance(other, bytes):
-            return None
-        query.token = other
-        return query.SerializeToString()
-
-    def _key(self, value: bytes, columns: frozenset[str]) -> bytes | None:
+    def _key(self, value: bytes) -> bytes | None:
         """A row or a key with the other server's values in these columns."""
         try:
             key = _sent_key(value)
@@ -181,7 +257,9 @@ class Identifiers:
         renamed = tuple(
             (
                 name,
-                self._others.get((key.columns[0], name, each), each) if name in columns else each,
+                self.others.get((key.columns[0], name, each), each)
+                if name in self.columns
+                else each,
             )
             for name, each in key.columns
         )

@@ -1,7 +1,7 @@
 """What differed, collected: counts by action and class, and the first examples of each.
 
 Pure. A report is written as JSON (`document`) and as Markdown (`markdown`), each example with the
-request and both answers in the vendor's names.
+request and both answers in the vendor's names, and with the difference in a sentence.
 """
 
 import json
@@ -14,8 +14,9 @@ from widerow.proxy.comparing import AnswerDifference, DifferenceClass
 from widerow.proxy.decoding import Tree, answer_tree, jsonable, request_tree
 from widerow.proxy.exchange import Exchange, ProxiedAnswer
 from widerow.proxy.side_by_side import compact_lines, side_by_side
+from widerow.proxy.wording import difference_told
 
-__all__ = ["DifferenceReport", "ReportExample", "side_text"]
+__all__ = ["DifferenceReport", "ReportExample"]
 
 _CUT: Final = " … (cut)"
 
@@ -32,6 +33,7 @@ class ReportExample(NamedTuple):
     request: Tree
     upstream_answer: Tree
     other_answer: Tree
+    told: str
 
     def document(self) -> dict[str, Tree]:
         """For JSON."""
@@ -40,6 +42,7 @@ class ReportExample(NamedTuple):
             "number": self.number,
             "class": self.kind.value,
             "path": self.path,
+            "told": self.told,
             "upstream": self.upstream,
             "other": self.other,
             "request": self.request,
@@ -108,6 +111,7 @@ class DifferenceReport:
             _bounded(request_tree(request.action, request.headers, request.body)),
             _bounded(answer_tree(request.action, exchange.answer)),
             _bounded(answer_tree(request.action, other)),
+            difference_told(found),
         )
 
     def document(self) -> dict[str, Any]:
@@ -158,11 +162,10 @@ class DifferenceReport:
 
 
 def _example_lines(example: ReportExample) -> list[str]:
-    upstream, other = (_code(side_text(each)) for each in (example.upstream, example.other))
     return [
         f"## {_cell(example.action)}: {example.kind.value} at {_code(example.path)}",
         "",
-        f"Request {example.number}; upstream: {upstream}; the other: {other}.",
+        f"Request {example.number}: {_code(example.told)}",
         *_block("Request:", "json", compact_lines(example.request)),
         *_block(
             "The upstream's answer, and the other's:",
@@ -188,11 +191,6 @@ def _code(text: str) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def side_text(tree: Tree) -> str:
-    """A side of a difference on one line; `nothing` where it has nothing."""
-    return "nothing" if tree is None else json.dumps(tree, ensure_ascii=False)
 
 
 def _bounded(tree: Tree) -> Tree:

@@ -41,6 +41,16 @@ class Signer:
         instance: str = "",
     ) -> None:
         """Sign with this key; `security_token` goes with a temporary one."""
+        self.adopt(access_key_id, access_key_secret, security_token, instance)
+
+    def adopt(
+        self,
+        access_key_id: str,
+        access_key_secret: str,
+        security_token: str = "",
+        instance: str = "",
+    ) -> None:
+        """Sign with this key from now on. For the thread that signs."""
         self._id = access_key_id
         self._mac = Mac(access_key_secret.encode(), "sha1")
         self._token = security_token

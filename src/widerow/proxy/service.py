@@ -127,6 +127,11 @@ class ProxyService:
         await listener.accept()
         return endpoint
 
+    def replace_identity(self, identity: AccessRules) -> None:
+        """Let others ask from now on; once it has started."""
+        if self._handler is not None:
+            self._handler.replace_identity(identity)
+
     async def _other(self) -> ProxySide:
         if self._against is not None:
             return self._against.side(PROXY_OTHER_SECONDS_MAX)

@@ -85,7 +85,7 @@ def created(ots: sdk.OTSClient, table: str, key: list[tuple[str, str]] = KEY) ->
     ots.create_table(sdk.TableMeta(table, key), sdk.TableOptions(), NONE)
 
 
-@pytest.fixture(scope="module", params=["memory", "rocksdb"])
+@pytest.fixture(scope="module", params=["memory", "rocksdb", "postgres", "hbase"])
 def thousand(request: pytest.FixtureRequest) -> Iterator[sdk.OTSClient]:
     """A table with a thousand rows and two indexes: `x`, and `y` with the nested field."""
     endpoint = request.getfixturevalue(request.param)
@@ -102,6 +102,8 @@ def thousand(request: pytest.FixtureRequest) -> Iterator[sdk.OTSClient]:
     ots.create_search_index("t", "x", sdk.SearchIndexMeta(FIELDS))
     written(ots, "t", [row(n) for n in range(ROWS)])
     ots.create_search_index("t", "y", sdk.SearchIndexMeta([*FIELDS, NESTED]))
+    for name in ("x", "y"):
+        built(ots, name)
     yield ots
     ots.connection.pool.clear()
 

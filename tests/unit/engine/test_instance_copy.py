@@ -54,12 +54,12 @@ def engine(store: Store) -> Engine:
 
 
 def kept(engine: Engine, instance: str = "a") -> InstanceCopy:
-    return copy_instance(engine.store, engine.catalog, instance)
+    return copy_instance(engine, instance)
 
 
 def reset(engine: Engine, copy: InstanceCopy = EMPTY_COPY, instance: str = "a") -> None:
     now_us = FakeClock().now_us()
-    engine.run(reset_instance(engine.store, engine.catalog, instance, copy, now_us))
+    engine.run(reset_instance(engine, instance, copy, now_us))
 
 
 def rows(engine: Engine, table: str, instance: str = "a") -> list[Any]:
@@ -130,14 +130,15 @@ def test_indexes_come_back_with_their_entries(engine: Engine) -> None:
         assert len(entries_found(engine, "a", index)) == 8
 
 
-def test_a_stream_begins_anew(engine: Engine) -> None:
+def test_a_stream_has_the_records_of_the_snapshot_and_those_behind(engine: Engine) -> None:
     make_watched(engine, "a")
     write(engine, WATCHED, 1)
-    copy = kept(engine)
+    before, copy = records_found(engine, "a"), kept(engine)
+    write(engine, WATCHED, 3)
     reset(engine, copy)
-    assert records_found(engine, "a") == []
+    assert records_found(engine, "a") == before
     write(engine, WATCHED, 2)
-    assert len(records_found(engine, "a")) == 1
+    assert [told.key for _, told in records_found(engine, "a")] == [("p1", 1), ("p2", 2)]
 
 
 def test_auto_increment_goes_on_from_where_it_was(engine: Engine) -> None:
@@ -201,7 +202,7 @@ def test_what_changed_since_planning_is_planned_again(engine: Engine) -> None:
     engine.run(engine.create_table("a", create("t", KEYS)))
     write(engine, "t", 1)
     copy = kept(engine)
-    plan = reset_instance(engine.store, engine.catalog, "a", copy, FakeClock().now_us())
+    plan = reset_instance(engine, "a", copy, FakeClock().now_us())
     engine.run(engine.create_table("a", create("u", KEYS)))
     engine.run(engine.create_table("b", create("u", KEYS)))
     engine.run(plan)

@@ -1,6 +1,8 @@
 """Two answers side by side: what is no difference, and the class of what is one."""
 
 import json
+import math
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,6 +19,8 @@ from widerow.proxy.side_by_side import compact_lines, side_by_side
 from widerow.rows.reading import VersionedValue
 from widerow.transfer.rows import CellEdit, encode_edits, encode_plain_key, encode_put
 from widerow.wire.tablestore import messages as m
+from widerow.wire.tablestore import search_messages as s
+from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.errors import encode_error
 from widerow.wire.tablestore.plainbuffer import HEADER, decode_row_change
 
@@ -153,6 +157,7 @@ def test_a_row_gets_the_other_servers_value_and_stays_whole(
 def test_names_that_are_made_up_follow_each_other() -> None:
     names = Identifiers()
     names.learn(
+        None,
         m.StartLocalTransactionResponse(transaction_id="ours"),
         m.StartLocalTransactionResponse(transaction_id="theirs"),
     )
@@ -161,6 +166,100 @@ def test_names_that_are_made_up_follow_each_other() -> None:
     assert m.CommitTransactionRequest.FromString(body).transaction_id == "theirs"
     other = m.CommitTransactionRequest(transaction_id="another").SerializeToString()
     assert names.translate("CommitTransaction", other, ()) is other
+
+
+Channels = st.dictionaries(
+    st.sampled_from(["tunnel a", "tunnel b", "tunnel c"]),
+    st.lists(
+        st.tuples(st.sampled_from(["0", "1", "2"]), st.sampled_from(["0", "1", "2", "x"])),
+        unique_by=lambda pair: pair[0],
+        max_size=3,
+    ),
+)
+
+
+@given(Channels)
+def test_a_channel_is_known_with_its_tunnel(channels: dict[str, list[tuple[str, str]]]) -> None:
+    """One id in two tunnels of the upstream may be two ids at the other server."""
+    names = Identifiers()
+    for tunnel, pairs in channels.items():
+        who = t.HeartbeatRequest(tunnel_id=tunnel, client_id="c")
+        left, right = (
+            t.HeartbeatResponse(
+                channels=[t.Channel(channel_id=each, version=1, status=1) for each in side]
+            )
+            for side in ([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+        )
+        names.learn(who, left, right)
+    for tunnel, pairs in channels.items():
+        for ours, theirs in pairs:
+            asked = t.GetCheckpointRequest(tunnel_id=tunnel, client_id="c", channel_id=ours)
+            body = names.translate("tunnel/getcheckpoint", asked.SerializeToString(), ())
+            assert t.GetCheckpointRequest.FromString(body).channel_id == theirs
+
+
+def test_lists_of_other_lengths_name_nothing() -> None:
+    """It is not known which channel of the one is which of the other."""
+    names = Identifiers()
+    one, two = (
+        t.HeartbeatResponse(
+            channels=[t.Channel(channel_id=each, version=1, status=1) for each in ids]
+        )
+        for ids in (["0", "1"], ["5"])
+    )
+    names.learn(t.HeartbeatRequest(tunnel_id="a", client_id="c"), one, two)
+    asked = t.GetCheckpointRequest(tunnel_id="a", client_id="c", channel_id="0").SerializeToString()
+    assert names.translate("tunnel/getcheckpoint", asked, ()) is asked
+
+
+def searched(*results: tuple[str, float], backward: bool = False) -> ProxiedAnswer:
+    """The answer to a search with sums of these names."""
+    found = [
+        s.AggregationResult(
+            name=name, type=4, agg_result=s.SumAggregationResult(value=value).SerializeToString()
+        )
+        for name, value in (results[::-1] if backward else results)
+    ]
+    inner = s.AggregationsResult(agg_results=found).SerializeToString()
+    return ProxiedAnswer(200, {}, s.SearchResponse(aggs=inner).SerializeToString())
+
+
+FLOATS = st.floats(-1e300, 1e300) | st.sampled_from([math.nan, math.inf])
+NUMBERS = st.dictionaries(st.text(max_size=3), FLOATS, max_size=4)
+
+
+@given(sums=NUMBERS, backward=st.booleans())
+def test_sums_are_compared_by_name_and_value(sums: dict[str, float], *, backward: bool) -> None:
+    """In any order, with the rounding that an order of additions brings (search §6.1)."""
+    pairs = sums.items()
+    ours = searched(*pairs)
+    assert not compare_answers("Search", ours, searched(*pairs, backward=backward), STRICT)
+    rounded = [(name, value * (1 + 1e-15)) for name, value in pairs]
+    assert not compare_answers("Search", ours, searched(*rounded), STRICT)
+    for name, value in pairs:
+        other = sums | {name: 1.0 if math.isnan(value) else math.nan}
+        (found,) = compare_answers("Search", ours, searched(*other.items()), STRICT)
+        assert (found.kind.value, found.path) == ("row content", f"aggs.{name}.Sum.value")
+
+
+@given(st.integers(0, 40))
+def test_results_in_results_are_read_to_any_depth(depth: int) -> None:
+    """Group-bys below group-bys stand as bytes in bytes; at some depth they stay bytes."""
+    below: Any = None
+    for _ in range(depth * 4):
+        item = s.GroupByFieldResultItem(key="k", row_count=1)
+        if below is not None:
+            item.sub_group_bys_result.CopyFrom(below)
+        inner = s.GroupByFieldResult(group_by_field_result_items=[item]).SerializeToString()
+        result = s.GroupByResult(name="g", type=1, group_by_result=inner)
+        below = s.GroupBysResult(group_by_results=[result])
+    outer = b"" if below is None else below.SerializeToString()
+    answer = ProxiedAnswer(200, {}, s.SearchResponse(group_bys=outer).SerializeToString())
+    assert compare_answers("Search", answer, answer, STRICT) == []
+    jsonable(answer_tree("Search", answer))
+    names = Identifiers()
+    parsed = s.SearchResponse.FromString(answer.body)
+    names.learn(None, parsed, parsed)
 
 
 def test_a_row_whose_key_is_still_to_be_made_claims_its_partition_key() -> None:

@@ -6,12 +6,16 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
 import tablestore as ts
+from tablestore.retry import NoRetryPolicy
 from tests.unit.proxy.sessions import TABLE, make_table, put
 from typer.testing import CliRunner
 
@@ -25,10 +29,14 @@ from widerow.testing.server import WiderowServer
 class ProxyProcess:
     """`widerow proxy` from the top of a `with` block to its end, which kills what still runs."""
 
-    def __init__(self, *flags: str) -> None:
+    def __init__(self, *flags: str, environment: dict[str, str] | None = None) -> None:
         command = [sys.executable, "-m", "widerow", "proxy", "--port", "0", *flags]
         self._process = subprocess.Popen(  # noqa: S603  # our own
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **(environment or {})},
         )
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
@@ -47,7 +55,7 @@ class ProxyProcess:
     def end(self, number: signal.Signals) -> tuple[int, str]:
         """The exit code after a signal, and what was printed."""
         os.kill(self._process.pid, number)
-        output, _ = self._process.communicate(timeout=30)
+        output, self.said = self._process.communicate(timeout=30)
         return self._process.returncode, output
 
 
@@ -89,6 +97,82 @@ def test_a_comparison_ends_with_a_report_and_an_exit_code(
     found = json.loads(report.read_text())
     assert found["actions"][0]["classes"] == {"status": 1}
     assert found["examples"][0]["request"]["table_name"] == TABLE
+
+
+def key_file(*pairs: tuple[str, str]) -> str:
+    return "".join(f'[[key]]\nid = "{name}"\nsecret = "{secret}"\n\n' for name, secret in pairs)
+
+
+def profile_file(endpoint: str, name: str, secret: str) -> str:
+    fields = {"endpoint": endpoint, "access_key_id": name, "access_key_secret": secret}
+    lines = "".join(f'{field} = "{value}"\n' for field, value in fields.items())
+    return f'current = "up"\n\n[profile.up]\ninstance = "test"\n{lines}'
+
+
+def test_keys_are_read_again_and_never_written_down(tmp_path: Path) -> None:
+    """Both pairs change under way: the clients', and the one that the proxy signs with."""
+    clients, servers = tmp_path / "clients.toml", tmp_path / "servers.toml"
+    profiles, place = tmp_path / "widerow" / "profiles.toml", tmp_path / "recording"
+    profiles.parent.mkdir()
+    secrets = [f"secret-{number}-{'x' * 20}" for number in range(4)]
+    clients.write_text(key_file(("client", secrets[0])))
+    servers.write_text(key_file(("first", secrets[1]), ("second", secrets[2])))
+    with WiderowProcess("--memory", "--credentials", str(servers)) as server:
+        profiles.write_text(profile_file(server.endpoint, "first", secrets[1]))
+        profiles.chmod(0o600)
+        flags = ("--upstream", server.endpoint, "--mode", "record", "--recording", str(place))
+        asking = ("--profile-for-upstream", "up", "--credentials", str(clients))
+        environment = {"XDG_CONFIG_HOME": str(tmp_path)}
+        with ProxyProcess(*flags, *asking, environment=environment) as proxy:
+            old, new = (
+                ts.OTSClient(proxy.endpoint, "client", secret, "test", retry_policy=NoRetryPolicy())
+                for secret in (secrets[0], secrets[3])
+            )
+            make_table(old)
+            profiles.write_text(profile_file(server.endpoint, "second", secrets[2]))
+            clients.write_text(key_file(("client", secrets[3])))
+            until(lambda: put(new, "mon", 1))
+            servers.write_text(key_file(("second", secrets[2])))  # the first key is worth nothing
+            until(lambda: _refused(server.endpoint, "first", secrets[1]))
+            put(new, "mon", 2)
+            with pytest.raises(ts.OTSServiceError, match="OTSAuthFailed"):
+                put(old, "mon", 3)
+            for each in (old, new):
+                each.connection.pool.clear()
+            proxy.end(signal.SIGTERM)
+        assert not proxy.said.count("Traceback")
+    written = b"".join(file.read_bytes() for file in place.iterdir())
+    told = [*written.splitlines(), proxy.said.encode()]
+    for secret in (*secrets, "client", "first", "second"):
+        for form in (secret.encode(), b64encode(secret.encode()).rstrip(b"=")):
+            assert not any(form in line for line in told[:-1]), secret
+    assert not any(secret in proxy.said for secret in secrets)
+    assert len(list(read_exchanges(place))) == 3
+
+
+def until(action: Callable[[], object]) -> None:
+    """Again until the server grants it."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            action()
+        except ts.OTSServiceError:
+            assert time.monotonic() < deadline
+            threading.Event().wait(0.05)
+        else:
+            return
+
+
+def _refused(endpoint: str, name: str, secret: str) -> None:
+    """Returns where the server does not know the key. Raises where it does."""
+    client = ts.OTSClient(endpoint, name, secret, "test", retry_policy=NoRetryPolicy())
+    try:
+        client.list_table()
+    except ts.OTSServiceError:
+        return
+    finally:
+        client.connection.pool.clear()
+    raise ts.OTSServiceError(200, "known", "the key is known still", "")
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")

@@ -98,6 +98,11 @@ class JournalPositions:
         self.ended = ended
 
     @classmethod
+    def before_all(cls, log: Stream) -> "JournalPositions":
+        """Before the first record of a journal."""
+        return cls(log.number, {})
+
+    @classmethod
     def at(cls, ends: JournalEnds) -> "JournalPositions":
         """Behind everything that was written by then."""
         shards = ends.log.shards
@@ -127,6 +132,13 @@ class JournalPositions:
     def is_at(self, ends: JournalEnds) -> bool:
         """Whether everything was read that was there then."""
         return not any(True for _ in self._behind(ends))
+
+    def are(self, ends: JournalEnds) -> bool:
+        """Whether what was there then was read, all of it and nothing later."""
+        log = ends.log
+        return self.journal == log.number and all(
+            self.following.get(each.number, LOG_START) == ends.end_of(each) for each in log.shards
+        )
 
     def _behind(self, ends: JournalEnds) -> Iterator[tuple[LogShard, LogPosition]]:
         """Shards that have records which were not read, and the positions in them."""

@@ -148,6 +148,10 @@ class LiveIndex:
         """Segments that are worth a merge, which may be run without the lock."""
         return None if self._rows is None else self._rows.due_merge()
 
+    def due_gathering(self) -> "SegmentMerge | None":
+        """Small segments that are worth a merge of milliseconds, to be run without the lock."""
+        return None if self._rows is None else self._rows.due_gathering()
+
     def install(self, merged: "Merged") -> None:
         """Put a merge in the place of what it was made of, if that is still there."""
         if self._rows is not None:
@@ -224,6 +228,26 @@ class LiveIndex:
         self._building, self._positions, self.covered = True, None, None
         self._cursor = b""
         self._parts.backlog.leave(self.index.id)
+
+    # --- documents of another one ------------------------------------------------------------
+
+    def copied_at(self, ends: JournalEnds) -> "DocumentIndex | None":
+        """Its documents, if they are those of a moment of the journal; None where they are not."""
+        if self._rows is None or self._building or self._positions is None:
+            return None
+        return self._rows.copy() if self._positions.are(ends) else None
+
+    def take_over(self, rows: "DocumentIndex") -> None:
+        """Have what `rows` has, which is what the table had when its journal began.
+
+        Raises `NotFound` where the index was dropped. Nothing happens where it is built already.
+        """
+        if self.is_following:
+            return
+        _, log = self._table()
+        self._use(rows.copy(), rows.fields)
+        self._building, self._positions = False, JournalPositions.before_all(log)
+        self._changes = rows.rows
 
     def _fields(self) -> "SearchFields":
         from widerow.search.fields import SearchFields  # noqa: PLC0415  # as above
@@ -307,13 +331,13 @@ class LiveIndex:
         table, log = self._table()
         return rows_waiting(self._parts.store.snapshot(), table, log, self._until_us())
 
-    def step(self, ends: JournalEnds) -> bool:
-        """Take the next changes up to `ends`; whether there may be more."""
+    def step(self, ends: JournalEnds, rows: int = JOURNAL_STEP_ROWS) -> bool:
+        """Take the next changes up to `ends`, so many rows at most; whether there may be more."""
         if not self.is_following or self._positions is None:
             return False
         table, _ = self._table()
         reader = self._parts.store.snapshot()
-        found = self._positions.read(reader, table, ends, self._until_us(), JOURNAL_STEP_ROWS)
+        found = self._positions.read(reader, table, ends, self._until_us(), rows)
         self.take(found.keys)
         self._positions = found.following
         return bool(found.keys)

@@ -6,7 +6,7 @@ at most and is refused if there are more, so that no answer ever lacks rows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -27,13 +27,14 @@ from widerow.engine.search.definitions import (
     without_search_index,
 )
 from widerow.engine.search.host import SearchHost
+from widerow.engine.search.journal import journal_ends
 from widerow.engine.search.live import FrozenIndex, IndexParts, LiveIndex
 from widerow.engine.search.scans import Scans
 from widerow.engine.search.schema_rules import check_index_names
 from widerow.engine.static import check_table_name
 from widerow.engine.streams.log import LOG_START, LogPosition
 from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure, Unsupported
-from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_TIMEOUT_MS
+from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_FOLLOW_ROWS, SEARCH_TIMEOUT_MS
 from widerow.model.schema import Table
 from widerow.model.search.requests import (
     ComputeSplits,
@@ -51,12 +52,12 @@ from widerow.model.search.requests import (
 )
 from widerow.model.search.schema import SearchIndex
 from widerow.safepoint import safepoint
-from widerow.storage.interface import Store
+from widerow.storage.interface import Reader, Store
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from widerow.search.index import SegmentMerge
+    from widerow.search.index import DocumentIndex, SegmentMerge
     from widerow.search.interface import IndexView
 
 _ATTEMPTS: Final = 3  # a build, and another one where the journal lost what it needs
@@ -329,7 +330,7 @@ class SearchIndexes:
     def _follow_a_little(self, live: LiveIndex) -> bool:
         noted = self._parts.backlog.noted(live.index.id)
         ends = live.look()
-        more = live.step(ends)
+        more = live.step(ends, SEARCH_FOLLOW_ROWS)
         if live.is_following and live.is_at(ends):
             self._taken(live, noted)
         return more
@@ -340,10 +341,21 @@ class SearchIndexes:
         For one caller at a time, the one of `write_down`; may take seconds. A search of the same
         index waits for milliseconds only.
         """
+        return self._merge_due(LiveIndex.due_merge)
+
+    def gather(self) -> None:
+        """Merge small segments, of which searches beside writers leave many.
+
+        For one caller at a time, the one of `work`, without a turn: a merge pauses for others.
+        """
+        while self._merge_due(LiveIndex.due_gathering):
+            pass
+
+    def _merge_due(self, due_of: "Callable[[LiveIndex], SegmentMerge | None]") -> bool:
         merged = False
         for live in list(self._live.values()):
             with live.lock:
-                due = live.due_merge()
+                due = due_of(live)
             if due is not None:
                 self._merge(live, due)
                 merged = True
@@ -409,6 +421,39 @@ class SearchIndexes:
                     for number, position in lowest.items()
                 }
         return lowest or {}
+
+    # --- an instance that is copied and put back -------------------------------------------------
+
+    def copied(self, table: Table, reader: Reader) -> "dict[int, DocumentIndex]":
+        """What the indexes of a table have of its rows as `reader` sees them, by their numbers.
+
+        Without those that are being built, and those that have heard of later writes. Raises
+        `Exhausted` (SEARCH_TIMEOUT).
+        """
+        found: dict[int, DocumentIndex] = {}
+        for index in table.search:
+            assert table.journal is not None, "a table with search indexes has a journal"
+            live = self._live_of(table, index)
+            with live.lock:
+                self._bring_up(live, Deadline(self._parts.clock, SEARCH_TIMEOUT_MS))
+                documents = live.copied_at(journal_ends(reader, table, table.journal))
+            if documents is not None:
+                found[index.id] = documents
+        return found
+
+    def take_over(self, table_id: int, documents: "Mapping[int, DocumentIndex]") -> None:
+        """Give new indexes of a table, by their numbers, the documents of its rows.
+
+        They are what the table had when its journal began. What is gone by now is left out.
+        """
+        table = self._parts.tables.by_id(table_id)
+        for index in () if table is None else table.search:
+            if table is not None and index.id in documents:
+                live = self._live_of(table, index)
+                with live.lock, suppress(NotFound):
+                    live.take_over(documents[index.id])
+
+    # --- what is told ------------------------------------------------------------------------
 
     def statistics(self) -> dict[tuple[str, str], dict[str, int]]:
         """Numbers of each index that is in memory, by its table and its name.

@@ -399,11 +399,16 @@ class Tunnels:
         return _Found(table, tunnel_named(table, named.name))
 
     def _by_id(self, instance: str, tunnel_id: str) -> _Found:
+        """Linear in the instance's tables where no table has the number that the id begins with.
+
+        So it is with a table that was put back (`instance_copy.py`): its tunnels keep their ids.
+        """
         table = self._tables.by_id(table_id_of(tunnel_id))
-        if table is not None and table.instance == instance:
-            for tunnel in self._held(table):
-                if tunnel.id == tunnel_id:
-                    return _Found(table, tunnel)
+        tables = self._tables.owned(instance) if table is None else [table]
+        for each in tables:
+            for tunnel in self._held(each):
+                if tunnel.id == tunnel_id and each.instance == instance:
+                    return _Found(each, tunnel)
         raise NotFound(Rule.TUNNEL_NOT_FOUND)
 
     def _check_not_expired(self, found: _Found, state: TunnelState | None) -> None:

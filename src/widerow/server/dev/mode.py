@@ -93,7 +93,7 @@ class DevMode:
         _check_instance(instance)
         engine, _ = self._open()
         self._others(instance, name)
-        copy = await asyncio.to_thread(copy_instance, engine.store, engine.catalog, instance)
+        copy = await asyncio.to_thread(copy_instance, engine, instance)
         others = self._others(instance, name)
         if copy.size + sum(each.copy.size for each in others) > COPIES_BYTES_MAX:
             raise FieldRefused(
@@ -137,9 +137,7 @@ class DevMode:
             copy = kept.copy
         engine, committer = self._open()
         now_us = self.clock.now_us()
-        await commit(
-            committer, reset_instance(engine.store, engine.catalog, instance, copy, now_us)
-        )
+        await commit(committer, reset_instance(engine, instance, copy, now_us))
         return {"instance": instance, "snapshot": name, "tables": list(copy.names)}
 
     def _names(self, instance: str) -> list[str]:
