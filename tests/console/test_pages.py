@@ -6,6 +6,7 @@ import sys
 from urllib.parse import urlsplit
 
 import pytest
+from tablestore import CapacityUnit, ReservedThroughput, Row, TableMeta, TableOptions
 from tests.console import stocked
 from tests.console.conftest import Answered, Asker, Json
 from tests.console.stocked import ARTICLES, CARDS, INSTANCE
@@ -393,3 +394,25 @@ def test_a_server_that_nobody_looks_at_loads_no_pages() -> None:
     assert "widerow.server.lifecycle" in loaded
     assert "jinja2" not in loaded
     assert not [name for name in loaded if name.startswith("widerow.console.")]
+
+
+def test_an_empty_table_and_a_row_of_many_columns_are_told_as_they_are() -> None:
+    with WiderowServer(instance=INSTANCE) as server:
+        client = server.client()
+        for name in ("empty", "wide"):
+            meta = TableMeta(name, [("id", "INTEGER")])
+            client.create_table(meta, TableOptions(), ReservedThroughput(CapacityUnit(0, 0)))
+        for count in (20, 300):
+            columns = [(f"c{number:03}", number) for number in range(count)]
+            client.put_row("wide", Row([("id", count)], columns))
+        asker = Asker(server.endpoint)
+        empty = asker.get("rows", instance=INSTANCE, table="empty").text
+        assert "This table has no rows yet." in empty
+        assert "widerow row put empty" in empty
+        sent = asker.get("rows", instance=INSTANCE, table="empty", limit=50, order="down").text
+        assert "This table has no rows yet." in sent  # the form sends its fields along
+        nothing = asker.get("rows", instance=INSTANCE, table="empty", k0=7).text
+        assert "There are no such rows." in nothing
+        wide = asker.get("rows", instance=INSTANCE, table="wide").text
+        assert ">12 more</a>" in wide
+        assert ">92 or more</a>" in wide  # the page reads a hundred of them

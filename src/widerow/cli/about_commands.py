@@ -4,8 +4,14 @@ from typing import Annotated, Final
 
 import typer
 
-__all__ = ["COMPAT_EXAMPLES", "compat", "version"]
+__all__ = ["COMPAT_EXAMPLES", "VERSION_EXAMPLES", "compat", "version"]
 
+VERSION_EXAMPLES: Final = """Examples:
+
+`widerow version` — also says whether it runs compiled, and why not
+
+`widerow version --json`
+"""
 COMPAT_EXAMPLES: Final = """Examples:
 
 `widerow compat --supported`

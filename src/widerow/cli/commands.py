@@ -37,7 +37,7 @@ TOP_COMMANDS: Final = {
     "doctor": CommandPlace("widerow.cli.store_commands", "doctor", "DOCTOR_EXAMPLES"),
     "backup": CommandPlace("widerow.cli.store_commands", "backup", "BACKUP_EXAMPLES"),
     "restore": CommandPlace("widerow.cli.store_commands", "restore", "RESTORE_EXAMPLES"),
-    "version": CommandPlace("widerow.cli.about_commands", "version"),
+    "version": CommandPlace("widerow.cli.about_commands", "version", "VERSION_EXAMPLES"),
     "compat": CommandPlace("widerow.cli.about_commands", "compat", "COMPAT_EXAMPLES"),
     "kv": CommandPlace("widerow.cli.kv_command", "kv", "KV_EXAMPLES", own_words=True),
     "import": CommandPlace("widerow.cli.transfer", "import_", "IMPORT_EXAMPLES"),

@@ -10,6 +10,7 @@ __all__ = ["credentials_app"]
 
 credentials_app: Final = typer.Typer(
     help="Make and revoke temporary keys and API keys in a credentials file.",
+    epilog="Example: `widerow credentials list --file keys.toml`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

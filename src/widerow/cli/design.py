@@ -9,12 +9,22 @@ from widerow.cli.flags import ENCODING, JSON_OUTPUT, Flag, server_flags, with_fl
 __all__ = ["SIMULATE_EXAMPLES", "advise_app", "keys_app", "simulate_command"]
 
 
-def _group(words: str) -> typer.Typer:
-    return typer.Typer(help=words, no_args_is_help=True, rich_markup_mode="markdown")
+def _group(words: str, example: str) -> typer.Typer:
+    return typer.Typer(
+        help=words,
+        epilog=f"Example: `{example}`",
+        no_args_is_help=True,
+        rich_markup_mode="markdown",
+    )
 
 
-keys_app: Final = _group("Build partition keys from several columns, and take them apart again.")
-advise_app: Final = _group("Say what would make a table better or cheaper.")
+keys_app: Final = _group(
+    "Build partition keys from several columns, and take them apart again.",
+    "widerow keys splice --help",
+)
+advise_app: Final = _group(
+    "Say what would make a table better or cheaper.", "widerow advise keys --table purchases"
+)
 
 _INPUT: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE")
 _FILE: Final = Flag("input", str, "Rows to read: .csv .tsv .jsonl or .parquet.", "FILE", None)

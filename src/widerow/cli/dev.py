@@ -21,14 +21,21 @@ _TIMEOUT_SECONDS: Final = 30.0
 _MARKDOWN: Final = "markdown"
 dev_app: Final = typer.Typer(
     help="Command a server that was started with `--dev`: its clock, faults, instances.",
+    epilog="Example: `widerow dev clock advance 1h`, of a server that runs with `--dev`",
     no_args_is_help=True,
     rich_markup_mode=_MARKDOWN,
 )
 _clock_app: Final = typer.Typer(
-    help="The clock that dates rows.", no_args_is_help=True, rich_markup_mode=_MARKDOWN
+    help="The clock that dates rows.",
+    epilog="Example: `widerow dev clock advance 1h`",
+    no_args_is_help=True,
+    rich_markup_mode=_MARKDOWN,
 )
 _faults_app: Final = typer.Typer(
-    help="Requests that fail on demand.", no_args_is_help=True, rich_markup_mode=_MARKDOWN
+    help="Requests that fail on demand.",
+    epilog="Example: `widerow dev faults add --error OTSServerBusy --count 2`",
+    no_args_is_help=True,
+    rich_markup_mode=_MARKDOWN,
 )
 dev_app.add_typer(_clock_app, name="clock")
 dev_app.add_typer(_faults_app, name="faults")
@@ -54,6 +61,16 @@ _CLOCK_EXAMPLES: Final = """Examples:
 
 `widerow dev clock set 2030-01-01T00:00:00Z`
 """
+_RUN_EXAMPLES: Final = """Examples:
+
+`widerow dev clock freeze`, then `widerow dev clock show`, and `widerow dev clock run` again
+"""
+_FAULTS_EXAMPLES: Final = """Examples:
+
+`widerow dev faults list` — each with its number
+
+`widerow dev faults remove 3`, or without a number all of them
+"""
 _FAULT_EXAMPLES: Final = """Examples:
 
 `widerow dev faults add --error OTSServerBusy --action PutRow --count 2 --instance shop`
@@ -74,7 +91,7 @@ class DevRefused(WiderowError):
     """The server refused a command, or there is none in dev mode; the message says why."""
 
 
-@_clock_app.command("show")
+@_clock_app.command("show", epilog=_RUN_EXAMPLES)
 @with_flags(*_SERVER)
 def _show(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Show the time, and whether it runs."""
@@ -103,14 +120,14 @@ def _set(
     _ask(given, "POST", "clock", set=_number(moment))
 
 
-@_clock_app.command("freeze")
+@_clock_app.command("freeze", epilog=_RUN_EXAMPLES)
 @with_flags(*_SERVER)
 def _freeze(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Let the clock stand still."""
     _ask(given, "POST", "clock", freeze=True)
 
 
-@_clock_app.command("run")
+@_clock_app.command("run", epilog=_RUN_EXAMPLES)
 @with_flags(*_SERVER)
 def _run(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Let the clock go on by itself."""
@@ -127,14 +144,14 @@ def _add(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has the
     _ask(given, "POST", "faults", instance=given["instance"], **fields)
 
 
-@_faults_app.command("list")
+@_faults_app.command("list", epilog=_FAULTS_EXAMPLES)
 @with_flags(*_SERVER)
 def _list(**given: Any) -> None:  # noqa: ANN401  # by name, as the table has them
     """Show every fault, and how often it struck."""
     _ask(given, "GET", "faults")
 
 
-@_faults_app.command("remove")
+@_faults_app.command("remove", epilog=_FAULTS_EXAMPLES)
 @with_flags(*_SERVER)
 def _remove(
     number: Annotated[

@@ -58,9 +58,22 @@ class _Searching(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+_LIST_EXAMPLES: Final = """Examples:
+
+`widerow search list` — of all tables of the instance
+
+`widerow search list articles --json`
+"""
+_SHOW_EXAMPLES: Final = """Examples:
+
+`widerow search show articles words`
+
+`widerow search show articles words --json`
+"""
 search_app: Final = typer.Typer(
     cls=_Searching,
     help="Ask search indexes, and why they find a row or do not.",
+    epilog="Example: `widerow search articles words title:tea`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
@@ -134,7 +147,7 @@ def why(
     raise typer.Exit(0 if all(each.good is not False for each in found if not each.depth) else 1)
 
 
-@search_app.command("list")
+@search_app.command("list", epilog=_LIST_EXAMPLES)
 @with_flags(*_SERVER, JSON_OUTPUT)
 def list_(
     table: OneTable = None,
@@ -156,7 +169,7 @@ def list_(
         sys.stdout.write("".join(f"{each['table']}  {each['index']}\n" for each in found))
 
 
-@search_app.command("show")
+@search_app.command("show", epilog=_SHOW_EXAMPLES)
 @with_flags(*_SERVER, JSON_OUTPUT)
 def show(table: TableName, index: _Index, **given: Any) -> None:  # noqa: ANN401  # by name
     """Show an index: its fields, how many rows it has, whether it is built."""

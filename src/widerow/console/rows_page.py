@@ -59,6 +59,7 @@ def show_rows(visit: Visit) -> PageDocument:
             for each in ("k0", "k1", "k2", "k3", "from", "to", "begins", "where", "order", "limit")
         },
         "columns": _columns(found),
+        "columns_max": CONSOLE_COLUMNS_MAX,
         "rows": rows,
         "limit": limit,
         "more": _following(visit, name, following),

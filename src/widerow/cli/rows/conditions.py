@@ -103,7 +103,10 @@ def _tokens(text: str) -> Iterator[_Token]:
         found = _TOKEN.match(text, position)
         if found is None:
             place = len(text) - len(text[position:].lstrip())
-            raise WordInvalid(f"{text!r}: {text[place]!r} at character {place + 1} is not expected")
+            raise WordInvalid(
+                f"{text!r}: {text[place]!r} at character {place + 1} is not expected; a comparison "
+                "is NAME = VALUE, also with != < <= > >=, and texts stand in quotes"
+            )
         kind = found.lastgroup
         assert kind is not None, "one of the groups has matched"
         yield _Token(kind, found[kind], found.start(kind) + 1)

@@ -11,6 +11,7 @@ __all__ = ["row_app"]
 
 row_app: Final = typer.Typer(
     help="Read and write rows of a table, of any server that speaks Tablestore.",
+    epilog="Example: `widerow row put cards c-1 7 amount=250`, then `widerow row scan cards`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

@@ -23,7 +23,7 @@ from widerow.cli.rows.asking import (
     write_condition,
 )
 from widerow.cli.rows.batches import json_row, put_lines
-from widerow.cli.rows.counting import count_rows, split_ranges
+from widerow.cli.rows.counting import Counting, split_ranges
 from widerow.cli.rows.documents import cell_grid
 from widerow.cli.rows.keys import (
     KeyBounds,
@@ -193,26 +193,25 @@ def _bounds(given: Given) -> KeyBounds:
 
 
 def run_count(table_name: str, given: Given) -> int:
-    """`widerow row count`."""
+    """`widerow row count`. Interrupted, it says what was counted until then."""
     endpoint = endpoint_of(given)
     with open_client(given) as client:
         table = known_table(client, table_name)
-        bounds = _bounds(given)
-        asked = key_range(bounds, table, read_file)
+        asked = key_range(_bounds(given), table, read_file)
         options = read_options(given, table)
-        whole = not (bounds.prefix or bounds.first or bounds.end)
-        ranges = split_ranges(client, table) if whole else [asked]
+        ranges = split_ranges(client, table, asked)
     if not options.columns and not options.filter:
         options = options._replace(columns=(table.key[0].name,))
-    with row_bar(f"counting {table.name}", len(ranges)) as bar:
-        count = count_rows(
-            endpoint,
-            table,
-            ranges,
-            options,
-            given["workers"],
-            lambda step: bar(step.done, step.rows),
-        )
+    counting = Counting(ranges)
+    try:
+        with row_bar(f"counting {table.name}", len(ranges)) as bar:
+            count = counting.run(
+                endpoint, table, options, given["workers"], lambda step: bar(step.done, step.rows)
+            )
+    except KeyboardInterrupt:
+        done, parts, rows = counting.progress
+        note(f"interrupted: {_counted(rows, table.name)} until now, {done} of {parts} parts whole")
+        raise
     if given["as_json"]:
         sys.stdout.write(json.dumps({"table": table.name, "rows": count}) + "\n")
     else:
@@ -259,7 +258,10 @@ def _row_given(
         return key, [edit_of(each, table) for each in others]
     if words:
         raise WordInvalid("--json brings the row; leave out the other words")
-    return json_row(document, table)
+    try:
+        return json_row(document, table)
+    except WordInvalid as error:
+        raise WordInvalid(f"--json: {error}") from error
 
 
 def edit_of(word: Assignment, table: TableFacts) -> CellEdit:

@@ -15,6 +15,7 @@ __all__ = ["COMPLETION_EXAMPLES", "ENV_EXAMPLES", "completion", "env", "profile_
 
 profile_app: Final = typer.Typer(
     help="Named connections: a server, an instance and a key, kept in a file of yours.",
+    epilog="Example: `widerow profile add work --endpoint http://db1:8087 --instance shop`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

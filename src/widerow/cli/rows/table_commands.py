@@ -11,6 +11,7 @@ __all__ = ["table_app"]
 
 table_app: Final = typer.Typer(
     help="Make, show, change and drop tables, of any server that speaks Tablestore.",
+    epilog="Example: `widerow table create cards CardID:string OrderNumber:integer`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )

@@ -134,7 +134,9 @@ def parse_arguments(command: TsCommand, words: Sequence[str]) -> TsArguments | N
 
 def _plain(command: TsCommand, word: str, plain: Sequence[str]) -> str:
     if word.startswith("-") or len(plain) >= command.takes:
-        raise TsUsage(f"{command.name} does not take {word}")
+        raise TsUsage(
+            f"{command.name} does not take {word}; `help {command.name}` says what it takes"
+        )
     return word
 
 
