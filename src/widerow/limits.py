@@ -257,6 +257,7 @@ JOURNAL_BACKLOG_MAX: Final = 20_000  # rows: a search does two seconds' work at 
 SEARCH_BUILD_ROWS_AT_ONCE: Final = 10_000  # built inside a request (search §1.3); more: beside them
 SEARCH_CHECKPOINT_CHANGES: Final = 50_000  # that a start would otherwise apply again: seconds
 SEARCH_CHECKPOINT_SECONDS: Final = 300  # the same for few of them, which would stay in the journal
+SEARCH_FOLLOW_ROWS: Final = 32  # taken before those who wait for an index have their turn: 2 ms
 SEARCH_PAUSE_SECONDS: Final = 0.1  # between two looks at journals; a look costs one read an index
 SEARCH_CHECKPOINT_LOOK_SECONDS: Final = 1  # between two looks for an index to be written down
 SEARCH_RETRY_SECONDS: Final = 10  # after files of an index could not be written
@@ -319,9 +320,12 @@ SEARCH_POLYGON_POINTS_MAX: Final = 1024  # each costs a pass over all points
 # looks at small segments, which cost a fraction of a millisecond each.
 SEARCH_PENDING_DOCUMENTS_MAX: Final = 1024  # twenty milliseconds that a writer holds others up
 SEARCH_PENDING_TOKENS_MAX: Final = 500_000  # the same by what they weigh: 4 MB of postings
-SEARCH_TAIL_DOCUMENTS: Final = 32  # written last; the segment of them is made anew each time
+SEARCH_TAIL_DOCUMENTS: Final = 16  # written last; the segment of them is made anew each time
+SEARCH_SMALL_DOCUMENTS: Final = 128  # of an index that is searched: three milliseconds of a search
+SEARCH_SMALL_DOCUMENTS_MAX: Final = 4096  # a writer merges by itself where nobody else does
+SEARCH_SMALL_SEGMENTS_MAX: Final = 64  # the same by their number; each costs every search 0.1 ms
+SEARCH_ASKED_CHANGES: Final = 16_384  # an index is searched, if it was while so many were written
 SEARCH_MERGE_FACTOR: Final = 8  # segments of one size become one
-SEARCH_SMALL_MERGE_FACTOR: Final = 4  # the same of small segments, each so much larger
 SEARCH_SEGMENT_DOCUMENTS_MAX: Final = 2**18  # a merge needs as much memory again as its result
 SEARCH_SEGMENTS_MAX: Final = 40  # a writer merges by itself where nobody else does
 

@@ -139,9 +139,26 @@ def _typed(engine: Engine) -> None:
         engine.run(engine.typed.write(form_of("students"), choice))
 
 
+def pass_seconds(server: WiderowServer, seconds: int) -> None:
+    """Let time pass for the partitions of a server, as its own housekeeping does."""
+
+    def run() -> None:
+        for _ in range(seconds):
+            _pass_second(server)
+
+    on_loop(server, run)
+
+
+def _pass_second(server: WiderowServer) -> None:
+    engine = engine_of(server)
+    server.clock.advance(1)
+    while (plan := engine.partitions.step()) is not None:
+        engine.run(plan)
+
+
 def heat(server: WiderowServer, seconds: int = 600) -> None:
     """Ten minutes of load on the cards, as the clock of the server has them: one key gets hot."""
-    engine, clock = engine_of(server), server.clock
+    engine = engine_of(server)
     table = engine.describe_table(INSTANCE, CARDS)
     keys = [encode_key_value(f"c-{number:04}") for number in range(100)]
     partitions = engine.partitions
@@ -153,9 +170,7 @@ def heat(server: WiderowServer, seconds: int = 600) -> None:
         if number > seconds * 2 // 3:
             for _ in range(40):
                 partitions.note_load(table.id, encode_key_value(HOT), 4, 6)
-        clock.advance(1)
-        while (plan := partitions.step()) is not None:
-            engine.run(plan)
+        _pass_second(server)
 
     def run() -> None:
         for number in range(seconds):

@@ -4,15 +4,13 @@ One browser for all of it. The pictures of docs/operating/console.md are made he
 where `WIDEROW_PICTURES` is set, and taken in any case.
 """
 
-import io
-import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from tests.console import stocked
 from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
 from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE
 
 from widerow.testing.http import Sender, Wire
@@ -20,56 +18,13 @@ from widerow.testing.server import WiderowServer
 
 pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
 
-PICTURES: Final = Path(__file__).parents[2] / "docs/operating/pictures"
-PICTURE_BYTES_MAX: Final = 150_000
+PICTURES: Final = ROOT / "docs/operating/pictures"
 AT: Final = f"instance={INSTANCE}&table={CARDS}"
 NARROW: Final = 360
 SHOWN: Final = (
     *("overview", "heat-map", "heat-map-dark", "rows", "row", "row-dark", "search", "requests"),
     *("refused", "narrow-overview", "narrow-heat-map", "narrow-row"),
 )
-
-
-class Looking:
-    """A browser that looks at a console."""
-
-    def __init__(self, browser: Any, endpoint: str) -> None:  # noqa: ANN401  # selenium's
-        self.browser = browser
-        self.root = f"{endpoint}/console/"
-        self.taken: dict[str, int] = {}
-
-    def open(self, path: str) -> None:
-        self.browser.get(self.root + path)
-
-    def size(self, width: int, height: int, *, dark: bool = False) -> None:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-
-    def find(self, selector: str) -> Any:  # noqa: ANN401  # selenium's
-        return self.browser.find_element("css selector", selector)
-
-    def run(self, script: str) -> Any:  # noqa: ANN401  # whatever the script returns
-        return self.browser.execute_script(f"return {script}")
-
-    def wait(self, script: str) -> None:
-        """Until a script says yes."""
-        from selenium.webdriver.support.wait import WebDriverWait  # noqa: PLC0415  # as browsing
-
-        WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.run(script))
-
-    def picture(self, name: str) -> None:
-        """Take a picture, with few colours; keep it where that is asked for."""
-        from PIL import Image  # noqa: PLC0415  # only where there is a browser
-
-        taken = Image.open(io.BytesIO(self.browser.get_screenshot_as_png())).convert("RGB")
-        out = io.BytesIO()
-        taken.quantize(128).save(out, "PNG", optimize=True)
-        self.taken[name] = len(out.getvalue())
-        if os.environ.get("WIDEROW_PICTURES"):
-            PICTURES.mkdir(exist_ok=True)
-            (PICTURES / f"console-{name}.png").write_bytes(out.getvalue())
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +38,7 @@ def server() -> Iterator[WiderowServer]:
 @pytest.fixture(scope="module")
 def looking(server: WiderowServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looking]:
     with browsing(tmp_path_factory.mktemp("chromium")) as browser:
-        yield Looking(browser, server.endpoint)
+        yield Looking(browser, server.endpoint, PICTURES, "console-")
 
 
 def test_a_person_finds_the_hot_key_and_changes_a_row(looking: Looking) -> None:

@@ -358,6 +358,26 @@ def test_the_heat_map_shows_the_hot_key_and_what_to_do() -> None:
         assert "hot key" in overview
 
 
+def test_the_map_of_a_young_table_begins_with_its_first_load() -> None:
+    with WiderowServer(instance=INSTANCE, settings=stocked.Settings) as server:
+        stocked.stock(server)
+        began = server.clock.now_us() // 1_000_000
+        stocked.heat(server, seconds=40)
+        asker = Asker(server.endpoint)
+        short = asker.read("heat", **AT)
+        assert short["grid"]["starts"][-1] - short["grid"]["starts"][0] == 110  # two minutes
+        stocked.pass_seconds(server, 200)
+        for window in ("10m", "6h"):
+            grid = asker.read("heat", **AT, window=window)["grid"]
+            assert began - 10 <= grid["starts"][0] <= began + 10
+            assert grid["seconds"] == 10
+            assert grid["most"] > 0
+        stocked.pass_seconds(server, 600)
+        late = asker.read("heat", **AT)["grid"]
+        assert late["starts"][-1] - late["starts"][0] == 110
+        assert late["most"] == 0
+
+
 def test_the_console_can_be_off() -> None:
     with WiderowServer(settings={"console": False}) as server:
         assert Asker(server.endpoint).get("").status == 404

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
+from widerow.cli.asking import ask_server, engine_of
 from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
 from widerow.cli.names import TableName
-from widerow.cli.partitions import PartitionsUnknown, ask_server
-from widerow.errors import NotFound, StoreLocked
-from widerow.server.system import SystemClock, SystemEntropy
+from widerow.errors import NotFound
 
 __all__ = ["INDEXES_EXAMPLES", "indexes"]
 
@@ -49,17 +48,9 @@ def indexes(
 
 
 def _read(directory: Path, instance: str, table: str) -> Json:
-    from widerow.cli.places import no_table, require_store  # noqa: PLC0415  # only to read a store
-    from widerow.engine.engine import Engine  # noqa: PLC0415  # same
-    from widerow.storage.opener import open_store  # noqa: PLC0415  # same
+    from widerow.cli.places import no_table  # noqa: PLC0415  # only to read a store
 
-    require_store(directory)
-    try:
-        store = open_store(f"rocksdb:{directory}")
-    except StoreLocked as error:
-        raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
-    with store:
-        engine = Engine(store, SystemClock(), SystemEntropy())
+    with engine_of(directory) as engine:
         try:
             return engine.indexes.document(instance, table)
         except NotFound as error:

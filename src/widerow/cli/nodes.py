@@ -5,8 +5,8 @@ import sys
 from datetime import timedelta
 from typing import Any, Final
 
+from widerow.cli.asking import ask_server
 from widerow.cli.flags import JSON_OUTPUT, server_flags, with_flags
-from widerow.cli.partitions import ask_server
 
 __all__ = ["NODES_EXAMPLES", "nodes"]
 

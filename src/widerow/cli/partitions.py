@@ -5,21 +5,15 @@ Of a running server by a signed request, of a store that nobody has open by read
 
 import json
 import sys
-import urllib.error
-import urllib.request
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
-from hashlib import md5
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
+from widerow.cli.asking import NoAnswer, NotThere, ask_server, engine_of
 from widerow.cli.flags import JSON_OUTPUT, Flag, server_flags, with_flags
 from widerow.cli.names import TableName
-from widerow.errors import NotFound, StoreLocked, WiderowError
-from widerow.server.system import SystemClock, SystemEntropy
+from widerow.errors import NotFound
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PARTITIONS_EXAMPLES",
-    "NotThere",
-    "PartitionsUnknown",
-    "ask_server",
     "fetch",
     "partitions",
     "print_partitions",
@@ -49,19 +40,9 @@ PARTITIONS_EXAMPLES: Final = """Examples:
 `widerow partitions shop:users` — of a typed table, with its namespace
 """
 _NAMESPACE: Final = "sysdefault"  # of typed tables whose name does not say one
-_TIMEOUT_SECONDS: Final = 30.0
-_MISSING: Final = "OTSObjectNotExist"
 _BAR: Final = 20  # characters for all of the load
 _KEY_SHOWN: Final = 20  # characters of a key that a table with bars has room for at least
 _MEASURED: Final = 10_000  # characters: wider than any terminal
-
-
-class PartitionsUnknown(WiderowError):
-    """What was asked for could not be found out; the message says why."""
-
-
-class NotThere(PartitionsUnknown):
-    """The server knows no such table."""
 
 
 @with_flags(
@@ -87,7 +68,7 @@ def partitions(
 def fetch(table: str, flags: Mapping[str, Any]) -> Json:
     """What is known of a table's partitions (docs/operating/partitions.md names the fields).
 
-    `flags`: those of `widerow partitions`. Raises: `PartitionsUnknown`, and `WiderowError` where a
+    `flags`: those of `widerow partitions`. Raises: `NoAnswer`, and `WiderowError` where a
     store cannot be opened.
     """
     places = _places(table, flags["instance"])
@@ -98,7 +79,7 @@ def fetch(table: str, flags: Mapping[str, Any]) -> Json:
         return _ask(name, {**flags, "instance": owner})
     except NotThere:
         for other, qualified in others:
-            with suppress(PartitionsUnknown):  # what is told is that the first place has none
+            with suppress(NoAnswer):  # what is told is that the first place has none
                 return _ask(qualified, {**flags, "instance": other})
         raise
 
@@ -122,86 +103,13 @@ def _ask(table: str, flags: Mapping[str, Any]) -> Json:
     return ask_server("WiderowPartitions", {"table": table, "history": flags["history"]}, flags)
 
 
-def ask_server(action: str, asked: Json, flags: Mapping[str, Any]) -> Json:
-    """What a server answers to one of our own actions, asked as `flags` say.
-
-    Raises: `PartitionsUnknown` where nobody answers or the request is refused.
-    """
-    body = json.dumps(asked).encode()
-    endpoint = flags["endpoint"].rstrip("/")
-    if urlsplit(endpoint).scheme not in ("http", "https"):
-        raise PartitionsUnknown(f"{endpoint} is no endpoint; give http://HOST:PORT")
-    request = urllib.request.Request(  # noqa: S310  # http or https, seen to above
-        f"{endpoint}/{action}", body, _signed(action, body, flags), method="POST"
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310  # same
-            found: Json = json.load(answer)
-            return found
-    except urllib.error.HTTPError as error:
-        raise _refusal(error) from error
-    except (OSError, ValueError) as error:
-        raise PartitionsUnknown(
-            f"no widerow answers at {endpoint} ({error}); name it with --endpoint, or a store that "
-            "no server has open with --path"
-        ) from error
-
-
-def _signed(action: str, body: bytes, flags: Mapping[str, Any]) -> dict[str, str]:
-    """The headers of a request, as the protocol's clients sign them (wire §1.3)."""
-    from widerow.auth.signing import (  # noqa: PLC0415  # only to ask a server
-        SIGNATURE_V2,
-        Mac,
-        canonical_request,
-    )
-
-    now = datetime.fromtimestamp(SystemClock().now_us() / 1e6, UTC)
-    headers = {
-        "x-ots-date": f"{now:%Y-%m-%dT%H:%M:%S.000Z}",
-        "x-ots-apiversion": "2015-12-31",
-        "x-ots-accesskeyid": flags["access_key_id"],
-        "x-ots-instancename": flags["instance"],
-        "x-ots-contentmd5": b64encode(md5(body, usedforsecurity=False).digest()).decode(),
-    }
-    if flags.get("security_token"):
-        headers["x-ots-ststoken"] = flags["security_token"]
-    mac = Mac(flags["access_key_secret"].encode(), "sha1")
-    signature = mac.sign(canonical_request(f"/{action}", headers)).decode()
-    return {**headers, SIGNATURE_V2: signature, "content-type": "application/json"}
-
-
-def _refusal(error: urllib.error.HTTPError) -> PartitionsUnknown:
-    from google.protobuf.message import DecodeError  # noqa: PLC0415  # only when refused
-
-    from widerow.wire.tablestore.messages import Error  # noqa: PLC0415  # same
-    from widerow.wire.tablestore.operations.bodies import text  # noqa: PLC0415  # same
-
-    try:
-        told = Error.FromString(error.read())
-    except DecodeError:
-        return PartitionsUnknown(
-            f"the server answered {error.code}; is it a widerow of this version?"
-        )
-    hint = error.headers.get("x-widerow-hint")
-    words = f"{text(told.code)}: {text(told.message)}" + (f" ({hint})" if hint else "")
-    return (NotThere if told.code == _MISSING else PartitionsUnknown)(words)
-
-
 # --- a store that nobody has open --------------------------------------------------------------
 
 
 def _read(directory: Path, places: Sequence[tuple[str, str]], *, history: bool) -> Json:
-    from widerow.cli.places import no_table, require_store  # noqa: PLC0415  # only to read a store
-    from widerow.engine.engine import Engine  # noqa: PLC0415  # same
-    from widerow.storage.opener import open_store  # noqa: PLC0415  # same
+    from widerow.cli.places import no_table  # noqa: PLC0415  # only to read a store
 
-    require_store(directory)
-    try:
-        store = open_store(f"rocksdb:{directory}")
-    except StoreLocked as error:
-        raise PartitionsUnknown(f"{error}; ask the server that has it, with --endpoint") from error
-    with store:
-        engine = Engine(store, SystemClock(), SystemEntropy())
+    with engine_of(directory) as engine:
         try:
             place = _found(engine, places)
         except NotFound as error:

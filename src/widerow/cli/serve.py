@@ -17,7 +17,7 @@ from widerow.limits import CONNECTIONS_MAX, DESCRIPTORS_FOR_FILES
 from widerow.server.admission import Admission
 from widerow.server.lifecycle import Server
 from widerow.server.logging import configure_logging
-from widerow.server.settings import Settings, resolve
+from widerow.server.settings import Settings, passed_over, resolve
 from widerow.storage.opener import shown_url
 
 __all__ = ["loop_factory", "ready_line", "run_server"]
@@ -39,6 +39,8 @@ def run_server(flags: Mapping[str, Any]) -> int:
     file = given.pop("config", None)
     settings = resolve(given, file=Path(file) if file else None)
     configure_logging(settings.log_format, settings.log_level)
+    for each in passed_over():
+        _log.warning("a variable of the environment is not read", extra={"facts": each._asdict()})
     sys.setswitchinterval(_SWITCH_SECONDS)
     _calm_collector()
     descriptors = _raise_descriptor_limit()

@@ -7,7 +7,6 @@ and run no script that is not a file of ours.
 
 import json
 import logging
-import traceback
 from collections.abc import Mapping
 from typing import Final
 
@@ -34,6 +33,7 @@ from widerow.limits import CONSOLE_BODY_BYTES_MAX
 from widerow.server.beside import ServerParts
 from widerow.server.loopback import is_loopback
 from widerow.server.message import Request, Response
+from widerow.server.unforeseen import log_unforeseen
 
 __all__ = ["Console"]
 
@@ -194,8 +194,7 @@ class Console:
 
     def _refused(self, error: Exception, visitor: Visitor | None, *, as_json: bool) -> Response:
         if not isinstance(error, WiderowError | UnicodeError):
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": {"frames": frames}})
+            log_unforeseen(_log, error)
         status, told = refusal_of(error)
         if as_json:
             return _json(status, {"error": told})

@@ -21,6 +21,8 @@ from widerow.limits import (
 __all__ = ["describe_partition", "show_heat"]
 
 _WINDOWS: Final = {"10m": 600, "1h": 3600, "6h": 21_600}
+_SHORTEST_S: Final = 120
+"""The least time that a map shows. It begins with the first load: a young table has wide boxes."""
 _WIDTH: Final = 960
 _HEIGHT: Final = 400
 _KEY_LABELS: Final = 8  # beside the map, and those of hot keys
@@ -46,6 +48,7 @@ def show_heat(visit: Visit) -> PageDocument:
     engine = visit.parts.engine
     divided, kind, facts, reports = visit.parts.on_loop(lambda: _look(visit, name))
     intervals = engine.partitions.history(divided, since_s=since_s)
+    since_s = max(since_s, min([until_s - _SHORTEST_S, *(each.start_s for each in intervals)]))
     document: PageDocument = {
         "instance": name.instance,
         "table": name.name,
@@ -137,6 +140,7 @@ def _picture(grid: HeatGrid, kind: PartitionKey, hot: set[bytes]) -> PageDocumen
         "height": _HEIGHT,
         "paths": [{"shade": shade, "path": path} for shade, path in paths],
         "keys": _key_labels(grid, kind, hot),
+        "in_seconds": moment * grid.seconds < 60,
         "times": [
             {"percent": round(100 * number / columns, 2), "at_ms": grid.starts[number] * 1000}
             for number in range(0, columns, moment)

@@ -1,17 +1,54 @@
 """The servers of a shared store, as the one that is asked sees them (docs/operating/cluster.md)."""
 
+from collections import Counter
+from typing import Any
+
 from widerow.console.parts import PageDocument, Visit
+from widerow.console.places import all_tables, sizes_of
+from widerow.errors import StorageFailure, StoreBusy
 
 __all__ = ["show_nodes"]
 
 
 def show_nodes(visit: Visit) -> PageDocument:
-    """The nodes, and whether the database underneath divides its data by keys."""
+    """The nodes with their beats and the lease, and on which servers of the database ranges are.
+
+    Costs one or two round trips where the database divides its data by keys, else none.
+    """
     parts = visit.parts
     document = parts.on_loop(parts.engine.describe_nodes)
+    if not document["shared"]:
+        return {**document, "endpoint": parts.endpoint()}
+    sizes = sizes_of(visit, all_tables(visit))
     return {
         **document,
+        "nodes": [_node(each, document["asked"]) for each in document["nodes"]],
         "endpoint": parts.endpoint(),
+        "partitions": sum(each["partitions"] for each in sizes.values()),
         "divides": parts.engine.store.placement is not None,
+        "ranges": _ranges(visit),
         "changes_pending": parts.engine.partitions.following.pending,
     }
+
+
+def _node(node: dict[str, Any], asked: str) -> dict[str, Any]:
+    """A node with what its clock is ahead, in the middle of its bounds, and how sure that is."""
+    skew = node["skew"]
+    return {
+        **node,
+        "asked": node["id"] == asked,
+        "ahead_seconds": None if skew is None else round(sum(skew) / 2, 2),
+        "ahead_within": None if skew is None else round((skew[1] - skew[0]) / 2, 2),
+    }
+
+
+def _ranges(visit: Visit) -> list[PageDocument] | None:
+    """How many ranges each server of the database has; None where it does not say now."""
+    placement = visit.parts.engine.store.placement
+    if placement is None:
+        return []
+    try:
+        count = Counter(each.server for each in placement.ranges())
+    except (StorageFailure, StoreBusy):
+        return None
+    return [{"server": server, "ranges": count[server]} for server in sorted(count)]

@@ -93,9 +93,10 @@ def _moment_text(milliseconds: int) -> str:
         return str(milliseconds)
 
 
-def _clock_text(milliseconds: int) -> str:
+def _clock_text(milliseconds: int, *, seconds: bool = False) -> str:
     """The time of day of a moment, in UTC."""
-    return f"{_EPOCH + timedelta(milliseconds=milliseconds):%H:%M}"
+    form = "%H:%M:%S" if seconds else "%H:%M"
+    return format(_EPOCH + timedelta(milliseconds=milliseconds), form)
 
 
 def _percent_text(part: float) -> str:

@@ -9,7 +9,6 @@ done before the next of them begins. At most `PROXY_PENDING_MAX` are in hand; ot
 import asyncio
 import logging
 import re
-import traceback
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
@@ -28,6 +27,7 @@ from widerow.proxy.turns import RequestTurns
 from widerow.proxy.upstream import UpstreamFailed
 from widerow.server.dispatch import AccessRules
 from widerow.server.message import Reply, Request, Response
+from widerow.server.unforeseen import log_unforeseen
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT, action_of
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
@@ -141,9 +141,7 @@ class ProxyHandler:
             told.reply(self._bad_gateway("the proxy is stopping", action))
             raise
         except Exception as error:  # noqa: BLE001  # every request is answered
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"action": action, "frames": frames}
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+            log_unforeseen(_log, error, action=action)
             told.reply(self._bad_gateway("the proxy met an error of its own; see its log", action))
 
     async def _pass_on(self, request: Request, target: str, action: str, told: "_Once") -> None:

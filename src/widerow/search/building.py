@@ -16,13 +16,13 @@ from widerow.model.search.schema import SearchFieldType
 from widerow.search.columns import FieldColumn, TermColumn, TextColumn, ValueColumn
 from widerow.search.documents import TokenList
 from widerow.search.interface import Integers
-from widerow.search.terms import SortedTerms, packed, picked, united
+from widerow.search.terms import SortedTerms, gathered, packed, picked, united
 
 __all__ = ["COLUMN_KINDS", "ColumnKind", "MergedPart"]
 
 _Built = dict[str, NDArray[Any]]
-_POSITION_BITS: Final = np.uint64(20)
-_CHUNK: Final = 4_000_000  # postings that are put in order at once: 32 MB
+_DOCUMENT_BITS: Final = 31  # of a document in a segment; the number of a token stands above them
+_CHUNK: Final = 4_000_000  # documents of tokens that are put in order at once: 32 MB
 
 
 class MergedPart(NamedTuple):
@@ -203,26 +203,59 @@ def _build_texts(given: Sequence[TokenList | None]) -> _Built:
         if each is not None and each.positions is not None:
             positions[int(ends[at] - counts[at]) : int(ends[at])] = each.positions
     documents = np.repeat(np.arange(len(given), dtype=np.int64), counts)
-    postings = ((documents << 20) | positions).astype(np.uint64)
     numbered = places[found]
-    starts = np.concatenate(([0], np.cumsum(np.bincount(numbered, minlength=len(order)))))
-    # Postings ascend already, so that a stable order by token alone, which is quicker, will do.
+    # Tokens stand in the order of their places already, so that a stable order by token will do.
     short = numbered.astype(np.uint16) if len(order) <= 2**16 else numbered
-    postings = postings[np.argsort(short, kind="stable")]
-    return _text_arrays(packed([encoded[each] for each in order]), postings, starts, lengths)
+    ordered = np.argsort(short, kind="stable")
+    both = (numbered[ordered] << _DOCUMENT_BITS) | documents[ordered]
+    begins = np.flatnonzero(np.concatenate(([True], both[1:] != both[:-1]))[: len(both)])
+    pairs = _Pairs(both[begins], np.diff(begins, append=len(both)), positions[ordered])
+    return _text_arrays(packed([encoded[each] for each in order]), [pairs], lengths)
 
 
-def _text_arrays(
-    terms: SortedTerms,
-    postings: NDArray[np.uint64],
-    starts: Integers,
-    lengths: NDArray[np.int32],
-) -> _Built:
+class _Pairs(NamedTuple):
+    """Tokens with their documents, in order: `token << _DOCUMENT_BITS | document`.
+
+    With each how often the token stands there; and the positions, pair by pair.
+    """
+
+    both: Integers
+    frequencies: NDArray[Any]
+    positions: NDArray[Any]
+
+
+def _narrow(values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Arrays one behind the other, as the smallest kind of numbers without a sign that will do."""
+    most = max((int(each.max(initial=0)) for each in values), default=0)
+    kind = np.min_scalar_type(most)
+    return np.concatenate([np.zeros(0, kind), *[each.astype(kind, copy=False) for each in values]])
+
+
+def _text_arrays(terms: SortedTerms, parts: Sequence[_Pairs], lengths: NDArray[np.int32]) -> _Built:
+    """A column of texts; tokens that do not occur in the pairs are left out."""
+    tokens = [each.both >> _DOCUMENT_BITS for each in parts]
+    counts = np.zeros(len(terms), dtype=np.int64)
+    sizes = np.zeros(len(terms), dtype=np.int64)
+    for token, part in zip(tokens, parts, strict=True):
+        if len(token):
+            first = int(token[0])
+            found = np.bincount(token - first)
+            counts[first : first + len(found)] += found
+            weighed = np.bincount(token - first, weights=part.frequencies)
+            sizes[first : first + len(found)] += weighed.astype(np.int64)
+    used = counts > 0
+    if not used.all():
+        terms, counts, sizes = picked(terms, np.flatnonzero(used)), counts[used], sizes[used]
+    mask = 2**_DOCUMENT_BITS - 1
+    documents = [(each.both & mask).astype(np.int32) for each in parts]
     return {
         "terms": terms.blob,
         "term_starts": terms.starts,
-        "postings": postings,
-        "posting_starts": starts.astype(np.int64),
+        "documents": np.concatenate([np.zeros(0, np.int32), *documents]),
+        "document_starts": np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        "frequencies": _narrow([each.frequencies for each in parts]),
+        "positions": _narrow([each.positions for each in parts]),
+        "position_starts": np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         "lengths": lengths,
     }
 
@@ -248,69 +281,57 @@ def _merge_texts(parts: Sequence[MergedPart], count: int) -> _Built:
         lengths[each.numbers[kept]] = each.column.lengths[kept]
     sizes = np.zeros(len(terms), dtype=np.int64)
     for each in merged:
-        sizes[each.moved] += np.diff(each.column.arrays["posting_starts"])
-    pieces: list[NDArray[np.uint64]] = []
-    counts = np.zeros(len(terms), dtype=np.int64)
-    for first, beyond in _chunks(sizes):
-        pieces.append(_merged_postings(merged, first, beyond, counts))
-    postings = np.concatenate(pieces) if pieces else np.zeros(0, dtype=np.uint64)
-    used = counts > 0
-    if not used.all():
-        terms, counts = picked(terms, np.flatnonzero(used)), counts[used]
-    starts = np.concatenate(([0], np.cumsum(counts)))
-    return _text_arrays(terms, postings, starts, lengths)
+        sizes[each.moved] += np.diff(each.column.arrays["document_starts"])
+    pairs = [_merged_pairs(merged, first, beyond) for first, beyond in _chunks(sizes)]
+    return _text_arrays(terms, pairs, lengths)
 
 
 def _chunks(sizes: Integers) -> list[tuple[int, int]]:
-    """Runs of tokens with at most _CHUNK postings, or with one token."""
+    """Runs of tokens with at most _CHUNK documents, or with one token."""
     ends = np.cumsum(sizes)
     chunks: list[tuple[int, int]] = []
     first = 0
     while first < len(sizes):
         before = int(ends[first - 1]) if first else 0
         beyond = int(np.searchsorted(ends, before + _CHUNK, side="right"))
-        beyond = min(max(beyond, first + 1), len(sizes), first + 2**20)
+        beyond = min(max(beyond, first + 1), len(sizes))
         chunks.append((first, beyond))
         first = beyond
     return chunks
 
 
-def _merged_postings(
-    merged: Sequence[_MergedText], first: int, beyond: int, counts: Integers
-) -> NDArray[np.uint64]:
-    """The postings of a run of tokens, in order; notes how many each has."""
-    tokens: list[Integers] = []
-    places: list[NDArray[np.uint64]] = []
+def _merged_pairs(merged: Sequence[_MergedText], first: int, beyond: int) -> _Pairs:
+    """The pairs of a run of tokens, in order."""
+    found: list[_Pairs] = []
     for part in merged:
-        low, high = np.searchsorted(part.moved, (first, beyond))
-        if low == high:
-            continue
-        starts = part.column.arrays["posting_starts"][low : high + 1]
-        old = part.column.places(int(low), int(high))
-        documents = part.numbers[(old >> _POSITION_BITS).astype(np.int64)]
-        kept = documents >= 0
-        token = np.repeat(part.moved[low:high] - first, np.diff(starts))
-        positions = old & np.uint64(2**20 - 1)
-        new = (documents.astype(np.uint64) << _POSITION_BITS) | positions
-        if not kept.all():
-            token, new = token[kept], new[kept]
-        tokens.append(token)
-        places.append(new)
-    if not places:
-        return np.zeros(0, dtype=np.uint64)
-    token, posting = np.concatenate(tokens), np.concatenate(places)
-    counts[first:beyond] += np.bincount(token, minlength=beyond - first)
-    return posting if beyond - first == 1 and len(places) == 1 else _ordered(token, posting)
+        low, high = map(int, np.searchsorted(part.moved, (first, beyond)))
+        if low < high:
+            found.append(_moved_pairs(part, low, high))
+    if not found:
+        return _Pairs(np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.uint8))
+    both = np.concatenate([each.both for each in found])
+    frequencies = np.concatenate([each.frequencies for each in found])
+    positions = np.concatenate([each.positions for each in found])
+    if len(both) and int(both[0]) >= 0 and bool((both[1:] > both[:-1]).all()):
+        return _Pairs(both, frequencies, positions)
+    order = np.argsort(both)
+    order = order[int(np.searchsorted(both[order], 0)) :]  # behind the dropped ones
+    lengths = frequencies.astype(np.int64)
+    starts = np.cumsum(lengths) - lengths
+    moved = gathered(positions, starts[order], lengths[order])
+    return _Pairs(both[order], frequencies[order], moved)
 
 
-def _ordered(token: Integers, posting: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Postings by token, then by themselves: as one number where both fit into it."""
-    width = int(posting.max()).bit_length() if len(posting) else 0
-    if width + int(token.max() if len(token) else 0).bit_length() > 64:
-        return posting[np.lexsort((posting, token))]
-    both = (token.astype(np.uint64) << np.uint64(width)) | posting
-    both.sort()
-    return both & np.uint64(2**width - 1) if width < 64 else both
+def _moved_pairs(part: _MergedText, low: int, high: int) -> _Pairs:
+    """The pairs of tokens with numbers in a row, with their new numbers; dropped ones negative."""
+    arrays = part.column.arrays
+    starts, ends = arrays["document_starts"], arrays["position_starts"]
+    run = slice(int(starts[low]), int(starts[high]))
+    documents = part.numbers[arrays["documents"][run]]
+    token = np.repeat(part.moved[low:high] << _DOCUMENT_BITS, np.diff(starts[low : high + 1]))
+    both = np.where(documents < 0, -1, token | documents)
+    positions = arrays["positions"][int(ends[low]) : int(ends[high])]
+    return _Pairs(both, arrays["frequencies"][run], positions)
 
 
 _NUMBERS: Final[dict[SearchFieldType, type[np.generic]]] = {

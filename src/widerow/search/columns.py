@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from widerow.search.interface import Booleans, Integers
-from widerow.search.terms import SortedTerms, gathered, run_numbers
+from widerow.search.terms import SortedTerms, gathered
 
 __all__ = [
+    "POSITION_BITS",
     "Arrays",
     "FieldColumn",
     "Postings",
@@ -29,7 +30,9 @@ __all__ = [
 Arrays = Mapping[str, NDArray[Any]]
 """Arrays by name; those that a segment leaves out are absent."""
 
-_POSITION_BITS: Final = 20
+POSITION_BITS: Final = 20
+"""Of the position of a token; the number of its document stands above them."""
+
 _MANY: Final = 8  # one of so many documents, and all of them are looked at
 
 
@@ -115,22 +118,13 @@ class ValueColumn(FieldColumn):
         return _taken_values(self.values, self.owners, numbers, self.count)
 
 
-class TermColumn(FieldColumn):
-    """KEYWORD, FUZZY_KEYWORD, IP: numbers of terms, and for each term its documents."""
+class _TermedColumn(FieldColumn):
+    """What columns with terms have: for each term its documents."""
 
     @cached_property
     def terms(self) -> SortedTerms:
         """The terms in the order of their bytes."""
         return SortedTerms(self.arrays["terms"], self.arrays["term_starts"])
-
-    @property
-    def values(self) -> NDArray[np.int32]:
-        """The number of the term of each value."""
-        return self.arrays["ordinals"]
-
-    def taken(self, numbers: Integers | None) -> TakenValues:
-        """The numbers of the terms of some documents, or of all."""
-        return _taken_values(self.values, self.owners, numbers, self.count)
 
     def documents(self, first: int, beyond: int) -> NDArray[np.int32]:
         """The documents of terms with numbers in a row; of one term they ascend, each once."""
@@ -144,27 +138,35 @@ class TermColumn(FieldColumn):
         return gathered(self.arrays["documents"], low, starts[numbers + 1] - low)
 
 
+class TermColumn(_TermedColumn):
+    """KEYWORD, FUZZY_KEYWORD, IP: numbers of terms, and for each term its documents."""
+
+    @property
+    def values(self) -> NDArray[np.int32]:
+        """The number of the term of each value."""
+        return self.arrays["ordinals"]
+
+    def taken(self, numbers: Integers | None) -> TakenValues:
+        """The numbers of the terms of some documents, or of all."""
+        return _taken_values(self.values, self.owners, numbers, self.count)
+
+
 class Postings(NamedTuple):
     """Where one token stands: `documents` ascend, each once; `frequencies`: how often in each.
 
     Those of phrases with a slop are no whole numbers.
     """
 
-    documents: Integers
+    documents: NDArray[np.int32]
     frequencies: NDArray[Any]
 
 
-class TextColumn(FieldColumn):
-    """TEXT: for each token, the documents and positions where it stands, as one number each.
+class TextColumn(_TermedColumn):
+    """TEXT: for each token its documents, how often it stands in each, and at which positions.
 
-    `document << 20 | position`, ascending. `lengths`: of each document's text, for scores; -1
-    where it has none.
+    Positions stand token by token, document by document. `lengths`: of each document's text, for
+    scores; -1 where it has none.
     """
-
-    @cached_property
-    def terms(self) -> SortedTerms:
-        """The tokens in the order of their bytes."""
-        return SortedTerms(self.arrays["terms"], self.arrays["term_starts"])
 
     @property
     def lengths(self) -> NDArray[np.int32]:
@@ -175,25 +177,21 @@ class TextColumn(FieldColumn):
         """Which documents have a value, if one without tokens."""
         return np.asarray(self.lengths >= 0)
 
-    def places(self, first: int, beyond: int | None = None) -> NDArray[np.uint64]:
-        """The postings of tokens with numbers in a row; those of one ascend."""
-        starts = self.arrays["posting_starts"]
-        beyond = first + 1 if beyond is None else beyond
-        return self.arrays["postings"][int(starts[first]) : int(starts[beyond])]
-
     def postings(self, number: int) -> Postings:
         """The documents of one token."""
-        found = (self.places(number) >> np.uint64(_POSITION_BITS)).astype(np.int64)
-        begins = np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1])))
-        frequencies = np.diff(np.append(begins, len(found)))
-        return Postings(found[begins], frequencies)
+        starts = self.arrays["document_starts"]
+        run = slice(int(starts[number]), int(starts[number + 1]))
+        return Postings(self.arrays["documents"][run], self.arrays["frequencies"][run])
 
-    def documents(self, first: int, beyond: int) -> Integers:
-        """The documents of tokens with numbers in a row; some may come several times."""
-        return (self.places(first, beyond) >> np.uint64(_POSITION_BITS)).astype(np.int64)
+    def places(self, number: int, chosen: Integers) -> Integers:
+        """Where one token stands, in those of its documents with some places among them.
 
-    def documents_of(self, numbers: Integers) -> Integers:
-        """The documents of some tokens; some may come several times."""
-        starts = np.asarray(self.arrays["posting_starts"], dtype=np.int64)
-        at = run_numbers(starts[numbers], starts[numbers + 1] - starts[numbers])
-        return (self.arrays["postings"][at] >> np.uint64(_POSITION_BITS)).astype(np.int64)
+        `document << POSITION_BITS | position`, ascending as the chosen ones do.
+        """
+        documents, frequencies = self.postings(number)
+        ends = np.cumsum(frequencies, dtype=np.int64)
+        lengths = frequencies[chosen].astype(np.int64)
+        starts = ends[chosen] - lengths + int(self.arrays["position_starts"][number])
+        positions = gathered(self.arrays["positions"], starts, lengths)
+        owners = np.repeat(documents[chosen].astype(np.int64), lengths)
+        return (owners << POSITION_BITS) | positions

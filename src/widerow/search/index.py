@@ -1,9 +1,9 @@
 """One search index: what is written into it, and moments of it (search §11.5).
 
 Documents that were written last stand in a list, until a search wants to see them or they are many.
-Then they become a segment: a small one for the search, a large one where they are many. Small
-segments are merged when there are several, and become part of the next large one. An index is
-changed by one thread at a time, and no change takes long: what does (`SegmentMerge.run`,
+Then they become a segment: a small one where the index is searched, a large one where nobody asks
+and they are many. Small segments are gathered into larger ones, and in the end into a large one. An
+index is changed by one thread at a time, and no change takes long: what does (`SegmentMerge.run`,
 `Checkpoint.write`) is done beside it, and adopted. Moments of it are for any thread.
 """
 
@@ -15,12 +15,15 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from widerow.limits import (
+    SEARCH_ASKED_CHANGES,
     SEARCH_MERGE_FACTOR,
     SEARCH_PENDING_DOCUMENTS_MAX,
     SEARCH_PENDING_TOKENS_MAX,
     SEARCH_SEGMENT_DOCUMENTS_MAX,
     SEARCH_SEGMENTS_MAX,
-    SEARCH_SMALL_MERGE_FACTOR,
+    SEARCH_SMALL_DOCUMENTS,
+    SEARCH_SMALL_DOCUMENTS_MAX,
+    SEARCH_SMALL_SEGMENTS_MAX,
     SEARCH_TAIL_DOCUMENTS,
 )
 from widerow.safepoint import safepoint
@@ -30,13 +33,12 @@ from widerow.search.fields import SearchFields
 from widerow.search.interface import IndexFiles, Integers
 from widerow.search.ranks import added, ranked_afresh
 from widerow.search.segments import Entry, IndexSegment, SegmentView, merged_segment, segment_of
-from widerow.search.terms import packed
+from widerow.search.terms import SortedTerms, packed
 from widerow.search.unions import TermUnions
 from widerow.search.view import SegmentedView
 
 __all__ = ["DocumentChange", "DocumentIndex", "Merged", "SegmentMerge"]
 
-_FEW: Final = 8  # keys that are looked for one by one
 _TOKEN_BYTES: Final = 100  # of a token as it waits in the list
 
 
@@ -113,7 +115,10 @@ class _State:
 
 @dataclass(frozen=True)
 class SegmentMerge:
-    """Large segments that are to become one; `run` may take seconds and holds up nobody."""
+    """Segments that are to become one; `run` may take seconds and holds up nobody.
+
+    They are large ones, or small ones that were gathered for long enough.
+    """
 
     fields: SearchFields
     parts: tuple[SegmentView, ...]
@@ -141,6 +146,7 @@ class DocumentIndex:
         self.fields = fields
         self._unions = TermUnions()
         self._state = _State((), (), _Tail(fields), 0)
+        self._unasked = SEARCH_ASKED_CHANGES  # changes since somebody asked for a moment
 
     @property
     def rows(self) -> int:
@@ -163,24 +169,38 @@ class DocumentIndex:
     def apply(self, changes: Iterable[DocumentChange]) -> None:
         """Write changes in their order; the same key again replaces. Views from now on see them.
 
-        Cost: tens of microseconds for each document.
+        Cost: tens of microseconds for each document, whatever the index holds.
         """
-        state = _settled_tail(self.fields, self._state)
+        state = _settled_tail(self._state)
         batch = list(changes)
         new = list(dict.fromkeys(each.key for each in batch if each.key not in state.tail.latest))
         large = _without(state.large, new)
         small = _without(state.small, new)
         for change in batch:
             state.tail.append(change)
+        self._unasked += len(batch)
         state = _State(large, small, state.tail, len(state.tail.changes))
-        if (
-            len(state.tail.changes) >= SEARCH_PENDING_DOCUMENTS_MAX
-            or state.tail.tokens >= SEARCH_PENDING_TOKENS_MAX
-        ):
-            state = _frozen(self.fields, state)
-        self._replace(state)
-        if len(state.large) > SEARCH_SEGMENTS_MAX and (due := self.due_merge()) is not None:
+        self._replace(self._bounded(state))
+        if len(self._state.large) > SEARCH_SEGMENTS_MAX and (due := self.due_merge()) is not None:
             self.install(due.run())
+
+    def _bounded(self, state: _State) -> _State:
+        """The state with a new tail where the present one is many, and not too many small segments.
+
+        Where nobody asks, many documents become a large segment at once. Where somebody does, he
+        should not have to make a segment of so many.
+        """
+        tail, asked = state.tail, self._unasked < SEARCH_ASKED_CHANGES
+        many = SEARCH_SMALL_DOCUMENTS if asked else SEARCH_PENDING_DOCUMENTS_MAX
+        if state.count < many and tail.tokens < SEARCH_PENDING_TOKENS_MAX:
+            return state
+        state = _with_small(state, tail.segment(state.count))
+        small = state.small
+        alone = len(small) == 1 and not asked
+        heavy = sum(map(_size, small)) >= SEARCH_SMALL_DOCUMENTS_MAX
+        if alone or heavy or len(small) > SEARCH_SMALL_SEGMENTS_MAX:
+            return _frozen(self.fields, state)
+        return state
 
     def view(
         self, *, written_from_ms: int | None = None, check: Callable[[], None] = safepoint
@@ -192,6 +212,7 @@ class DocumentIndex:
         """
         state = self._state
         tail, count = state.tail, state.count
+        self._unasked = 0
 
         def last() -> IndexSegment | None:
             return tail.segment(count) if count else None
@@ -227,8 +248,9 @@ class DocumentIndex:
         """
         self._replace(_frozen(self.fields, self._state))
         parts = []
+        asked = packed(keys)
         for each in self._state.large:
-            numbers = _found(each, list(keys))
+            numbers = _found(each, asked)
             if numbers:
                 live = np.zeros(each.segment.count, dtype=np.bool_)
                 live[numbers] = True
@@ -307,33 +329,43 @@ class DocumentIndex:
         parts = _worth_merging(self._state.large)
         return None if parts is None else SegmentMerge(self.fields, parts)
 
+    def due_gathering(self) -> SegmentMerge | None:
+        """Small segments that are worth a merge, if there are any; it takes milliseconds.
+
+        Several that are quite small, or all of them where they are as many as a large one has.
+        """
+        parts = _worth_gathering(self._state.small)
+        return None if parts is None else SegmentMerge(self.fields, parts)
+
     def install(self, merge: Merged) -> bool:
         """Put a merge in the place of its parts, without rows that were deleted meanwhile.
 
         False, and nothing changes, where the index has other segments by now.
         """
         state = self._state
-        current = {each.segment.identity: each for each in state.large}
+        current = {each.segment.identity: each for each in (*state.large, *state.small)}
         now = [current.get(part.segment.identity) for part in merge.parts]
-        ranks = np.empty(merge.segment.count, dtype=np.int64)
-        live = np.ones(merge.segment.count, dtype=np.bool_)
-        for part, new in zip(now, merge.numbers, strict=True):
-            if part is None or part.ranks is None:
-                return False
-            kept = new >= 0
-            ranks[new[kept]] = part.ranks[kept]
-            if part.live is not None:
-                live[new[kept]] = part.live[kept]
-        made = SegmentView(merge.segment, None if live.all() else live, ranks)
+        parts = [each for each in now if each is not None]
+        if len(parts) < len(now):
+            return False
+        made = _made_of(merge, parts)
         gone = {part.segment.identity for part in merge.parts}
-        rest = [each for each in state.large if each.segment.identity not in gone]
-        every = [*rest, made] if made.segment.count else rest
-        self._replace(replace(state, large=tuple(sorted(every, key=_size, reverse=True))))
+        large = [each for each in state.large if each.segment.identity not in gone]
+        small = [each for each in state.small if each.segment.identity not in gone]
+        if made.ranks is not None:
+            large += [made] if made.segment.count else []
+        elif made.segment.count >= SEARCH_PENDING_DOCUMENTS_MAX:
+            large = _with_large(large, made)
+        elif made.segment.count:
+            small.insert(0, made)
+        self._replace(
+            replace(state, large=tuple(sorted(large, key=_size, reverse=True)), small=tuple(small))
+        )
         return True
 
     def merge(self) -> None:
         """Merge what is worth it, here and now."""
-        while (due := self.due_merge()) is not None:
+        while (due := self.due_gathering() or self.due_merge()) is not None:
             self.install(due.run())
 
     def _replace(self, state: _State) -> None:
@@ -342,6 +374,22 @@ class DocumentIndex:
         self._state = state
         if before != [id(each.segment) for each in state.large]:
             self._unions.forget()
+
+
+def _made_of(merge: Merged, parts: Sequence[SegmentView]) -> SegmentView:
+    """The segment of a merge, from what its parts are now; with ranks where they have them."""
+    live = np.ones(merge.segment.count, dtype=np.bool_)
+    ranks = np.empty(merge.segment.count, dtype=np.int64)
+    ranked = True
+    for part, new in zip(parts, merge.numbers, strict=True):
+        kept = new >= 0
+        if part.ranks is None:
+            ranked = False
+        else:
+            ranks[new[kept]] = part.ranks[kept]
+        if part.live is not None:
+            live[new[kept]] = part.live[kept]
+    return SegmentView(merge.segment, None if live.all() else live, ranks if ranked else None)
 
 
 def _living_keys(each: SegmentView) -> Iterator[bytes]:
@@ -363,24 +411,21 @@ def _size(each: SegmentView) -> int:
     return each.segment.count
 
 
-def _settled_tail(fields: SearchFields, state: _State) -> _State:
+def _settled_tail(state: _State) -> _State:
     """The state with another tail where a search made a segment of the present one.
 
-    A few documents stay, since their segment is made again as quickly as it is merged.
+    A few documents stay, since their segment is made again as quickly as another one is asked.
     """
     made = state.tail.made
     if made is None or made[0] != state.count or made[0] < SEARCH_TAIL_DOCUMENTS:
         return state
-    small = [*state.small, SegmentView(made[1], None)] if made[1].count else [*state.small]
-    while len(small) > 1 and small[-2].segment.count < (
-        SEARCH_SMALL_MERGE_FACTOR * small[-1].segment.count
-    ):
-        segment, _ = merged_segment(fields, small[-2:], safepoint)
-        small[-2:] = [SegmentView(segment, None)]
-    settled = _State(state.large, tuple(small), _Tail(fields), 0)
-    if sum(map(_size, small)) >= SEARCH_PENDING_DOCUMENTS_MAX:
-        return _frozen(fields, settled)
-    return settled
+    return _with_small(state, made[1])
+
+
+def _with_small(state: _State, segment: IndexSegment) -> _State:
+    """The state with the segment of its tail among the small ones, and an empty tail."""
+    small = (*state.small, SegmentView(segment, None)) if segment.count else state.small
+    return _State(state.large, small, _Tail(state.tail.fields), 0)
 
 
 def _frozen(fields: SearchFields, state: _State) -> _State:
@@ -394,40 +439,43 @@ def _frozen(fields: SearchFields, state: _State) -> _State:
     if len(small) > 1 or small[0].live is not None:
         segment, _ = merged_segment(fields, small, safepoint)
         small = [SegmentView(segment, None)]
-    large = added(state.large, small[0])
-    ranked = sum(map(_size, large))
-    if max(int(each.ranks[-1]) for each in large if each.ranks is not None) > 4 * ranked:
-        large = ranked_afresh(large)
+    large = _with_large(state.large, small[0])
     return _State(tuple(sorted(large, key=_size, reverse=True)), (), _Tail(fields), 0)
+
+
+def _with_large(large: Sequence[SegmentView], segment: SegmentView) -> list[SegmentView]:
+    """Large segments with another one, and ranks for all of them."""
+    ranked = added(large, segment)
+    highest = max(int(each.ranks[-1]) for each in ranked if each.ranks is not None)
+    return ranked_afresh(ranked) if highest > 4 * sum(map(_size, ranked)) else ranked
 
 
 def _without(segments: Sequence[SegmentView], keys: list[bytes]) -> tuple[SegmentView, ...]:
     """The segments without the rows of some keys; a segment without rows is left out."""
-    missing = sorted(keys)
+    asked = packed(sorted(keys))
     result: list[SegmentView] = []
     for each in segments:
-        gone = _found(each, missing)
+        gone = _found(each, asked)
         if gone:
             each = each.without(gone)  # noqa: PLW2901  # the same segment, later
-            if each.live is not None:
-                dead = {each.segment.keys[number] for number in gone}
-                missing = [key for key in missing if key not in dead]
         if each.rows:
             result.append(each)
     return tuple(result)
 
 
-def _found(each: SegmentView, keys: list[bytes]) -> list[int]:
-    """Numbers of the living rows of some keys, which ascend."""
+def _found(each: SegmentView, keys: SortedTerms) -> list[int]:
+    """Numbers of the living rows of some keys."""
     known = each.segment.keys
-    if not keys or not len(known) or keys[-1] < known[0] or keys[0] > known[len(known) - 1]:
+    if (
+        not len(keys)
+        or not len(known)
+        or keys[len(keys) - 1] < known[0]
+        or keys[0] > known[len(known) - 1]
+    ):
         return []
-    if len(keys) < _FEW:
-        numbers = [number for key in keys if (number := known.find(key)) is not None]
-    else:
-        places, equal = known.search(packed(keys))
-        numbers = places[equal].tolist()
-    return numbers if each.live is None else [each_ for each_ in numbers if each.live[each_]]
+    places, equal = known.search(keys)
+    numbers: list[int] = places[equal].tolist()
+    return numbers if each.live is None else [number for number in numbers if each.live[number]]
 
 
 def _worth_merging(segments: Sequence[SegmentView]) -> tuple[SegmentView, ...] | None:
@@ -443,6 +491,14 @@ def _worth_merging(segments: Sequence[SegmentView]) -> tuple[SegmentView, ...] |
             if len(parts) > 1:
                 return parts
     return None
+
+
+def _worth_gathering(small: Sequence[SegmentView]) -> tuple[SegmentView, ...] | None:
+    """All small segments, those that are quite small, or none."""
+    if sum(each.rows for each in small) >= SEARCH_PENDING_DOCUMENTS_MAX:
+        return tuple(small)
+    least = tuple([each for each in small if each.rows < SEARCH_SMALL_DOCUMENTS])
+    return least if len(least) >= SEARCH_MERGE_FACTOR else None
 
 
 def _fitting(members: Sequence[SegmentView]) -> tuple[SegmentView, ...]:

@@ -6,6 +6,8 @@ there are few, are placed between them when somebody asks.
 """
 
 from collections.abc import Sequence
+from itertools import chain, pairwise
+from operator import is_
 from typing import Final
 
 import numpy as np
@@ -65,14 +67,23 @@ def ranked_afresh(large: Sequence[SegmentView]) -> list[SegmentView]:
 def small_ranks(large: Sequence[SegmentView], small: Sequence[IndexSegment]) -> list[Integers]:
     """Ranks of the rows of small segments.
 
-    Comparable with those of large segments where these are shifted by SMALL_BITS.
+    Comparable with those of large segments where these are shifted by SMALL_BITS. Cost: a look
+    into each large segment for a small one that is new, and a sort of the keys of all small ones.
     """
-    keys = [
-        (key, which, at) for which, each in enumerate(small) for at, key in enumerate(each.keys)
+    keys = list(chain.from_iterable([each.keys.listed() for each in small]))
+    numbers = np.empty(len(keys), dtype=np.int64)
+    numbers[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(-len(keys), 0)
+    ends = np.cumsum([0, *[each.count for each in small]])
+    return [
+        np.left_shift(_placed(large, each), SMALL_BITS) + numbers[start:end]
+        for each, (start, end) in zip(small, pairwise(ends.tolist()), strict=True)
     ]
-    keys.sort()
-    ranks = [np.empty(each.count, dtype=np.int64) for each in small]
-    before = [smaller(large, each.keys) for each in small]
-    for number, (_, which, at) in enumerate(keys):
-        ranks[which][at] = (int(before[which][at]) << SMALL_BITS) - len(keys) + number
-    return ranks
+
+
+def _placed(large: Sequence[SegmentView], each: IndexSegment) -> Integers:
+    """`smaller` of the keys of a small segment, which remembers it while the ranks stay."""
+    ranks = [other.ranks for other in large]
+    known = each.placed
+    if known is None or len(known[0]) != len(ranks) or not all(map(is_, known[0], ranks)):
+        known = each.placed = ranks, smaller(large, each.keys)
+    return known[1]

@@ -1,24 +1,24 @@
 """BM25 over the living documents of all segments (search §4.3)."""
 
 import math
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple, final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from widerow.model.search.schema import SearchFieldType, TextSimilarity
 from widerow.search.columns import Postings, TextColumn
 from widerow.search.fields import IndexedField
-from widerow.search.interface import Floats, Integers
+from widerow.search.interface import Floats
 from widerow.search.segments import TableView
 
 __all__ = [
+    "FieldScorer",
     "FieldStatistics",
-    "Scored",
-    "frequency_scores",
+    "TokenWeight",
     "inverse_frequency",
     "living",
-    "scores_of",
     "statistics_of",
 ]
 
@@ -31,13 +31,6 @@ class FieldStatistics(NamedTuple):
 
     documents: int
     average: float
-
-
-class Scored(NamedTuple):
-    """Documents of one table, ascending, and their scores."""
-
-    numbers: Integers
-    scores: Floats
 
 
 def statistics_of(tables: Sequence[TableView], field: IndexedField) -> FieldStatistics:
@@ -64,7 +57,7 @@ def _counted(table: TableView, field: IndexedField) -> tuple[int, int]:
     return documents, int(column.lengths.sum(where=existing, dtype=np.int64))
 
 
-def living(table: TableView, numbers: Integers) -> int:
+def living(table: TableView, numbers: NDArray[Any]) -> int:
     """How many of some documents are alive."""
     return len(numbers) if table.live is None else int(np.count_nonzero(table.live[numbers]))
 
@@ -74,37 +67,62 @@ def inverse_frequency(documents: int, matching: int) -> float:
     return math.log(1 + (documents - matching + 0.5) / (matching + 0.5))
 
 
-def frequency_scores(
-    table: TableView, field: IndexedField, found: Postings, average: float
-) -> Floats:
-    """What occurrences count in documents of their lengths, before the weight of the token."""
-    column = table.table.column(field)
-    assert isinstance(column, TextColumn)
-    share = 0.0 if field.definition.similarity is TextSimilarity.SHORT_TEXT else B
-    relative = column.lengths[found.documents] / (average or 1.0)
-    norms = K1 * (1 - share + share * relative)
-    return np.asarray(found.frequencies * (K1 + 1) / (found.frequencies + norms))
+class TokenWeight(NamedTuple):
+    """What a token counts: `weight` by how rare it is, `factor` by the query.
 
-
-def scores_of(
-    tables: Sequence[TableView],
-    field: IndexedField,
-    found: Sequence[Postings],
-    frequencies: Sequence[int] | None = None,
-) -> list[Scored]:
-    """The scores of what was found of one token, or of a phrase, segment by segment.
-
-    `frequencies`: of a phrase, for each token the number of documents that have it. A keyword
-    counts as a text of one token that is as long as all others.
+    `most`: no document gets more for it.
     """
-    statistics = statistics_of(tables, field)
-    if frequencies is None:
-        pairs = zip(tables, found, strict=True)
-        frequencies = [sum(living(table, each.documents) for table, each in pairs)]
-    weight = sum(inverse_frequency(statistics.documents, each) for each in frequencies)
-    if field.type is not SearchFieldType.TEXT:
-        return [Scored(each.documents, np.full(len(each.documents), weight)) for each in found]
-    return [
-        Scored(each.documents, weight * frequency_scores(table, field, each, statistics.average))
-        for table, each in zip(tables, found, strict=True)
-    ]
+
+    weight: float
+    factor: float
+    most: float
+
+
+@final
+class FieldScorer:
+    """BM25 of one field in some tables.
+
+    A keyword counts as a text of one token that is as long as all others.
+    """
+
+    def __init__(self, tables: Sequence[TableView], field: IndexedField) -> None:
+        """Over what is alive in these tables."""
+        self._tables = tables
+        self._field = field
+        self._is_text = field.type is SearchFieldType.TEXT
+        self._statistics = statistics_of(tables, field)
+        short = field.definition.similarity is TextSimilarity.SHORT_TEXT
+        self._share = 0.0 if short else B
+
+    def token(self, found: Sequence[Postings], factor: float) -> TokenWeight:
+        """What a token counts that was found in each table; `factor` times its own weight."""
+        matching = sum(
+            living(table, each.documents) for table, each in zip(self._tables, found, strict=True)
+        )
+        return self.phrase([matching], factor)
+
+    def phrase(self, frequencies: Iterable[int], factor: float) -> TokenWeight:
+        """What several tokens count together that so many documents have."""
+        total = self._statistics.documents
+        weight = sum(inverse_frequency(total, each) for each in frequencies)
+        return TokenWeight(weight, factor, factor * weight * (K1 + 1 if self._is_text else 1.0))
+
+    def scores(
+        self, at: int, documents: NDArray[Any], frequencies: NDArray[Any], token: TokenWeight
+    ) -> Floats:
+        """Of some documents of a table, with how often the token stands in each."""
+        if not self._is_text:
+            return np.full(len(documents), token.factor * token.weight)
+        column = self._tables[at].table.column(self._field)
+        assert isinstance(column, TextColumn)
+        norms = column.lengths[documents] / (self._statistics.average or 1.0)
+        norms *= self._share
+        norms += 1 - self._share
+        norms *= K1
+        norms += frequencies
+        scores = frequencies * (K1 + 1)
+        scores /= norms
+        scores *= token.weight
+        if token.factor != 1.0:
+            scores *= token.factor
+        return np.asarray(scores)

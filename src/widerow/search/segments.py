@@ -111,6 +111,8 @@ class IndexSegment:
         ]
         self.identity = object() if identity is None else identity
         self.file: str | None = None  # its name, once it has one
+        # Ranks of large segments, and where its own keys stand among them (`ranks.small_ranks`).
+        self.placed: tuple[Sequence[Integers | None], Integers] | None = None
         self._above: dict[tuple[int, int], Integers] = {}
 
     @property

@@ -75,6 +75,11 @@ class SortedTerms(Sequence[bytes]):
         content = self._bytes
         return (bytes(content[a:b]) for a, b in pairwise(starts))
 
+    def listed(self) -> list[bytes]:
+        """All of them, in order; quicker than one by one, with a copy of their bytes."""
+        content = self.blob.tobytes()
+        return [content[a:b] for a, b in pairwise(self.starts.tolist())]
+
     def place(self, term: bytes, low: int = 0, high: int | None = None) -> int:
         """How many are smaller; between two bounds that are known already."""
         return bisect_left(self, term, low, len(self) if high is None else high)
@@ -193,10 +198,11 @@ def united(parts: Sequence[SortedTerms]) -> tuple[SortedTerms, list[Integers]]:
     if len(parts) == 1:
         return parts[0], [np.arange(len(parts[0]), dtype=np.int64)]
     if sum(map(len, parts)) <= _FEW:
-        every = sorted(set(chain.from_iterable(parts)))
-        numbers = dict(zip(every, range(len(every)), strict=True))
+        lists = [part.listed() for part in parts]
+        every = sorted(set(chain.from_iterable(lists)))
+        numbers = dict(zip(every, range(len(every)), strict=True)).__getitem__
         return packed(every), [
-            np.fromiter((numbers[term] for term in part), np.int64, len(part)) for part in parts
+            np.fromiter(map(numbers, each), np.int64, len(each)) for each in lists
         ]
     whole = parts[0]
     maps = [np.arange(len(whole), dtype=np.int64)]

@@ -6,7 +6,6 @@ request for it, on that thread, and nothing that it needs is loaded before.
 """
 
 import logging
-import traceback
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -22,6 +21,7 @@ from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.recent import RecentRequests
 from widerow.server.turn import LOOP_TURN
+from widerow.server.unforeseen import log_unforeseen
 from widerow.storage.bulk import LONG_WORK
 
 if TYPE_CHECKING:
@@ -146,9 +146,7 @@ class Beside:
         if error is None:
             response = done.result()
         else:
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"frames": frames, "page": self._path.decode()}
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+            log_unforeseen(_log, error, page=self._path.decode())
             response = Response(500, _TEXT, b"the page failed; the server's log says where\n")
         code = "OK" if response.status < 400 else "-"
         elapsed_ns = self._parts.clock.monotonic_ns() - request.received_ns

@@ -15,7 +15,6 @@ for many requests (measured in docs/internals/performance.md).
 """
 
 import logging
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -43,17 +42,19 @@ from widerow.errors import (
 from widerow.limits import (
     BRIEF_READS_MAX,
     STAGE_REQUESTS_MAX,
-    STAGED_BYTES_MAX,
     STAGED_ROW_BYTES_MAX,
 )
 from widerow.model.answers import RowRead
+from widerow.server.answering import AnswersTogether
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
 from widerow.server.probes import Probes, plain_text
 from widerow.server.recent import SLOW_NS, RecentRequests
+from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Schedule
 from widerow.server.turn import LOOP_TURN
+from widerow.server.unforeseen import log_unforeseen
 from widerow.storage.foresight import ForeseenReads, NotForeseen
 from widerow.storage.page import Page, PageWanted
 from widerow.wire.dialect import Dialect, Opened, WireOperation
@@ -64,15 +65,12 @@ if TYPE_CHECKING:
     from widerow.engine.ends import End
     from widerow.engine.plan import Plan
 
-__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "RequestIds", "Service"]
+__all__ = ["AccessRules", "Commits", "Dispatcher", "PagesBeside", "Service"]
 
 _log = logging.getLogger("widerow.server")
 
 # The label in metrics of every action that is not known: a client must not choose labels.
 _NO_ACTION: Final = "other"
-# The random part of a process in its request ids: 80 bits, written as 20 digits.
-_UNIQUE_BYTES: Final = 10
-_TWO_DIGITS: Final = tuple([f"{number:02x}" for number in range(256)])
 _LOOP: Final = Caller.LOOP
 
 
@@ -121,30 +119,6 @@ class PagesBeside(Protocol):
     def handle(self, request: Request, reply: Reply) -> Response | None:
         """As a dispatcher does."""
         ...
-
-
-class RequestIds:
-    """Identifiers of requests: 36 characters, shaped as the protocol's clients know them.
-
-    Unique by a random prefix for each process and a counter; nothing about them is secret.
-    """
-
-    __slots__ = ("_count", "_front", "_prefix")
-
-    def __init__(self, entropy: Entropy) -> None:
-        """Choose the prefix."""
-        digits = entropy.token_bytes(_UNIQUE_BYTES).hex()
-        self._prefix = f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:]}-"
-        self._count = 0
-        self._front = f"{self._prefix}{0:010x}"  # all but the last two digits
-
-    def next(self) -> str:
-        """An identifier that was not given out before. Cost: a concatenation."""
-        count = self._count = self._count + 1
-        last = count & 0xFF
-        if last == 0:
-            self._front = f"{self._prefix}{count >> 8:010x}"
-        return self._front + _TWO_DIGITS[last]
 
 
 @mypyc_attr(acyclic=True)
@@ -260,47 +234,6 @@ _Answer = tuple[Response, tuple[int, int] | None]
 """A response, and the capacity units that it says were consumed."""
 
 
-@final
-class _Answers:
-    """Answers that are written together, behind the stages or a commit; they have one date."""
-
-    __slots__ = ("_bytes", "_clock", "_date", "_dated", "_ended")
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._ended: list[tuple[Reply, Response]] = []
-        self._bytes = 0
-        self._dated: Dialect | None = None
-        self._date: Any = None
-
-    def date(self, dialect: Dialect) -> Any:  # noqa: ANN401  # the dialect's own
-        """The time of these answers, as a dialect writes it."""
-        if self._dated is not dialect:
-            self._date = dialect.answer_date(self._clock.now_us())
-            self._dated = dialect
-        return self._date
-
-    def add(self, reply: Reply, response: Response) -> None:
-        """Add an answer; where the answers have become many bytes, write them now."""
-        self._ended.append((reply, response))
-        self._bytes += len(response.body)
-        if self._bytes > STAGED_BYTES_MAX:
-            self.hand_over()
-
-    def hand_over(self) -> None:
-        """Write the answers; an error of one connection does not hinder the others."""
-        ended, self._ended = self._ended, []
-        self._bytes = 0
-        self._dated = None
-        for reply, response in ended:
-            try:
-                reply(response)
-            except Exception as error:  # noqa: BLE001  # see above
-                frames = "".join(traceback.format_tb(error.__traceback__))
-                facts = {"frames": frames}
-                _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
-
-
 class Dispatcher:
     """The handler of the port. It belongs to the loop's thread, and no request makes it raise."""
 
@@ -334,14 +267,20 @@ class Dispatcher:
         self._traced = _log.isEnabledFor(logging.DEBUG)
         self._gathered: list[_Task] = []
         self._now_us = 0  # when these stages began
-        self._answers = _Answers(service.clock)
+        self._answers = AnswersTogether(service.clock)
         self._keys: GatheredReads[_Task, bytes, bytes | None] | None = None
         self._pages: GatheredReads[_Task, PageWanted, Page] | None = None
         if schedule.rules.all_on_threads:
             store = service.engine.store
-            self._keys = GatheredReads(of_keys(store.get_together), schedule, self._keys_read)
+            keys = of_keys(store.get_together, store.loop_reads(schedule.sockets))
+            self._keys = GatheredReads(keys, schedule, self._keys_read)
             pages = of_pages(store.get_pages_together)
             self._pages = GatheredReads(pages, schedule, self._pages_read)
+
+    def stop_reading(self) -> None:
+        """End what reads by way of the loop. On its thread, before `close`."""
+        if self._keys is not None:
+            self._keys.close()
 
     def close(self) -> None:
         """End the threads when they have done their work."""
@@ -558,8 +497,7 @@ class Dispatcher:
             if not reads.knows_nothing or route.writes or not self._gathers(task, reads):
                 self._run_on_thread(task)
         except TooLong:
-            task.reads = reads
-            self._run_on_thread(task)
+            self._run_on_thread(task, reads)
         else:
             if route.writes:
                 task.asked = None
@@ -589,16 +527,15 @@ class Dispatcher:
     def _keys_read(
         self, tasks: Sequence[_Task], values: Mapping[bytes, bytes | None] | None
     ) -> None:
-        if values is None:
-            self._foreseen(tasks, None)
-        else:
-            self._foreseen(tasks, lambda: ForeseenReads(values))
+        self._foreseen(tasks, None if values is None else partial(ForeseenReads, values))
 
     def _pages_read(self, tasks: Sequence[_Task], pages: Mapping[PageWanted, Page] | None) -> None:
-        if pages is None:
-            self._foreseen(tasks, None)
-        else:
-            self._foreseen(tasks, lambda: ForeseenReads(pages=pages))
+        if pages is not None and any(each.is_long for each in pages.values()):
+            for task in tasks:  # whose answers are hashed beside the loop
+                task.reads = ForeseenReads(pages=pages)
+                self._run_on_thread(task)
+            return
+        self._foreseen(tasks, None if pages is None else partial(ForeseenReads, pages=pages))
 
     def _foreseen(self, tasks: Sequence[_Task], reads: Callable[[], ForeseenReads] | None) -> None:
         """What some requests wait for was read: try them again. Without it each finds out why."""
@@ -614,8 +551,9 @@ class Dispatcher:
 
     # --- on threads --------------------------------------------------------------------------
 
-    def _run_on_thread(self, task: _Task) -> None:
+    def _run_on_thread(self, task: _Task, reads: ForeseenReads | None = None) -> None:
         task.on_thread = True
+        task.reads = reads
         work, back = partial(self._work, task), partial(self._performed, task)
         self._schedule.start(work, back, computes=task.route.computes)
 
@@ -689,10 +627,9 @@ class Dispatcher:
         result: Any,  # noqa: ANN401  # what the route's `encode` takes
     ) -> Response:
         """On the loop: the answer to a request, counted."""
-        route = task.route
-        body = route.encode(result)
-        date = self._answers.date(route.dialect)
-        return self._answered(task.call, _answer(route, task.call, result, body, date))
+        route, call = task.route, task.call
+        body, date = route.encode(result), self._answers.date(route.dialect)
+        return self._answered(call, _answer(route, call, result, body, date))
 
     def _answered(self, call: _Call, answer: _Answer) -> Response:
         """On the loop: count the answer."""
@@ -725,9 +662,8 @@ class Dispatcher:
         elapsed_ns = self._note(call, refusal.status, refusal.code)
         self._remember(call, refusal.status, refusal.code, elapsed_ns, refusal.lines)
         if not isinstance(error, WiderowError):
-            frames = "".join(traceback.format_tb(error.__traceback__))
-            facts = {"action": call.counts.action, "request_id": call.request_id, "frames": frames}
-            _log.error("unforeseen %s", type(error).__name__, extra={"facts": facts})
+            facts = {"action": call.counts.action, "request_id": call.request_id}
+            log_unforeseen(_log, error, **facts)
         elif isinstance(error, StoreDamaged):
             facts = {
                 "action": call.counts.action,

@@ -18,6 +18,7 @@ from widerow.limits import (
     GATHERING_SECONDS_MAX,
 )
 from widerow.storage.page import PageWanted
+from widerow.storage.sockets import LoopReads
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -55,18 +56,27 @@ class Turns(Protocol):
 
 
 class Gathering(NamedTuple, Generic[Item, Found]):
-    """How items are read: `read` for some at once, for so many requests, so many under way."""
+    """How items are read: `read` for some at once, for so many requests, so many under way.
+
+    `begin`: reads without a thread where it can, and says whether it does (`LoopReads`); `close`
+    ends that.
+    """
 
     read: Callable[[Sequence[Item]], Sequence[Found]]
     requests_max: int
     under_way_max: int
+    begin: Callable[[Sequence[Item], Callable[[Sequence[Found] | None], None]], bool] | None = None
+    close: Callable[[], None] | None = None
 
 
 def of_keys(
     read: Callable[[Sequence[bytes]], Sequence[bytes | None]],
+    reads: LoopReads | None = None,
 ) -> Gathering[bytes, bytes | None]:
-    """Keys and their values."""
-    return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX)
+    """Keys and their values. `reads`: what reads them without a thread."""
+    if reads is None:
+        return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX)
+    return Gathering(read, GATHERED_KEYS_MAX, GATHERED_READS_MAX, reads.begin, reads.close)
 
 
 def of_pages(
@@ -114,10 +124,16 @@ class GatheredReads(Generic[T, Item, Found]):
             self._due = True
             self._schedule.when_turn_ends(self._flush)
 
+    def close(self) -> None:
+        """Read on threads only from now on."""
+        close = self._gathering.close
+        if close is not None:
+            close()
+
     def _flush(self) -> None:
         """Begin as many reads as may be under way. One that takes long keeps no other back."""
         self._due = False
-        _, requests_max, under_way_max = self._gathering
+        requests_max, under_way_max = self._gathering.requests_max, self._gathering.under_way_max
         quick_since = monotonic() - GATHERING_SECONDS_MAX
         quick = sum([began > quick_since for began in self._under_way.values()])
         while self._waiting and quick < under_way_max:
@@ -139,6 +155,9 @@ class GatheredReads(Generic[T, Item, Found]):
         self._under_way[self._number] = monotonic()
         items = sorted({item for _, asked in part for item in asked})
         requests = [request for request, _ in part]
+        begin = self._gathering.begin
+        if begin is not None and begin(items, partial(self._ended, self._number, requests, items)):
+            return
         back = partial(self._back, self._number, requests, items)
         self._schedule.start(partial(self._gathering.read, items), back, computes=False)
 
@@ -149,13 +168,23 @@ class GatheredReads(Generic[T, Item, Found]):
         items: Sequence[Item],
         future: "Future[Sequence[Found]]",
     ) -> None:
-        del self._under_way[number]
+        """A read on a thread has ended."""
         self._schedule.answered()
+        found: Sequence[Found] | None
         try:
-            found = dict(zip(items, future.result(), strict=True))
+            found = future.result()
         except Exception:  # noqa: BLE001  # it may be about one item: each request finds out for itself
-            self._told(requests, None)
-        else:
-            self._told(requests, found)
+            found = None
+        self._ended(number, requests, items, found)
+
+    def _ended(
+        self,
+        number: int,
+        requests: Sequence[T],
+        items: Sequence[Item],
+        found: Sequence[Found] | None,
+    ) -> None:
+        del self._under_way[number]
+        self._told(requests, None if found is None else dict(zip(items, found, strict=True)))
         if self._waiting:
             self._flush()

@@ -188,6 +188,7 @@ class Server:
             await self._control.stop()
             self._control = None
         if self._dispatcher is not None:
+            self._dispatcher.stop_reading()
             await asyncio.to_thread(self._dispatcher.close)
         await self._end_work()
         if self._committer is not None and self._engine is not None:

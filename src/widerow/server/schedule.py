@@ -30,6 +30,7 @@ from widerow.limits import (
 )
 from widerow.server.turn import LOOP_TURN
 from widerow.storage.bulk import LONG_WORK
+from widerow.storage.sockets import Sockets
 
 __all__ = ["Rules", "Schedule", "rules_for"]
 
@@ -105,6 +106,11 @@ class Schedule:
         for threads in (self._requests, self._batches):
             if threads is not None:
                 threads.shutdown()
+
+    @property
+    def sockets(self) -> Sockets:
+        """The loop, as far as it waits for sockets."""
+        return self._loop
 
     # --- turns of the loop -------------------------------------------------------------------
 

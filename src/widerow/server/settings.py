@@ -2,7 +2,9 @@
 
 Every setting is a flag (`--log-level`), a variable (`WIDEROW_LOG_LEVEL`) and a key of the
 configuration file (`log_level`). The first of these that gives a value wins: flag, variable, file,
-default. A name that is none of ours is refused, with the nearest one that is.
+default. A flag or key that is none of ours is refused, with the nearest one that is. The variables
+are others' too: only those with our names are read, and `passed_over` finds those that look as if
+they were meant for us.
 """
 
 import difflib
@@ -11,7 +13,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from widerow.engine.partitions.rules import Thresholds
 from widerow.errors import WiderowError
@@ -19,7 +21,16 @@ from widerow.limits import DELIVERY_SECONDS, TABLES_PER_INSTANCE_MAX
 from widerow.server.logging import FORMATS, LEVELS
 from widerow.storage.opener import CACHE_BYTES_DEFAULT
 
-__all__ = ["CLIENT_VARIABLES", "DESCRIPTIONS", "PREFIX", "Settings", "SettingsInvalid", "resolve"]
+__all__ = [
+    "CLIENT_VARIABLES",
+    "DESCRIPTIONS",
+    "PREFIX",
+    "PassedOver",
+    "Settings",
+    "SettingsInvalid",
+    "passed_over",
+    "resolve",
+]
 
 PREFIX: Final = "WIDEROW_"
 
@@ -34,6 +45,11 @@ CLIENT_VARIABLES: Final = {
 _FILE_DEFAULT: Final = Path("widerow.toml")
 _MEBIBYTE: Final = 1024 * 1024
 _PORT_MAX: Final = 65535
+_MISSPELLED: Final = 0.75
+"""How much of a name must be that of a setting (`difflib`) to look like it: one letter of four may
+be wrong. WIDEROW_SERVICE_HOST, which Kubernetes sets, is far from any."""
+_SERVICE_LINK: Final = ("tcp://", "udp://", "sctp://")
+"""How WIDEROW_PORT begins where Kubernetes sets it for each pod beside a service named widerow."""
 
 
 class SettingsInvalid(WiderowError):
@@ -159,6 +175,7 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
 """What can be set, and what it means; flags, variables and keys are these names."""
 
 _SHORTHANDS: Final = ("path", "memory")
+_SERVER_VARIABLES: Final = tuple(f"{PREFIX}{name.upper()}" for name in (*DESCRIPTIONS, "config"))
 
 
 def resolve(
@@ -187,11 +204,42 @@ def resolve(
 
 
 def _variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """What the variables of settings say. Whatever else is called WIDEROW_ is not ours."""
     return {
         name.removeprefix(PREFIX).lower(): value
-        for name, value in environment.items()
-        if name.startswith(PREFIX) and value and name not in CLIENT_VARIABLES
+        for name in _SERVER_VARIABLES
+        if (value := environment.get(name)) and not _is_service_link(name, value)
     }
+
+
+def _is_service_link(name: str, value: str) -> bool:
+    return name == f"{PREFIX}PORT" and value.startswith(_SERVICE_LINK)
+
+
+class PassedOver(NamedTuple):
+    """A variable that no setting is taken from, and why it may have been meant for one."""
+
+    variable: str
+    why: str
+
+
+def passed_over(environment: Mapping[str, str] | None = None) -> list[PassedOver]:
+    """The variables that a server does not read but somebody may think it does."""
+    given = os.environ if environment is None else environment
+    known = (*_SERVER_VARIABLES, *CLIENT_VARIABLES)
+    found = []
+    for name, value in sorted(given.items()):
+        if _is_service_link(name, value):
+            found.append(PassedOver(name, "a link to a service, not a port; use --port for a port"))
+        elif name.startswith(PREFIX) and name not in known and value:
+            near = difflib.get_close_matches(
+                name.removeprefix(PREFIX),
+                [each.removeprefix(PREFIX) for each in known],
+                n=1,
+                cutoff=_MISSPELLED,
+            )
+            found += [PassedOver(name, f"did you mean {PREFIX}{each}?") for each in near]
+    return found
 
 
 def _read_file(path: Path | None) -> tuple[str, dict[str, Any]]:

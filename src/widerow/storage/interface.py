@@ -72,6 +72,7 @@ from widerow.errors import OutcomeUnknown, StorageFailure
 from widerow.storage.group import Outcome, Write, conclude, doubt
 from widerow.storage.page import Page, PageWanted, first_page
 from widerow.storage.placement import DataPlacement
+from widerow.storage.sockets import LoopReads, Sockets
 
 __all__ = ["Body", "Capabilities", "Outcome", "Reader", "Snapshot", "Store", "Transaction", "Write"]
 
@@ -184,6 +185,10 @@ class Store(ABC):
         away for a moment, so that nobody waits for what another one has asked for.
         """
         return self.snapshot().get_many(keys)
+
+    def loop_reads(self, sockets: Sockets) -> LoopReads | None:  # noqa: ARG002  # for some only
+        """What reads as `get_together` does without a thread; None where there is no such way."""
+        return None
 
     def get_pages_together(self, wanted: Sequence[PageWanted]) -> list[Page]:
         """A page for each of these, of its own moment; about one round trip.

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol
 
+from widerow.limits import STAGED_ROW_BYTES_MAX
+
 __all__ = ["Page", "PageWanted", "first_page"]
 
 
@@ -25,6 +27,12 @@ class Page(NamedTuple):
 
     pairs: Sequence[tuple[bytes, bytes]]
     following: bytes | None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether an answer that has it takes longer to hash than a thread to be asked."""
+        pairs = self.pairs
+        return bool(pairs) and len(pairs) * len(pairs[0][1]) > STAGED_ROW_BYTES_MAX
 
 
 class _Scan(Protocol):

@@ -28,6 +28,7 @@ from widerow.storage.page import Page, PageWanted
 from widerow.storage.pending import WriteSet
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.storage.sockets import Sockets
 from widerow.testing.clock import FakeEntropy
 from widerow.testing.placement import MemoryPlacement, Ranges
 from widerow.testing.space import MovingView, Space
@@ -125,6 +126,9 @@ class MemoryDriver:
             self.read_page(start, stop, rows_max, reverse=reverse)
             for start, stop, rows_max, reverse in wanted
         ]
+
+    def loop_reads(self, sockets: Sockets) -> None:  # memory is read on threads
+        """None."""
 
     def home(self, revision_key: bytes) -> bytes:
         """One of the places, by the key's bytes."""

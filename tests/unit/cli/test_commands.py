@@ -44,11 +44,11 @@ def environment(variables: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """A running `widerow serve`."""
 
-    def __init__(self, cwd: Path, *arguments: str) -> None:
+    def __init__(self, cwd: Path, *arguments: str, **variables: str) -> None:
         self.process = subprocess.Popen(  # noqa: S603  # our own command
             [*WIDEROW, "serve", "--port", "0", *arguments],
             cwd=cwd,
-            env=environment({}),
+            env=environment(variables),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -148,6 +148,18 @@ def test_a_taken_port_is_one_line_and_exit_2(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_misspelled_variable_is_told_and_the_server_serves(
+    tmp_path: Path, processes: list[Process]
+) -> None:
+    process = Process(tmp_path, "--memory", WIDEROW_PRT="1", WIDEROW_TEAM="blue")
+    processes.append(process)
+    assert process.endpoint
+    code, _, told = process.end()
+    assert code == 0
+    assert told.count("a variable of the environment is not read") == 1
+    assert 'variable=WIDEROW_PRT why="did you mean WIDEROW_PORT?"' in told
+
+
 @pytest.mark.parametrize(
     ("arguments", "variables", "words"),
     [
@@ -155,7 +167,7 @@ def test_a_taken_port_is_one_line_and_exit_2(tmp_path: Path) -> None:
         (("--config", "absent.toml"), {}, "cannot read absent.toml"),
         (("--port", "many"), {}, "command line: port must be a number"),
         (("--store", "tape:1"), {}, "unknown kind of store"),
-        ((), {"WIDEROW_PRT": "1"}, "did you mean port?"),
+        ((), {"WIDEROW_PORT": "many"}, "environment: port must be a number"),
         ((), {"WIDEROW_PATH": "file/in/the/way"}, "(--path)"),
     ],
 )

@@ -10,8 +10,8 @@ from tablestore import CapacityUnit, OTSClient, ReservedThroughput, Row, TableMe
 from tablestore.metadata import SecondaryIndexMeta, SecondaryIndexType
 from typer.testing import CliRunner
 
+from widerow.cli.asking import NoAnswer
 from widerow.cli.main import app
-from widerow.cli.partitions import PartitionsUnknown
 from widerow.errors import NotFound
 from widerow.testing import WiderowServer
 
@@ -62,9 +62,9 @@ def test_a_server_is_asked(server: WiderowServer) -> None:
 
 def test_what_is_no_table_is_refused(server: WiderowServer) -> None:
     flags = ("--endpoint", server.endpoint, "--instance", "shop")
-    with pytest.raises(PartitionsUnknown, match="Requested table does not exist"):
+    with pytest.raises(NoAnswer, match="Requested table does not exist"):
         shown("nothing", *flags)
-    with pytest.raises(PartitionsUnknown, match="Not supported on index table: 'by_state'"):
+    with pytest.raises(NoAnswer, match="Not supported on index table: 'by_state'"):
         shown("by_state", *flags)
 
 

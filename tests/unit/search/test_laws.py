@@ -147,6 +147,10 @@ def _small_segments() -> Iterator[None]:
     patch = pytest.MonkeyPatch()
     patch.setattr(index_module, "SEARCH_PENDING_DOCUMENTS_MAX", 6)
     patch.setattr(index_module, "SEARCH_TAIL_DOCUMENTS", 2)
+    patch.setattr(index_module, "SEARCH_SMALL_DOCUMENTS", 3)
+    patch.setattr(index_module, "SEARCH_SMALL_DOCUMENTS_MAX", 12)
+    patch.setattr(index_module, "SEARCH_SMALL_SEGMENTS_MAX", 4)
+    patch.setattr(index_module, "SEARCH_ASKED_CHANGES", 10)
     patch.setattr(index_module, "SEARCH_MERGE_FACTOR", 2)
     patch.setattr(terms_module, "_FEW", 0)
     yield
@@ -169,6 +173,33 @@ def test_a_row_of_a_small_segment_goes_when_it_is_written_again(
     assert _answers(index.view()) == _answers(_final([first, again]).view())
 
 
+def test_small_segments_are_gathered_as_they_are_when_that_is_adopted() -> None:
+    """search §11.5: what is written while they are merged is not lost, and what is gone is gone."""
+    index = DocumentIndex(_FIELDS)
+    history: list[list[tuple[bytes, dict[str, Value] | None]]] = [
+        [(b"key-%02d" % (10 * at + n), {"k": "x"}) for n in range(2)] for at in range(3)
+    ]
+    for batch in history:
+        _ = index.view().rows
+        index.apply(_changes(batch))
+    _ = index.view().rows
+    index.apply([])
+    due = index.due_gathering()
+    assert due is not None
+    assert len(due.parts) == index.segments == 3
+    merged = due.run()
+    later: list[tuple[bytes, dict[str, Value] | None]] = [
+        (b"key-00", None),
+        (b"key-10", {"k": "y"}),
+        (b"key-99", {"k": "z"}),
+    ]
+    index.apply(_changes(later))
+    assert index.install(merged)
+    assert not index.install(merged), "its parts are not there any more"
+    assert index.segments == 2
+    assert _answers(index.view()) == _answers(_final([*history, later]).view())
+
+
 @settings(deadline=None, max_examples=20)
 @given(_HISTORY, st.data())
 def test_segments_and_merges_do_not_change_an_answer(
@@ -177,9 +208,11 @@ def test_segments_and_merges_do_not_change_an_answer(
     index = DocumentIndex(_FIELDS)
     pending = None
     for batch in history:
-        step = data.draw(st.sampled_from(("", "view", "merge", "begin", "end")))
+        step = data.draw(st.sampled_from(("", "view", "merge", "begin", "gather", "end")))
         if step == "view":
             _ = index.view().rows
+        elif step == "gather" and pending is None:
+            pending = index.due_gathering()
         elif step == "merge":
             index.merge()
         elif step == "begin" and pending is None:
@@ -235,15 +268,18 @@ def test_a_view_stays_as_it_is(
 
 @settings(deadline=None)
 @given(st.lists(st.binary(max_size=12), max_size=30), st.lists(st.binary(max_size=12), max_size=30))
+@pytest.mark.parametrize("few", [0, 100])
 def test_sorted_terms_are_searched_and_united_as_sets_are(
-    one: list[bytes], other: list[bytes]
+    few: int, one: list[bytes], other: list[bytes]
 ) -> None:
     first, second = packed(sorted(set(one))), packed(sorted(set(other)))
     places, equal = first.search(second)
     assert places.tolist() == [sum(each < term for each in first) for term in second]
     assert equal.tolist() == [term in set(one) for term in second]
-    whole, maps = united([first, second])
-    assert list(whole) == sorted({*one, *other})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terms_module, "_FEW", few)
+        whole, maps = united([first, second])
+    assert list(whole) == whole.listed() == sorted({*one, *other})
     for part, moved in zip((first, second), maps, strict=True):
         assert [whole[number] for number in moved.tolist()] == list(part)
 

@@ -29,10 +29,11 @@ from widerow.limits import (
 )
 from widerow.model.answers import RowRead
 from widerow.server.admission import Admission
-from widerow.server.dispatch import AccessRules, Dispatcher, RequestIds, Service
+from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.message import Request, Response
 from widerow.server.metrics import Metrics
 from widerow.server.probes import Probes
+from widerow.server.request_ids import RequestIds
 from widerow.server.schedule import Rules, Schedule, rules_for
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.server.turn import LOOP_TURN

@@ -1,4 +1,7 @@
-"""Settings: flag before variable before file before default; unknown ones refused by name."""
+"""Settings: flag before variable before file before default; unknown ones refused by name.
+
+Variables of the environment are others' too: an unknown one is passed over, a misspelling told.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +13,7 @@ from widerow.server.settings import (
     DESCRIPTIONS,
     Settings,
     SettingsInvalid,
+    passed_over,
     resolve,
 )
 
@@ -109,9 +113,63 @@ def test_what_cannot_be_used_is_refused_by_name_and_place(
     assert "settings.toml" in str(raised.value)
 
 
-def test_unknown_variables_are_refused_too(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match="environment: unknown setting 'prt'; did you mean"):
-        settled(tmp_path, environment={"WIDEROW_PRT": "1"})
+KUBERNETES = {
+    "WIDEROW_PORT": "tcp://10.0.0.7:8087",
+    "WIDEROW_PORT_8087_TCP": "tcp://10.0.0.7:8087",
+    "WIDEROW_PORT_8087_TCP_ADDR": "10.0.0.7",
+    "WIDEROW_PORT_8087_TCP_PORT": "8087",
+    "WIDEROW_PORT_8087_TCP_PROTO": "tcp",
+    "WIDEROW_SERVICE_HOST": "10.0.0.7",
+    "WIDEROW_SERVICE_PORT": "8087",
+    "WIDEROW_SERVICE_PORT_HTTP": "8087",
+}
+"""What Kubernetes tells every pod of a namespace that has a service named widerow."""
+
+
+@pytest.mark.parametrize("names", [{"WIDEROW_COMPILE": "0", "WIDEROW_TEAM": "blue"}, KUBERNETES])
+def test_variables_that_are_none_of_ours_change_nothing(
+    tmp_path: Path, names: Mapping[str, str]
+) -> None:
+    assert settled(tmp_path, environment=names) == Settings()
+
+
+def test_a_port_that_is_a_link_to_a_service_is_passed_over_and_told(tmp_path: Path) -> None:
+    assert settled(tmp_path, environment=KUBERNETES, toml="port = 9").port == 9
+    told = passed_over(KUBERNETES)
+    assert [each.variable for each in told] == ["WIDEROW_PORT"]
+    assert "--port" in told[0].why
+
+
+@pytest.mark.parametrize("value", ["tcp", "10.0.0.7:8087", "http://10.0.0.7:8087"])
+def test_any_other_port_that_is_no_number_is_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(SettingsInvalid, match="environment: port must be a number"):
+        settled(tmp_path, environment={"WIDEROW_PORT": value})
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [
+        ("WIDEROW_PRT", "WIDEROW_PORT"),
+        ("WIDEROW_CREDENTIAL", "WIDEROW_CREDENTIALS"),
+        ("WIDEROW_LOGLEVEL", "WIDEROW_LOG_LEVEL"),
+        ("WIDEROW_CONFG", "WIDEROW_CONFIG"),
+        ("WIDEROW_ENDPIONT", "WIDEROW_ENDPOINT"),
+        ("WIDEROW_NODENAME", "WIDEROW_NODE_NAME"),
+    ],
+)
+def test_a_misspelled_variable_is_told_with_the_name_it_is_near(
+    tmp_path: Path, variable: str, meant: str
+) -> None:
+    environment = {variable: "1", "PATH": "/bin", "WIDEROW_HOST": "x"}
+    assert settled(tmp_path, environment=environment) == Settings(host="x")
+    assert passed_over(environment) == [(variable, f"did you mean {meant}?")]
+    assert passed_over({variable: ""}) == []
+
+
+def test_names_of_ours_and_names_of_others_are_not_told() -> None:
+    ours = [f"WIDEROW_{name.upper()}" for name in (*DESCRIPTIONS, "config")]
+    others = ("WIDEROW_COMPILE", "WIDEROW_TEAM", "WIDEROWS_PORT", "MY_WIDEROW_PORT", "WIDEROW_")
+    assert passed_over(dict.fromkeys((*ours, *CLIENT_VARIABLES, *others), "1")) == []
 
 
 def test_the_file_may_be_named_by_a_variable(tmp_path: Path) -> None:

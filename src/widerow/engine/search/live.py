@@ -148,6 +148,10 @@ class LiveIndex:
         """Segments that are worth a merge, which may be run without the lock."""
         return None if self._rows is None else self._rows.due_merge()
 
+    def due_gathering(self) -> "SegmentMerge | None":
+        """Small segments that are worth a merge of milliseconds, to be run without the lock."""
+        return None if self._rows is None else self._rows.due_gathering()
+
     def install(self, merged: "Merged") -> None:
         """Put a merge in the place of what it was made of, if that is still there."""
         if self._rows is not None:
@@ -327,13 +331,13 @@ class LiveIndex:
         table, log = self._table()
         return rows_waiting(self._parts.store.snapshot(), table, log, self._until_us())
 
-    def step(self, ends: JournalEnds) -> bool:
-        """Take the next changes up to `ends`; whether there may be more."""
+    def step(self, ends: JournalEnds, rows: int = JOURNAL_STEP_ROWS) -> bool:
+        """Take the next changes up to `ends`, so many rows at most; whether there may be more."""
         if not self.is_following or self._positions is None:
             return False
         table, _ = self._table()
         reader = self._parts.store.snapshot()
-        found = self._positions.read(reader, table, ends, self._until_us(), JOURNAL_STEP_ROWS)
+        found = self._positions.read(reader, table, ends, self._until_us(), rows)
         self.take(found.keys)
         self._positions = found.following
         return bool(found.keys)

@@ -34,7 +34,7 @@ from widerow.engine.search.schema_rules import check_index_names
 from widerow.engine.static import check_table_name
 from widerow.engine.streams.log import LOG_START, LogPosition
 from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure, Unsupported
-from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_TIMEOUT_MS
+from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_FOLLOW_ROWS, SEARCH_TIMEOUT_MS
 from widerow.model.schema import Table
 from widerow.model.search.requests import (
     ComputeSplits,
@@ -330,7 +330,7 @@ class SearchIndexes:
     def _follow_a_little(self, live: LiveIndex) -> bool:
         noted = self._parts.backlog.noted(live.index.id)
         ends = live.look()
-        more = live.step(ends)
+        more = live.step(ends, SEARCH_FOLLOW_ROWS)
         if live.is_following and live.is_at(ends):
             self._taken(live, noted)
         return more
@@ -341,10 +341,21 @@ class SearchIndexes:
         For one caller at a time, the one of `write_down`; may take seconds. A search of the same
         index waits for milliseconds only.
         """
+        return self._merge_due(LiveIndex.due_merge)
+
+    def gather(self) -> None:
+        """Merge small segments, of which searches beside writers leave many.
+
+        For one caller at a time, the one of `work`, without a turn: a merge pauses for others.
+        """
+        while self._merge_due(LiveIndex.due_gathering):
+            pass
+
+    def _merge_due(self, due_of: "Callable[[LiveIndex], SegmentMerge | None]") -> bool:
         merged = False
         for live in list(self._live.values()):
             with live.lock:
-                due = live.due_merge()
+                due = due_of(live)
             if due is not None:
                 self._merge(live, due)
                 merged = True

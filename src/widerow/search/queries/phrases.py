@@ -5,15 +5,15 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from widerow.search.columns import Postings, TextColumn
+from widerow.search.columns import POSITION_BITS, Postings, TextColumn
 from widerow.search.interface import Integers
 
-__all__ = ["phrase_postings"]
+__all__ = ["in_all", "phrase_postings"]
 
-_BITS: Final = 20
-_POSITIONS: Final = 2**_BITS - 1
-_NONE: Final = Postings(np.zeros(0, np.int64), np.zeros(0, np.int64))
+_POSITIONS: Final = 2**POSITION_BITS - 1
+_NONE: Final = Postings(np.zeros(0, np.int32), np.zeros(0, np.int64))
 
 
 def phrase_postings(
@@ -26,17 +26,35 @@ def phrase_postings(
     """The documents in which tokens stand at their offsets from some position.
 
     `frequencies` counts the places; with a `slop`, a float, each place 1 / (1 + how far the tokens
-    are moved in all).
+    are moved in all). Positions are looked at where all tokens stand in one document.
     """
-    numbers = [column.terms.find(token) for token in tokens]
-    places: list[Integers] = []
-    for number in numbers:
-        if number is None:
-            return _NONE
-        places.append(column.places(number).astype(np.int64))
+    numbers = [number for token in tokens if (number := column.terms.find(token)) is not None]
+    if len(numbers) < len(tokens):
+        return _NONE
+    documents = [column.documents(number, number + 1) for number in numbers]
+    common, chosen = in_all(documents)
+    if not len(common):
+        return _NONE
+    places = [column.places(*each) for each in zip(numbers, chosen, strict=True)]
     if slop <= 0 or len(tokens) == 1:
         return _exact(places, offsets)
-    return _sloppy(places, offsets, slop, check)
+    return _sloppy(places, common.astype(np.int64), (offsets, slop), check)
+
+
+def in_all(
+    parts: Sequence[NDArray[np.int32]],
+) -> tuple[NDArray[np.int32], list[Integers]]:
+    """What is in all of some ascending arrays, and its places in each of them.
+
+    Cost: what the shortest has, looked up in the others.
+    """
+    common = min(parts, key=len)
+    for each in sorted(parts, key=len)[1:]:
+        if not len(common):
+            break
+        at = np.minimum(np.searchsorted(each, common), len(each) - 1)
+        common = common[each[at] == common]
+    return common, [np.searchsorted(each, common) for each in parts]
 
 
 def _exact(places: list[Integers], offsets: Sequence[int]) -> Postings:
@@ -48,8 +66,10 @@ def _exact(places: list[Integers], offsets: Sequence[int]) -> Postings:
     found = shifted[0]
     for each in shifted[1:]:
         found = _common(found, each)
-    documents, counts = np.unique(found >> _BITS, return_counts=True)
-    return Postings(documents, counts)
+    documents = found >> POSITION_BITS
+    begins = np.flatnonzero(np.diff(documents, prepend=-1))
+    counts = np.diff(begins, append=len(documents))
+    return Postings(documents[begins].astype(np.int32), counts)
 
 
 def _common(few: Integers, many: Integers) -> Integers:
@@ -61,21 +81,23 @@ def _common(few: Integers, many: Integers) -> Integers:
 
 
 def _sloppy(
-    places: list[Integers], offsets: Sequence[int], slop: int, check: Callable[[], None]
+    places: list[Integers],
+    documents: Integers,
+    phrase: tuple[Sequence[int], int],
+    check: Callable[[], None],
 ) -> Postings:
-    documents = np.unique(places[0] >> _BITS)
-    for each in places[1:]:
-        documents = _common(documents, np.unique(each >> _BITS))
+    """Of documents that have all tokens. `phrase`: the offsets and the slop."""
+    offsets, slop = phrase
     kept: list[int] = []
     frequencies: list[float] = []
     bounds = [
-        (np.searchsorted(each, documents << _BITS), np.searchsorted(each, (documents + 1) << _BITS))
+        tuple(np.searchsorted(each, (documents + more) << POSITION_BITS) for more in (0, 1))
         for each in places
     ]
     for at, document in enumerate(documents.tolist()):
         if at % 1024 == 0:
             check()
-        base = document << _BITS
+        base = document << POSITION_BITS
         within = [
             (each[low[at] : high[at]] - base).tolist()
             for each, (low, high) in zip(places, bounds, strict=True)
@@ -84,7 +106,7 @@ def _sloppy(
         if frequency:
             kept.append(document)
             frequencies.append(frequency)
-    return Postings(np.array(kept, dtype=np.int64), np.array(frequencies, dtype=np.float64))
+    return Postings(np.array(kept, dtype=np.int32), np.array(frequencies, dtype=np.float64))
 
 
 def _sloppy_frequency(within: list[list[int]], offsets: Sequence[int], slop: int) -> float:

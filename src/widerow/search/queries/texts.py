@@ -15,17 +15,17 @@ from widerow.search.fields import KEYWORD_TYPES, IndexedField
 from widerow.search.queries.compound import ConstNode
 from widerow.search.queries.minimum import required_of
 from widerow.search.queries.node import Asked, Matched, Node, NoneNode, hits
-from widerow.search.queries.phrases import phrase_postings
+from widerow.search.queries.phrases import in_all, phrase_postings
 from widerow.search.queries.terms import LookupNode, exact
 from widerow.search.queries.values import asked_term
-from widerow.search.scoring import Scored, living, scores_of
+from widerow.search.scoring import FieldScorer, TokenWeight, living
 from widerow.search.segments import TableView
 
 __all__ = ["match_node", "phrase_node", "phrase_tokens", "term_node"]
 
 _Type = SearchFieldType
 _DENSE: Final = 16  # one of so many documents has one of the tokens
-_NO_POSTINGS: Final = Postings(np.zeros(0, np.int64), np.zeros(0, np.int64))
+_NO_POSTINGS: Final = Postings(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 
 
 class _TokensNode(Node):
@@ -38,55 +38,65 @@ class _TokensNode(Node):
         self._tables = tables
         self._found = found
         self._required = required
-        self._scores: list[list[Scored]] = []
-        self._weights: list[float] = []
+        self._scorer: FieldScorer | None = None
+        self._weights: list[TokenWeight] = []
 
-    def score(self, field: IndexedField, weights: list[float]) -> None:
-        """Compute scores as well; `weights`: what each token counts."""
-        self._scores = [scores_of(self._tables, field, each) for each in self._found]
-        self._weights = weights
+    def score(self, field: IndexedField, factors: Sequence[float]) -> None:
+        """Compute scores as well; `factors`: what each token counts."""
+        self._scorer = scorer = FieldScorer(self._tables, field)
+        self._weights = [
+            scorer.token(each, factor) for each, factor in zip(self._found, factors, strict=True)
+        ]
 
     def run(self, at: int) -> Matched:
         """The documents of a segment."""
         count = self._tables[at].count
-        if len(self._found) == 1:
-            return self._only(at)
-        every = [each[at].documents for each in self._found]
-        joined = np.concatenate(every)
-        if not self._scores and self._required == 1:
+        found = [each[at] for each in self._found]
+        if self._required == len(found):
+            return self._with_all(at, found)
+        joined = np.concatenate([each.documents for each in found])
+        if self._scorer is None and self._required == 1:
             return hits(joined, count)
         if _DENSE * len(joined) > count:
-            return self._dense(at, count)
+            return self._dense(at, count, found)
         numbers, places, counts = np.unique(joined, return_inverse=True, return_counts=True)
         enough = counts >= self._required
-        if not self._scores:
+        numbers = numbers.astype(np.int64)
+        if self._scorer is None:
             return Matched(numbers[enough])
         scores = np.zeros(len(numbers))
         start = 0
-        for each, weight in zip(self._scores, self._weights, strict=True):
-            stop = start + len(each[at].numbers)
-            scores[places[start:stop]] += weight * each[at].scores
+        for each, weight in zip(found, self._weights, strict=True):
+            stop = start + len(each.documents)
+            scores[places[start:stop]] += self._scorer.scores(at, *each, weight)
             start = stop
         return Matched(numbers[enough], scores=scores[enough])
 
-    def _only(self, at: int) -> Matched:
-        """The documents of one token, which are in order already."""
-        documents = self._found[0][at].documents
-        if not self._scores:
-            return Matched(documents)
-        return Matched(documents, scores=self._weights[0] * self._scores[0][at].scores)
+    def _with_all(self, at: int, found: list[Postings]) -> Matched:
+        """The documents of all tokens, which are looked up in those of the rarest."""
+        if len(found) == 1:
+            documents, chosen = found[0].documents, [slice(None)]
+        else:
+            documents, chosen = in_all([each.documents for each in found])
+        numbers = documents.astype(np.int64)
+        if self._scorer is None:
+            return Matched(numbers)
+        scores = np.zeros(len(numbers))
+        for each, places, weight in zip(found, chosen, self._weights, strict=True):
+            scores += self._scorer.scores(at, numbers, each.frequencies[places], weight)
+        return Matched(numbers, scores=scores)
 
-    def _dense(self, at: int, count: int) -> Matched:
+    def _dense(self, at: int, count: int, found: list[Postings]) -> Matched:
         """The same, over all documents of the segment: quicker where many have the tokens."""
         counts = np.zeros(count, dtype=np.int16)
-        for each in self._found:
-            counts[each[at].documents] += 1
+        for each in found:
+            counts[each.documents] += 1
         numbers = np.flatnonzero(counts >= self._required)
-        if not self._scores:
+        if self._scorer is None:
             return Matched(numbers)
         scores = np.zeros(count)
-        for found, weight in zip(self._scores, self._weights, strict=True):
-            scores[found[at].numbers] += weight * found[at].scores
+        for each, weight in zip(found, self._weights, strict=True):
+            scores[each.documents] += self._scorer.scores(at, *each, weight)
         return Matched(numbers, scores=scores[numbers])
 
 
@@ -98,8 +108,8 @@ def _postings(table: TableView, field: IndexedField, token: bytes) -> Postings:
         return _NO_POSTINGS
     if isinstance(column, TextColumn):
         return column.postings(number)
-    documents = column.documents(number, number + 1).astype(np.int64)
-    return Postings(documents, np.ones(len(documents), dtype=np.int64))
+    documents = column.documents(number, number + 1)
+    return Postings(documents, np.ones(len(documents), dtype=np.uint8))
 
 
 def _tokens_node(
@@ -162,22 +172,23 @@ class _PhraseNode(Node):
 
     def __init__(self, found: list[Postings]) -> None:
         self._found = found
-        self._scores: list[Scored] = []
-        self._weight = 1.0
+        self._scorer: FieldScorer | None = None
+        self._weight = TokenWeight(0.0, 0.0, 0.0)
 
     def score(
-        self, field: IndexedField, tables: list[TableView], frequencies: list[int], weight: float
+        self, field: IndexedField, tables: list[TableView], frequencies: list[int], factor: float
     ) -> None:
         """Compute scores as well; `frequencies`: documents that have each token."""
-        self._scores = scores_of(tables, field, self._found, frequencies)
-        self._weight = weight
+        self._scorer = FieldScorer(tables, field)
+        self._weight = self._scorer.phrase(frequencies, factor)
 
     def run(self, at: int) -> Matched:
         """The documents of a segment."""
-        if not self._scores:
-            return Matched(self._found[at].documents)
-        numbers, scores = self._scores[at]
-        return Matched(numbers, scores=self._weight * scores)
+        found = self._found[at]
+        numbers = found.documents.astype(np.int64)
+        if self._scorer is None:
+            return Matched(numbers)
+        return Matched(numbers, scores=self._scorer.scores(at, *found, self._weight))
 
 
 def phrase_node(

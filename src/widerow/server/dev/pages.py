@@ -9,7 +9,6 @@ must be this machine: a page that is open in a browser here can send neither.
 import asyncio
 import json
 import logging
-import traceback
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -21,6 +20,7 @@ from widerow.server.dev.fields import BodyField, FieldRefused, read_document, re
 from widerow.server.dev.mode import DevMode
 from widerow.server.loopback import names_loopback
 from widerow.server.message import Reply, Request, Response
+from widerow.server.unforeseen import log_unforeseen
 from widerow.wire.dialect import HeaderNames
 
 __all__ = ["DEV_HEADERS", "DEV_PREFIX", "DevPages"]
@@ -225,6 +225,5 @@ def _refusal(error: Exception) -> Response:
     elif isinstance(error, WiderowError):
         status, field, message = 503, "server", str(error)
     else:
-        frames = "".join(traceback.format_tb(error.__traceback__))
-        _log.error("unforeseen %s", type(error).__name__, extra={"facts": {"frames": frames}})
+        log_unforeseen(_log, error)
     return _response(status, {"error": {"field": field, "message": message}}, lines)

@@ -50,7 +50,12 @@ class SearchThread:
         self._write_down(all_of_them=True)
 
     def _follow(self) -> None:
-        self._until_stopped(lambda: self._engine.search.work(self._turn))
+        def step() -> bool:
+            more = self._engine.search.work(self._turn)
+            self._engine.search.gather()
+            return more
+
+        self._until_stopped(step)
 
     def _compact(self) -> None:
         looked = 0.0

@@ -21,6 +21,7 @@ from typing import Final, final
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy
 from widerow.keys.layout import ROW_PREFIX_BYTES
 from widerow.storage.hbase.encoded import CellPlace
+from widerow.storage.hbase.loop import HBaseLoopReads
 from widerow.storage.hbase.messages import (
     CoprocessorServiceRequest,
     CoprocessorServiceResponse,
@@ -36,6 +37,7 @@ from widerow.storage.hbase.view import HBaseReads, HBaseView, SharedReads
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import ShardChange, check_keys
+from widerow.storage.sockets import Sockets
 
 __all__ = ["HBaseDriver"]
 
@@ -94,6 +96,10 @@ class HBaseDriver:
     def read_pages(self, wanted: Sequence[PageWanted]) -> list[Page]:
         """One scan for each, all at once, where something is found by it."""
         return HBaseReads(self._shared, patient=False).read_pages(wanted)
+
+    def loop_reads(self, sockets: Sockets) -> HBaseLoopReads:
+        """On connections of its own."""
+        return HBaseLoopReads(self._regions.known, self._regions.servers.socket, sockets)
 
     def home(self, revision_key: bytes) -> bytes:
         """The name of the region that has the shard."""

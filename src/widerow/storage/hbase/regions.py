@@ -1,5 +1,6 @@
 """Which server has which rows, and what the refusals of servers mean."""
 
+import socket
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from widerow.storage.hbase.messages import (
     ScanRequest,
     ScanResponse,
 )
-from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost
+from widerow.storage.hbase.rpc import Address, RemoteFailure, RpcConnection, ServerLost, greeted
 
 __all__ = [
     "CLIENT",
@@ -152,6 +153,15 @@ class Servers:
             if error.hung:
                 self._watch(address)
             raise
+
+    def socket(self, address: Address) -> socket.socket:
+        """A connection of the caller's own. Raises `ServerLost`; at once for one that hangs."""
+        self.check_open()
+        if self.hang(address):
+            raise ServerLost(f"{address} hangs", sent=False, hung=True)
+        made = greeted(address, CLIENT)
+        self.opened += 1
+        return made
 
     def hang(self, address: Address) -> bool:
         """Whether that server is known to hang."""
@@ -297,6 +307,14 @@ class Regions:
             self.forget()
             raise self._missing()
         return found
+
+    def known(self, row: bytes) -> Region | None:
+        """The region that has the row, where that is known now; asks for nothing."""
+        regions = self._known
+        if regions is None:
+            return None
+        found = regions[max(bisect_right(regions, row, key=_start_of) - 1, 0)]
+        return found if found.has(row) else None
 
     def all_now(self) -> Sequence[Region]:
         """Every region, read anew. Raises as `of` does, where any is missing."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from widerow.storage.hbase.encoded import CellPlace, listed_rows, row_changes
+from widerow.storage.hbase.encoded import CellPlace, row_changes, single_rows
 from widerow.storage.hbase.messages import (
     Column,
     CoprocessorServiceCall,
@@ -71,26 +71,12 @@ def close_scanner(scanner: int) -> ScanRequest:
 
 def scan_single_rows(
     region: Region, places: Sequence[CellPlace], bytes_max: int, read_point: int | None
-) -> ScanRequest:
-    """Some single rows, as of a moment, or of now. Their other columns may come with them."""
-    rows = sorted({row for row, _ in places})
-    scan = Scan(
-        column=[Column(family=FAMILY, qualifier=sorted({qualifier for _, qualifier in places}))],
-        start_row=rows[0],
-        stop_row=rows[-1],
-        include_stop_row=True,
-        mvcc_read_point=read_point,
-        max_result_size=bytes_max,
-    )
-    if len(rows) > 1:
-        scan.filter.name = _FILTERS + "MultiRowRangeFilter"
-        scan.filter.serialized_filter = listed_rows(rows)
-    return ScanRequest(
-        region=region.specifier,
-        scan=scan,
-        number_of_rows=len(rows) + 1,  # one more, so that the answer can say that there are none
-        client_handles_heartbeats=True,
-    )
+) -> bytes:
+    """A `ScanRequest` of some single rows, as of a moment, or of now.
+
+    Their other columns may come with them.
+    """
+    return single_rows(region.name, places, bytes_max, read_point)
 
 
 def scan_range(

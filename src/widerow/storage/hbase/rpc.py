@@ -22,14 +22,11 @@ from typing import Final, NamedTuple, TypeVar, final
 
 from google.protobuf.message import DecodeError, Message
 
-from widerow.storage.hbase.messages import (
-    ConnectionHeader,
-    RequestHeader,
-    ResponseHeader,
-    UserInformation,
-)
+from widerow.errors import StoreDamaged
+from widerow.storage.hbase.encoded import answer_place, call_frame
+from widerow.storage.hbase.messages import ConnectionHeader, ResponseHeader, UserInformation
 
-__all__ = ["Address", "PendingCall", "RemoteFailure", "RpcConnection", "ServerLost"]
+__all__ = ["Address", "PendingCall", "RemoteFailure", "RpcConnection", "ServerLost", "greeted"]
 
 Answer = TypeVar("Answer", bound=Message)
 
@@ -86,6 +83,25 @@ class RemoteFailure(Exception):
         self.kind = class_name.rpartition(".")[2]
 
 
+def greeted(address: Address, service: str) -> socket.socket:
+    """A connection for a service of a server, with the greeting sent. Raises `ServerLost`."""
+    header = ConnectionHeader(
+        user_info=UserInformation(effective_user=_USER), service_name=service
+    ).SerializeToString()
+    made: socket.socket | None = None
+    try:
+        made = socket.create_connection(address, timeout=CONNECT_SECONDS_MAX)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        made.settimeout(QUIET_SECONDS_MAX + HUNG_SECONDS)
+        made.sendall(_PREAMBLE + _LENGTH.pack(len(header)) + header)
+    except OSError as error:
+        if made is not None:
+            made.close()
+        hung = isinstance(error, TimeoutError)
+        raise ServerLost(f"{address}: {error}", sent=False, hung=hung) from error
+    return made
+
+
 @final
 class PendingCall:
     """A call that was sent."""
@@ -134,17 +150,7 @@ class RpcConnection:
         self._heard = monotonic()  # when the server said anything last
         self._tried = -inf  # when it was asked last whether it hangs
         self._costs_nothing = _COSTS_NOTHING.get(service, service)
-        header = ConnectionHeader(
-            user_info=UserInformation(effective_user=_USER), service_name=service
-        ).SerializeToString()
-        try:
-            self._socket = socket.create_connection(address, timeout=CONNECT_SECONDS_MAX)
-            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket.settimeout(QUIET_SECONDS_MAX + HUNG_SECONDS)
-            self._socket.sendall(_PREAMBLE + _LENGTH.pack(len(header)) + header)
-        except OSError as error:
-            hung = isinstance(error, TimeoutError)
-            raise ServerLost(f"{address}: {error}", sent=False, hung=hung) from error
+        self._socket = greeted(address, service)
         name = f"hbase-{address}"
         threading.Thread(target=self._read, name=name, daemon=True).start()
 
@@ -157,9 +163,12 @@ class RpcConnection:
         """Whether it was lost because the server hangs."""
         return self._lost is not None and self._lost.hung
 
-    def send(self, method: str, request: Message) -> PendingCall:
-        """Send a call without waiting for its answer. Raises `ServerLost`."""
-        body = request.SerializeToString()
+    def send(self, method: str, request: Message | bytes) -> PendingCall:
+        """Send a call without waiting for its answer. Raises `ServerLost`.
+
+        `request`: a message, or the bytes of one.
+        """
+        body = request if isinstance(request, bytes) else request.SerializeToString()
         future: Future[bytes] = Future()
         with self._sending:
             if not self.usable():
@@ -169,7 +178,7 @@ class RpcConnection:
             self.lose("the connection was lost")
         return PendingCall(self, future)
 
-    def call(self, method: str, request: Message, kind: type[Answer]) -> Answer:
+    def call(self, method: str, request: Message | bytes, kind: type[Answer]) -> Answer:
         """Send a call and wait for its answer. Raises `RemoteFailure`, `ServerLost`."""
         return self.send(method, request).answer(kind)
 
@@ -178,14 +187,7 @@ class RpcConnection:
         self._calls = (self._calls + 1) & 0x7FFFFFFF
         number = self._calls
         self._pending[number] = future
-        header = RequestHeader(
-            call_id=number,
-            method_name=method,
-            request_param=True,
-            timeout=int(1000 * ANSWER_SECONDS_MAX),
-        ).SerializeToString()
-        parts = _varint(len(header)), header, _varint(len(body)), body
-        left = memoryview(b"".join((_LENGTH.pack(sum(map(len, parts))), *parts)))
+        left = memoryview(call_frame(number, method.encode(), int(1000 * ANSWER_SECONDS_MAX), body))
         try:
             while left:  # a time-out is of each part: what is long may take long
                 left = left[self._socket.send(left) :]
@@ -235,7 +237,7 @@ class RpcConnection:
             try:
                 while len(buffer) >= needed:
                     needed = self._take(buffer)
-            except (DecodeError, IndexError, ValueError) as error:
+            except (DecodeError, StoreDamaged, ValueError) as error:
                 self.lose(f"what the server sends cannot be read: {error!r}")
 
     def _take(self, buffer: bytearray) -> int:
@@ -246,20 +248,18 @@ class RpcConnection:
         end = _LENGTH.size + size
         if len(buffer) < end:
             return end
-        start, stop = _delimited(buffer, _LENGTH.size, end)
-        header = ResponseHeader.FromString(bytes(buffer[start:stop]))
-        future = self._pending.pop(header.call_id, None)
+        with memoryview(buffer) as view:
+            frame = bytes(view[_LENGTH.size : end])
+        number, is_answer, start, stop = answer_place(frame)
+        future = self._pending.pop(number, None)
         if future is not None:
             with suppress(InvalidStateError):
-                if header.HasField("exception"):
-                    told = header.exception
+                if is_answer:
+                    future.set_result(frame[start:stop])
+                else:
+                    told = ResponseHeader.FromString(frame[start:stop]).exception
                     failure = RemoteFailure(str(told.exception_class_name), str(told.stack_trace))
                     future.set_exception(failure)
-                else:
-                    start, stop = _delimited(buffer, stop, end)
-                    with memoryview(buffer) as view:
-                        answer = bytes(view[start:stop])
-                    future.set_result(answer)
         del buffer[:end]
         return _LENGTH.size
 
@@ -285,27 +285,3 @@ class RpcConnection:
     def close(self) -> None:
         """Close it."""
         self.lose("the store is closed")
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-def _delimited(buffer: bytearray, start: int, end: int) -> tuple[int, int]:
-    """Where the message that stands there behind its length begins and ends, before `end`."""
-    size = shift = 0
-    while True:
-        byte = buffer[start]
-        start += 1
-        size |= (byte & 0x7F) << shift
-        shift += 7
-        if byte <= 0x7F:
-            break
-    if start + size > end:
-        raise ValueError("a message is longer than its frame")
-    return start, start + size

@@ -156,7 +156,7 @@ class _Read(NamedTuple):
     """
 
     region: Region
-    request: Callable[[int | None], ScanRequest]
+    request: Callable[[int | None], ScanRequest | bytes]
     rows_max: int
     whole: bool
     bytes_max: int

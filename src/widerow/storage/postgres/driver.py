@@ -29,6 +29,7 @@ from widerow.storage.postgres.statements import (
 )
 from widerow.storage.remote.driver import ShardChange, check_keys
 from widerow.storage.remote.optimistic import OptimisticStore
+from widerow.storage.sockets import Sockets
 
 __all__ = ["KEY_BYTES_MAX", "PostgresDriver", "PostgresView", "open_postgres"]
 
@@ -114,6 +115,9 @@ class PostgresDriver:
         session, answers = _first_answers(self._pool, (call,))
         self._pool.give(session)
         return answers[-1]
+
+    def loop_reads(self, sockets: Sockets) -> None:  # libpq reads on threads
+        """None."""
 
     def home(self, revision_key: bytes) -> bytes:  # noqa: ARG002  # the same for all
         """A database commits any shards together."""

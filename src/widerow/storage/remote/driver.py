@@ -13,6 +13,7 @@ from widerow.errors import StorageFailure
 from widerow.storage.interface import Capabilities
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.placement import DataPlacement
+from widerow.storage.sockets import LoopReads, Sockets
 
 __all__ = ["Driver", "DriverView", "ShardChange", "check_keys"]
 
@@ -96,6 +97,10 @@ class Driver(Protocol):
 
         For those who do not wait for what is away: raises `StoreBusy` where some of it is.
         """
+        ...
+
+    def loop_reads(self, sockets: Sockets) -> LoopReads | None:
+        """What makes `read_many(patient=False)` by way of a loop; None where threads have to."""
         ...
 
     def home(self, revision_key: bytes) -> bytes:

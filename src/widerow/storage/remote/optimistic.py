@@ -6,6 +6,7 @@ through these steps:
 1. The revisions of its shards are read with what its bodies read, all from one view of the driver:
    so a body sees one state of its shard and knows the revision of that state. To read much at once,
    bodies run first to find out what they ask for; what they did then is forgotten.
+   What this process committed last is remembered and not read (`memory.py`).
 2. Bodies run over overlays. Writes of one shard run one after another on each other's results, and
    become one change of that shard with one new revision (`units.py`).
 3. All changes of shards with the same home (`driver.py`) are committed by one call, the calls
@@ -64,6 +65,7 @@ from widerow.storage.interface import Outcome, Snapshot, Store, Write
 from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.away import AwayHomes
 from widerow.storage.remote.driver import Driver, ShardChange
+from widerow.storage.remote.memory import ShardMemory
 from widerow.storage.remote.reading import (
     LostKeys,
     ReadFailed,
@@ -73,6 +75,7 @@ from widerow.storage.remote.reading import (
     without_revisions,
 )
 from widerow.storage.remote.units import Unit, placed_writes, runs_of, units_of
+from widerow.storage.sockets import LoopReads, Sockets
 
 __all__ = ["REVISION_BYTES", "OptimisticStore"]
 
@@ -134,6 +137,7 @@ class OptimisticStore(Store):
         self._closed = False
         self._poison: str | None = None
         self._guesses: dict[bytes, bytes | None] = {}
+        self._memory = ShardMemory()
         self._lost_keys = LostKeys()
         self._away = AwayHomes(partial(driver.read_many, patient=False))
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
@@ -160,6 +164,10 @@ class OptimisticStore(Store):
         """One round trip, which waits for nothing else."""
         self._check_open()
         return self._driver.read_many(keys, patient=False)
+
+    def loop_reads(self, sockets: Sockets) -> LoopReads | None:
+        """The driver's."""
+        return self._driver.loop_reads(sockets)
 
     def get_pages_together(self, wanted: Sequence[PageWanted]) -> list[Page]:
         """About one round trip, which waits for nothing else."""
@@ -313,11 +321,14 @@ class OptimisticStore(Store):
     # --- bodies ------------------------------------------------------------------------------
 
     def _read_and_run(self, units: Sequence[Unit]) -> None:
-        """Run the bodies of all units on one view, reading together what they ask for."""
+        """Run the bodies of all units on one view, reading together what they ask for.
+
+        Where it is remembered, on that.
+        """
         self._decide_open(units)
-        for unit in units:
-            if not unit.wanted:  # else it has run before and is known to ask for these
-                unit.run(UnitReader(self._guessed(unit), {}, unit.wanted))
+        units = [unit for unit in units if not self._run_first(unit)]
+        if not units:
+            return
         view = RemoteSnapshot(self._driver, self._lost_keys, patient=self._patient)
         try:
             self._run_on(view, units)
@@ -325,6 +336,17 @@ class OptimisticStore(Store):
             raise failed.error from failed
         finally:
             view.close()
+
+    def _run_first(self, unit: Unit) -> bool:
+        """Run bodies without reading; whether that is enough, else what they ask for is known."""
+        unit.remembered = False
+        alone = unit.alone()
+        remembered = None if alone else self._memory.of(unit.revisions)
+        if remembered is not None:
+            return unit.run_remembered(remembered)
+        if not unit.wanted:  # else it has run before and is known to ask for these
+            unit.run(UnitReader(self._guessed(alone), {}, unit.wanted))
+        return False
 
     def _run_on(self, view: RemoteSnapshot, units: Sequence[Unit]) -> None:
         values: dict[bytes, bytes | None] = {}
@@ -356,11 +378,12 @@ class OptimisticStore(Store):
             unit.run(UnitReader(values, pages, unit.wanted, view))
         for unit in units:
             unit.saw(values)
+            self._memory.read(unit.revisions)
             self._keep_guesses(unit, values)
 
-    def _guessed(self, unit: Unit) -> dict[bytes, bytes | None]:
-        """What the keys that a unit reads alone held when they were read last."""
-        return {key: self._guesses[key] for key in unit.alone() if key in self._guesses}
+    def _guessed(self, alone: set[bytes]) -> dict[bytes, bytes | None]:
+        """What keys that a unit reads alone held when they were read last."""
+        return {key: self._guesses[key] for key in alone if key in self._guesses}
 
     def _keep_guesses(self, unit: Unit, values: dict[bytes, bytes | None]) -> None:
         if len(self._guesses) > _GUESSES_MAX:
@@ -420,12 +443,15 @@ class OptimisticStore(Store):
         try:
             refused = self._driver.commit(changes)
         except StoreBusy as error:
+            self._memory.refused(every, relied_on=False)
             for unit in units:
                 unit.busy = error
             return every
         except OutcomeUnknown as error:
             self._count("unknown", 1)
             fate = self._fate_of(changes)
+            if fate is not _Fate.MADE:
+                self._memory.refused(every, relied_on=False)
             if fate is _Fate.NOT_MADE:
                 return every
             if fate is not _Fate.MADE:
@@ -433,15 +459,27 @@ class OptimisticStore(Store):
                 return frozenset()
             refused = frozenset()
         except StorageFailure as error:
+            self._memory.refused(every, relied_on=False)
             if len(units) > 1:  # it may be about one of them
                 return frozenset().union(*[self._commit_once([unit]) for unit in units])
             units[0].fail(error)
             return frozenset()
-        self._count("conflicts", len(refused))
-        if not refused:
-            self._count("syncs", int(self.capabilities.persistent))
-            self._count("bytes", sum(map(_bytes_of, changes)))
+        self._note_commit(units, changes, refused)
         return refused
+
+    def _note_commit(
+        self, units: Sequence[Unit], changes: Sequence[ShardChange], refused: frozenset[bytes]
+    ) -> None:
+        """Count a commit that was made, or refused because of these shards, and remember it."""
+        self._count("conflicts", len(refused))
+        if refused:
+            for unit in units:
+                theirs = refused.intersection(unit.changes)
+                self._memory.refused(theirs, relied_on=unit.remembered)
+            return
+        self._memory.committed(changes)
+        self._count("syncs", int(self.capabilities.persistent))
+        self._count("bytes", sum(map(_bytes_of, changes)))
 
     def _leave_open(
         self, units: Sequence[Unit], changes: list[ShardChange], fate: _Fate, cause: Exception

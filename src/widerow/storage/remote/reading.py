@@ -12,8 +12,10 @@ from widerow.storage.page import Page, PageWanted
 from widerow.storage.remote.driver import Driver, DriverView
 
 __all__ = [
+    "FIRST_PAGE_ROWS",
     "LostKeys",
     "Missing",
+    "Pairs",
     "ReadFailed",
     "RemoteSnapshot",
     "UnitReader",
@@ -22,13 +24,13 @@ __all__ = [
     "without_revisions",
 ]
 
-_PAGE_ROWS_FIRST: Final = 16  # most scans want few rows; each further page has four times as many
+FIRST_PAGE_ROWS: Final = 16  # most scans want few rows; each further page has four times as many
 _LOST_KEYS_MAX: Final = 1000  # then all are forgotten: a view too many costs a round trip
 _CHANGED: Final = "what was read has changed before more was read with it: read again"
 
 _BEHIND_REVISIONS: Final = after_prefix(SPACE_REVISIONS)
 
-_Pairs = Iterator[tuple[bytes, bytes]]
+Pairs = Iterator[tuple[bytes, bytes]]
 
 
 def without_revisions(page: Page) -> Page:
@@ -41,7 +43,7 @@ class _Paged(Protocol):
     def read_page(self, start: bytes, stop: bytes, rows_max: int, *, reverse: bool) -> Page: ...
 
 
-def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int = 0) -> _Pairs:
+def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int = 0) -> Pairs:
     """The pairs of a range, a page of them at a time. Revisions are not shown.
 
     `rows_first`: how many are probably wanted, 0 if that is not known.
@@ -51,8 +53,8 @@ def pages(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first:
         yield from _pages_of(view, first, last, reverse=reverse, rows_first=rows_first)
 
 
-def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int) -> _Pairs:
-    rows_max = min(rows_first or _PAGE_ROWS_FIRST, REMOTE_PAGE_ROWS_MAX)
+def _pages_of(view: _Paged, start: bytes, stop: bytes, *, reverse: bool, rows_first: int) -> Pairs:
+    rows_max = min(rows_first or FIRST_PAGE_ROWS, REMOTE_PAGE_ROWS_MAX)
     while start < stop:
         page = view.read_page(start, stop, rows_max, reverse=reverse)
         yield from page.pairs
@@ -203,7 +205,7 @@ class RemoteSnapshot:
                 return list(values)
             return self._held().read_many(keys)
 
-    def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> _Pairs:
+    def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> Pairs:
         """Pairs with start ≤ key < stop in order, a page at a time."""
         return pages(self, start, stop, reverse=reverse, rows_first=self._rows)
 
@@ -322,7 +324,7 @@ class UnitReader:
             self._read(absent)
         return [self._values[key] for key in keys]
 
-    def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> _Pairs:
+    def scan(self, start: bytes, stop: bytes, *, reverse: bool = False) -> Pairs:
         """Pairs with start ≤ key < stop in order, a page at a time."""
         return pages(self, start, stop, reverse=reverse)
 
@@ -333,7 +335,7 @@ class UnitReader:
         if known is not None:
             return known
         if self._view is None:
-            if rows_max == _PAGE_ROWS_FIRST:
+            if rows_max == FIRST_PAGE_ROWS:
                 self.missed.pages.add(wanted)
             raise Missing
         try:

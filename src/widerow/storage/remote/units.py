@@ -18,6 +18,7 @@ from widerow.safepoint import safepoint
 from widerow.storage.interface import Outcome, Reader, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
 from widerow.storage.remote.driver import ShardChange
+from widerow.storage.remote.memory import MemoryReader
 from widerow.storage.remote.reading import Missing, WantedReads
 
 __all__ = ["Placed", "Unit", "placed_writes", "runs_of", "units_of"]
@@ -129,10 +130,10 @@ class Unit:
     `outcomes`: what their bodies gave when they ran last; `changes`: what these wrote, by shard.
     `wanted`: what they read, which the next attempt reads beforehand. `busy`: why the database
     did not take the last attempt's change, where it said so. `revisions`: those of
-    the shards at the moment of what was read. `tokens`: those that the last change was to set.
+    the shards at the moment of what was read. `remembered`: that was not read now (`memory.py`).
     """
 
-    __slots__ = ("busy", "changes", "outcomes", "revisions", "wanted", "writes")
+    __slots__ = ("busy", "changes", "outcomes", "remembered", "revisions", "wanted", "writes")
 
     def __init__(self) -> None:
         """A unit without writes."""
@@ -142,6 +143,7 @@ class Unit:
         self.revisions: dict[bytes, bytes | None] = {}
         self.wanted = WantedReads()
         self.busy: StoreBusy | None = None
+        self.remembered = False
 
     def add(self, placed: Placed) -> None:
         """One more write, behind the others."""
@@ -180,6 +182,17 @@ class Unit:
             finally:
                 transaction.finish()
         return whole
+
+    def run_remembered(self, values: Mapping[bytes, bytes | None]) -> bool:
+        """Run the bodies on what is remembered; False where they have to read.
+
+        What they answer is known to be right only where a commit finds the revisions of all shards
+        that they may have read.
+        """
+        self.remembered = self.run(MemoryReader(values, self.wanted)) and all(self.changes.values())
+        if self.remembered:
+            self.saw(values)
+        return self.remembered
 
     def saw(self, values: Mapping[bytes, bytes | None]) -> None:
         """The revisions that belong to what the bodies read."""

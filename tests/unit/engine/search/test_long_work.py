@@ -111,10 +111,12 @@ def test_searches_are_answered_while_segments_are_merged(
 ) -> None:
     """A row that is deleted while its segment is merged stays deleted."""
     monkeypatch.setattr(index_module, "SEARCH_PENDING_DOCUMENTS_MAX", 4)
+    monkeypatch.setattr(index_module, "SEARCH_TAIL_DOCUMENTS", 2)
     for k in range(100, 180):
         write(opened, put("t", {"k": k}, {"n": k}))
         if k % 4 == 3:
             search(opened)
+            opened.search.gather()
     found: list[list[int]] = []
 
     def deleted_and_found() -> list[int]:

@@ -8,20 +8,38 @@ from hypothesis import strategies as st
 
 from widerow.errors import StoreDamaged
 from widerow.rows.fields import field
-from widerow.storage.hbase.encoded import listed_rows, result_cells, row_changes
+from widerow.storage.hbase.encoded import (
+    answer_place,
+    call_frame,
+    found_rows,
+    further_rows,
+    listed_rows,
+    result_cells,
+    row_changes,
+    single_rows,
+)
 from widerow.storage.hbase.messages import (
     BinaryComparator,
     ByteArrayComparable,
     Cell,
+    Column,
     ColumnValue,
     Comparator,
     Condition,
+    ExceptionResponse,
+    Filter,
     MultiRowRangeFilter,
     MutateRowsRequest,
     MutationProto,
     QualifierValue,
+    RegionSpecifier,
+    RequestHeader,
+    ResponseHeader,
     Result,
     RowRange,
+    Scan,
+    ScanRequest,
+    ScanResponse,
 )
 from widerow.storage.hbase.rows import FAMILY, key_of, row_of
 
@@ -131,3 +149,122 @@ def test_any_bytes_are_cells_or_refused(data: bytes) -> None:
         for _, value, timestamp in result_cells([data]):
             assert value in data
             assert 0 <= timestamp < 2**63
+
+
+@given(
+    st.binary(max_size=200),
+    st.lists(KEYS, min_size=1, max_size=5),
+    st.integers(0, 2**40),
+    st.none() | TIMESTAMPS,
+)
+def test_a_scan_of_single_rows_is_that_of_the_messages(
+    region: bytes, keys: list[bytes], bytes_max: int, read_point: int | None
+) -> None:
+    places = [row_of(key) for key in keys]
+    rows = sorted({row for row, _ in places})
+    scan = Scan(
+        column=[Column(family=FAMILY, qualifier=sorted({name for _, name in places}))],
+        start_row=rows[0],
+        stop_row=rows[-1],
+        include_stop_row=True,
+        mvcc_read_point=read_point,
+        max_result_size=bytes_max,
+    )
+    if len(rows) > 1:
+        listed = Filter(name=FILTERS + "MultiRowRangeFilter", serialized_filter=listed_rows(rows))
+        scan.filter.CopyFrom(listed)
+    expected = ScanRequest(
+        region=RegionSpecifier(type=1, value=region),
+        scan=scan,
+        number_of_rows=len(rows) + 1,
+        client_handles_heartbeats=True,
+    )
+    assert single_rows(region, places, bytes_max, read_point) == expected.SerializeToString()
+
+
+@given(TIMESTAMPS, st.integers(0, 2**31 - 1))
+def test_a_scan_goes_on_as_the_messages_say(scanner: int, rows: int) -> None:
+    expected = ScanRequest(
+        scanner_id=scanner,
+        number_of_rows=rows,
+        limit_of_rows=rows,
+        client_handles_heartbeats=True,
+    )
+    assert further_rows(scanner, rows) == expected.SerializeToString()
+
+
+def delimited(data: bytes, at: int) -> tuple[bytes, int]:
+    """The message that stands there behind its length, and where it ends."""
+    size = shift = 0
+    while True:
+        byte = data[at]
+        size, shift, at = size | (byte & 127) << shift, shift + 7, at + 1
+        if byte < 128:
+            return data[at : at + size], at + size
+
+
+@given(st.integers(0, 2**31 - 1), st.text(max_size=200), st.integers(0, 10**6), VALUES)
+def test_a_call_is_framed_as_the_messages_say(
+    number: int, method: str, timeout_ms: int, body: bytes
+) -> None:
+    frame = call_frame(number, method.encode(), timeout_ms, body)
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+    header, at = delimited(frame, 4)
+    expected = RequestHeader(
+        call_id=number, method_name=method, request_param=True, timeout=timeout_ms
+    )
+    assert header == expected.SerializeToString()
+    assert delimited(frame, at) == (body, len(frame))
+
+
+def answered(*parts: bytes) -> bytes:
+    return b"".join(field(b"", part) for part in parts)
+
+
+@given(st.integers(0, 2**31 - 1), VALUES)
+def test_an_answer_is_found_in_its_frame(number: int, body: bytes) -> None:
+    frame = answered(ResponseHeader(call_id=number).SerializeToString(), body)
+    found, is_answer, start, end = answer_place(frame)
+    assert (found, is_answer, frame[start:end]) == (number, True, body)
+
+
+@given(st.integers(0, 2**31 - 1), st.text(max_size=300))
+def test_an_exception_is_found_in_its_frame(number: int, trace: str) -> None:
+    told = ExceptionResponse(exception_class_name="x.Y", stack_trace=trace)
+    header = ResponseHeader(call_id=number, exception=told)
+    found, is_answer, start, end = answer_place(answered(header.SerializeToString()))
+    frame = answered(header.SerializeToString())
+    assert (found, is_answer) == (number, False)
+    assert ResponseHeader.FromString(frame[start:end]) == header
+
+
+@given(st.integers(0, 2**31 - 1), VALUES.filter(bool), st.data())
+def test_a_frame_that_is_cut_off_is_refused(number: int, body: bytes, data: st.DataObject) -> None:
+    frame = answered(ResponseHeader(call_id=number).SerializeToString(), body)
+    with pytest.raises(StoreDamaged):
+        answer_place(frame[: data.draw(st.integers(0, len(frame) - 1))])
+
+
+@given(st.lists(CELLS, max_size=3), TIMESTAMPS, st.booleans())
+def test_an_answer_to_a_scan_is_read_as_it_was_written(
+    rows: list[list[tuple[bytes, bytes, int]]],
+    scanner: int,
+    more: bool,  # noqa: FBT001  # drawn
+) -> None:
+    message = ScanResponse(
+        scanner_id=scanner,
+        results=[Result.FromString(result(cells)) for cells in rows],
+        more_results_in_region=more,
+    )
+    data = b"before" + message.SerializeToString()
+    cells = [cell for row in rows for cell in row]
+    assert found_rows(data, len(b"before"), len(data)) == (cells, scanner, more)
+
+
+@given(st.binary(max_size=60))
+def test_any_bytes_are_an_answer_or_refused(data: bytes) -> None:
+    with suppress(StoreDamaged):
+        _, _, start, end = answer_place(data)
+        assert 0 <= start <= end <= len(data)
+    with suppress(StoreDamaged):
+        found_rows(data, 0, len(data))

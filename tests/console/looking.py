@@ -1,0 +1,60 @@
+"""A browser that looks at a console, and takes the pictures of the documents."""
+
+import io
+import os
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[2]
+PICTURE_BYTES_MAX: Final = 150_000
+
+
+class Looking:
+    """A browser that looks at a console."""
+
+    def __init__(
+        self,
+        browser: Any,  # noqa: ANN401  # selenium's
+        endpoint: str,
+        folder: Path,
+        prefix: str,
+    ) -> None:
+        """`folder`: for its pictures, whose names begin with `prefix`."""
+        self.browser = browser
+        self.folder = folder
+        self.prefix = prefix
+        self.root = f"{endpoint}/console/"
+        self.taken: dict[str, int] = {}
+
+    def open(self, path: str) -> None:
+        self.browser.get(self.root + path)
+
+    def size(self, width: int, height: int, *, dark: bool = False) -> None:
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+
+    def find(self, selector: str) -> Any:  # noqa: ANN401  # selenium's
+        return self.browser.find_element("css selector", selector)
+
+    def run(self, script: str) -> Any:  # noqa: ANN401  # whatever the script returns
+        return self.browser.execute_script(f"return {script}")
+
+    def wait(self, script: str) -> None:
+        """Until a script says yes."""
+        from selenium.webdriver.support.wait import WebDriverWait  # noqa: PLC0415  # as browsing
+
+        WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.run(script))
+
+    def picture(self, name: str) -> None:
+        """Take a picture, with few colours; keep it where that is asked for."""
+        from PIL import Image  # noqa: PLC0415  # only where there is a browser
+
+        taken = Image.open(io.BytesIO(self.browser.get_screenshot_as_png())).convert("RGB")
+        out = io.BytesIO()
+        taken.quantize(128).save(out, "PNG", optimize=True)
+        self.taken[name] = len(out.getvalue())
+        if os.environ.get("WIDEROW_PICTURES"):
+            self.folder.mkdir(exist_ok=True)
+            (self.folder / f"{self.prefix}{name}.png").write_bytes(out.getvalue())

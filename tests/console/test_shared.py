@@ -1,0 +1,174 @@
+"""The console of servers that share a PostgreSQL database (docs/operating/cluster.md, "Nodes")."""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from typing import Any, Final
+
+import pytest
+from tests.console.chromium import INSTALL_SECONDS, browsing
+from tests.console.conftest import Asker
+from tests.console.looking import ROOT, Looking
+from tests.postgres import fresh_url
+
+from widerow.server.system import SystemClock
+from widerow.storage.placement import PlacedRange
+from widerow.testing.http import Sender, Wire
+from widerow.testing.requests import BODIES
+from widerow.testing.server import WiderowServer
+
+pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
+
+NAMES: Final = ("left", "right")
+PICTURES: Final = ROOT / "docs/operating/pictures"
+SECONDS: Final = 20  # for two servers to hear of each other, and of who has the lease
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[tuple[WiderowServer, ...]]:
+    url = fresh_url()
+    with ExitStack() as stack:
+        yield tuple(
+            stack.enter_context(
+                WiderowServer(
+                    clock=SystemClock(),
+                    instance="inst",
+                    settings={"store": url, "node_name": name, "dev": False},
+                )
+            )
+            for name in NAMES
+        )
+
+
+@pytest.fixture(scope="module")
+def asker(servers: Sequence[WiderowServer]) -> Asker:
+    sender = Sender()
+    with Wire(servers[0].endpoint) as wire:
+        assert wire.ask(sender.request("CreateTable", BODIES["CreateTable"]("t"))).status == 200
+    return Asker(servers[0].endpoint)
+
+
+def until(asker: Asker, ready: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The document of the nodes, once it is as it is to be."""
+    last = time.monotonic() + SECONDS
+    while not ready(found := asker.read("nodes")):
+        assert time.monotonic() < last, found
+    return found
+
+
+def test_every_server_shows_all_of_them_with_beat_lease_and_clock(
+    servers: Sequence[WiderowServer],
+) -> None:
+    for server, name in zip(servers, NAMES, strict=True):
+        found = until(
+            Asker(server.endpoint),
+            lambda seen: (
+                any(each["keeper"] for each in seen["nodes"])
+                and all(each["ahead_seconds"] is not None for each in seen["nodes"])
+                and len(seen["nodes"]) == 2
+            ),
+        )
+        assert (found["shared"], found["clock"], found["sight"]) == (True, None, True)
+        nodes = {each["name"]: each for each in found["nodes"]}
+        assert set(nodes) == set(NAMES)
+        assert [each for each in nodes if nodes[each]["asked"]] == [name]
+        assert sum(each["keeper"] for each in nodes.values()) == 1
+        for each in nodes.values():
+            assert each["state"] == "serves"
+            assert 0 <= each["beat_age_seconds"] < 15
+            assert abs(each["ahead_seconds"]) <= each["ahead_within"] + 1  # one machine, one clock
+
+
+def test_the_page_says_what_the_document_does(asker: Asker) -> None:
+    until(asker, lambda seen: any(each["keeper"] for each in seen["nodes"]))
+    page = asker.get("nodes").text
+    rows = re.findall(r"<tr><td class=\"wrap\">.*?</tr>", page, re.DOTALL)
+    assert len(rows) == 2
+    assert "left</b>" in rows[0]
+    assert "this one" in rows[0]
+    assert "s ago" in rows[1]
+    assert page.count(">has the lease<") == 1
+
+
+def test_one_database_has_all_partitions(asker: Asker) -> None:
+    found = asker.read("nodes")
+    assert (found["divides"], found["ranges"], found["partitions"]) == (False, [], 1)
+    assert "have 1 partition, and one database has all of them" in asker.get("nodes").text
+
+
+class Divided:
+    """Stands for what a database that divides its data by keys tells of it."""
+
+    def ranges(self) -> Sequence[PlacedRange]:
+        bounds = (b"", b"b", b"m", b"\xff")
+        hosts = ("db1", "db2", "db1")
+        return [
+            PlacedRange(start, stop, host, 16020)
+            for start, stop, host in zip(bounds, bounds[1:], hosts, strict=False)
+        ]
+
+    def begin_split(self, key: bytes) -> int | None:
+        """Nothing is to be done; the server may ask while the test looks."""
+
+    begin_merge = begin_split
+
+    def has_ended(self, number: int) -> bool:
+        return number >= 0
+
+
+def test_ranges_are_counted_by_server_of_the_database(
+    servers: Sequence[WiderowServer], asker: Asker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = servers[0]._server._engine
+    assert engine is not None
+    monkeypatch.setattr(engine.store, "placement", Divided())
+    found = asker.read("nodes")
+    assert found["ranges"] == [
+        {"server": "db1:16020", "ranges": 2},
+        {"server": "db2:16020", "ranges": 1},
+    ]
+    assert "db2:16020" in asker.get("nodes").text
+
+
+def test_the_page_fits_a_narrow_screen_and_has_its_picture(
+    asker: Asker, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    until(
+        asker,
+        lambda seen: (
+            any(each["keeper"] for each in seen["nodes"])
+            and all(each["ahead_seconds"] is not None for each in seen["nodes"])
+        ),
+    )
+    with browsing(tmp_path_factory.mktemp("chromium")) as browser:
+        look = Looking(browser, asker.endpoint, PICTURES, "console-")
+        look.size(360, 740)
+        look.open("nodes")
+        assert look.run("document.documentElement.scrollWidth") <= 360
+        look.size(1280, 480)
+        look.open("nodes")
+        look.picture("nodes")
+        assert browser.get_log("browser") == []
+    assert (PICTURES / "console-nodes.png").is_file()
+
+
+def test_a_server_that_has_gone_is_silent_or_listed_no_more(
+    servers: Sequence[WiderowServer], asker: Asker
+) -> None:
+    """The last test of this file: it stops a server."""
+    servers[1].stop()
+    found = until(
+        asker,
+        lambda seen: (
+            [each["name"] for each in seen["nodes"] if each["state"] == "serves"] == ["left"]
+        ),
+    )
+    assert found["nodes"][0]["asked"]
+
+
+def test_an_embedded_store_has_one_server() -> None:
+    with WiderowServer() as server:
+        found = Asker(server.endpoint).read("nodes")
+        assert found == {"shared": False, "nodes": [], "endpoint": server.endpoint}
+        assert "One server." in Asker(server.endpoint).get("nodes").text
