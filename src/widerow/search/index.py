@@ -262,13 +262,14 @@ class DocumentIndex:
     def copy(self) -> "DocumentIndex":
         """Another index with the same rows: changes of one do not reach the other.
 
-        Segments are in both, for they never change; files of one are none of the other. Cost: that
-        of a segment of the documents that were written last.
+        Segments are in both, for they never change; those that are mapped from files stay readable
+        when these are removed. Its checkpoints are for files of its own. Cost: that of a segment of
+        the documents that were written last.
         """
         frozen = _frozen(self.fields, self._state)
         self._replace(frozen)
         other = DocumentIndex(self.fields)
-        other._state = replace(frozen, large=tuple(map(_unfiled, frozen.large)))  # its own
+        other._state = _State(frozen.large, (), _Tail(self.fields), 0)  # its own
         return other
 
     # --- files -----------------------------------------------------------------------------------
@@ -396,15 +397,6 @@ def _living_keys(each: SegmentView) -> Iterator[bytes]:
     """The keys of the rows of a segment that are alive, ascending."""
     keys, live = each.segment.keys, each.live
     return (keys[at] for at in range(len(keys)) if live is None or live[at])
-
-
-def _unfiled(each: SegmentView) -> SegmentView:
-    """The same rows where a file has no name; mapped bytes stay readable without one."""
-    segment = each.segment
-    if segment.file is None:
-        return each
-    own = IndexSegment(segment.fields, segment.arrays, segment.counts)
-    return SegmentView(own, each.live, each.ranks)
 
 
 def _size(each: SegmentView) -> int:

@@ -120,8 +120,9 @@ class FaultParts(NamedTuple):
     """What injecting faults has to know of a dialect (`server/dev`); no other request needs it.
 
     `codes`: the documented error codes, each with its HTTP status and its text. `batches`: the
-    operations whose rows have errors of their own. `tables` are the names that what `decode` made
-    of a request names. For the batches `rows` is the table of each row, `without(asked, marked)` is
+    operations whose rows have errors of their own. `tables(engine, instance, asked)` are the names
+    of the tables that what `decode` made of a request names, or that a transaction, a tunnel or a
+    stream in it is of. For the batches `rows` is the table of each row, `without(asked, marked)` is
     the request without the marked rows, None where none is left, and `filled(asked, marked, result,
     error)` is the result of the whole request, made of that of the rest or of all, with `error` for
     each marked row.
@@ -129,7 +130,7 @@ class FaultParts(NamedTuple):
 
     codes: Mapping[str, tuple[int, str]]
     batches: frozenset[str]
-    tables: Callable[[Any], frozenset[str]]
+    tables: Callable[[Engine, str, Any], frozenset[str]]
     rows: Callable[[Any], tuple[str, ...]]
     without: Callable[[Any, Sequence[bool]], Any]
     filled: Callable[[Any, Sequence[bool], Any, Exception], Any]

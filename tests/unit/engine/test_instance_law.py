@@ -5,6 +5,7 @@ indexes, streams, tunnels that are half consumed and delivery tasks; and a searc
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,10 +32,10 @@ from widerow.model.requests import OptionsChange, StreamChange, UpdateTable
 from widerow.model.search.requests import CreateSearchIndex, Search, SearchIndexName
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.tunnel import CreateTunnel, TunnelKind, TunnelName
-from widerow.model.values import KeyInput
+from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import delete, put
+from widerow.testing.changes import create, delete, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.search_host import RememberingHost
 from widerow.testing.watched import INDEXES, WATCHED, make_watched, records_found
@@ -294,3 +295,25 @@ def test_files_of_an_index_that_was_put_back_are_its_own() -> None:
         rows = rows_of(later, INSTANCE, WATCHED)
         assert found_by_search(later, INSTANCE, WATCHED, "s0") == rows
         assert [event for event, _ in host.told] == ["search index is built"]
+
+
+def test_streams_of_several_partitions_come_back_shard_by_shard(store: Store) -> None:
+    """Change §C1.3: a shard for each partition, each with its own records."""
+    engine = Engine(store, FakeClock(), FakeEntropy())
+    low, high = KeyMarker.INF_MIN, KeyMarker.INF_MAX
+    asked = replace(
+        create("t", {"k": KeyType.STRING}),
+        partitions=((low, "h"), ("h", "p"), ("p", high)),
+        stream=StreamChange(enable=True, expiration_hours=5),
+    )
+    engine.run(engine.create_table(INSTANCE, asked))
+    engine.run(engine.search.create(INSTANCE, CreateSearchIndex("t", "s", SCHEMA)))
+    for key in "adhkpz":
+        engine.run(engine.rows.write_row(INSTANCE, put("t", {"k": key}, {"x": key})))
+    wanted, copy = everything(engine, INSTANCE), copy_instance(engine, INSTANCE)
+    assert len(engine.streams.shards(engine.describe_table(INSTANCE, "t"))) == 3
+    for _ in range(2):
+        engine.run(engine.rows.write_row(INSTANCE, put("t", {"k": "b"}, {"x": "more"})))
+        assert len(found_by_search(engine, INSTANCE, "t", "s")) == 7
+        engine.run(reset_instance(engine, INSTANCE, copy, FakeClock().now_us()))
+        assert everything(engine, INSTANCE) == wanted

@@ -280,6 +280,11 @@ class Transactions:
         held = sum([each.held_bytes for each in list(self._open.values())])
         return LOCAL_TRANSACTIONS_BYTES_MAX - held
 
+    def table_of(self, instance: str, identity: str) -> str | None:
+        """The name of the table of a transaction that is open; None for any other id."""
+        found = self._open.get(identity)
+        return None if found is None or found.instance != instance else found.table.name
+
     @contextmanager
     def _at_work(self, instance: str, identity: str) -> Iterator[OpenTransaction]:
         """The transaction, with nobody else at work in it."""

@@ -398,6 +398,13 @@ class Tunnels:
         table = self._table(instance, named.table)
         return _Found(table, tunnel_named(table, named.name))
 
+    def table_of(self, instance: str, tunnel_id: str) -> str | None:
+        """The name of the table that a tunnel of this id belongs to; None where there is none."""
+        try:
+            return self._by_id(instance, tunnel_id).table.name
+        except NotFound:
+            return None
+
     def _by_id(self, instance: str, tunnel_id: str) -> _Found:
         """Linear in the instance's tables where no table has the number that the id begins with.
 

@@ -107,7 +107,9 @@ class DevHandler:
             return None, None
         parts, name = known.dialect.fault_parts(), known.operation.name
         rows = parts.rows(known.asked) if name in parts.batches else ()
-        arrived = Arrived(name, known.opened.instance, parts.tables(known.asked), rows)
+        instance = known.opened.instance
+        tables = parts.tables(self._engine, instance, known.asked)
+        arrived = Arrived(name, instance, tables, rows)
         return known, self._mode.faults.strike(arrived)
 
     def _open(self, request: Request) -> _Known | None:

@@ -10,12 +10,19 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from widerow.engine.batch import arrange, filled, without
+from widerow.engine.engine import Engine
+from widerow.engine.streams.iterators import decode_iterator
 from widerow.errors import WiderowError
 from widerow.model.answers import RowOutcome
 from widerow.model.requests import BatchGet, BatchWrite, InTransaction, TableGet
+from widerow.model.tunnel import TunnelName
 from widerow.wire.dialect import FaultParts
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Foreign
 from widerow.wire.tablestore.operations.batches import BatchAnswer
+from widerow.wire.tablestore.operations.bulk_import import BulkImported, imported_size
+from widerow.wire.tablestore.operations.describe_stream import StreamAsked
+from widerow.wire.tablestore.operations.get_shard_iterator import IteratorAsked
+from widerow.wire.tablestore.operations.get_stream_record import RecordsAsked
 
 __all__ = ["FAULT_PARTS"]
 
@@ -56,18 +63,45 @@ def _asked(request: Any) -> Any:  # noqa: ANN401  # what any operation's `decode
     return getattr(request, "request", request)
 
 
-def _tables(request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
-    """The tables that a request names: of a batch all, of a commit or a list none."""
+def _tables(engine: Engine, instance: str, request: Any) -> frozenset[str]:  # noqa: ANN401  # as before
+    """The tables that a request names: of a batch all, of a list of all tables none.
+
+    By a transaction, a tunnel or a stream it names the table that this is of.
+    """
     asked = _asked(request)
     if isinstance(asked, BatchGet | BatchWrite):
         return frozenset(each.table for each in asked.tables)
     if isinstance(asked, str):
-        return frozenset((asked,))
+        return frozenset((engine.transactions.table_of(instance, asked) or asked,))
     for name in _NAMING:
         value = getattr(asked, name, None)
-        if isinstance(value, str):
+        if isinstance(value, str) and value:
             return frozenset((value,))
-    return frozenset()
+    found = _of_stream(asked) or _of_tunnel(engine, instance, asked)
+    return frozenset((found,)) if found else frozenset()
+
+
+def _of_stream(asked: Any) -> str:  # noqa: ANN401  # as before
+    """The table of a stream, whose name the id of the stream begins with; "" for none."""
+    if isinstance(asked, StreamAsked):
+        stream = asked.id
+    elif isinstance(asked, IteratorAsked):
+        stream = asked.stream_id
+    elif isinstance(asked, RecordsAsked):
+        try:
+            stream = decode_iterator(asked.iterator).stream_id
+        except WiderowError:
+            return ""
+    else:
+        return ""
+    return stream.rpartition("_")[0]
+
+
+def _of_tunnel(engine: Engine, instance: str, asked: Any) -> str | None:  # noqa: ANN401  # as before
+    """The table of a tunnel that is named by its id; None where there is none."""
+    who = getattr(asked, "who", asked)
+    tunnel = who.id if isinstance(who, TunnelName) else getattr(who, "tunnel", None)
+    return engine.tunnels.table_of(instance, tunnel) if isinstance(tunnel, str) else None
 
 
 def _rows(request: Any) -> tuple[str, ...]:  # noqa: ANN401  # as before
@@ -107,18 +141,25 @@ def _tables_without(asked: BatchGet, marked: Sequence[bool]) -> list[TableGet]:
 def _filled(
     request: Any,  # noqa: ANN401  # as before
     marked: Sequence[bool],
-    result: BatchAnswer | None,
+    result: BatchAnswer | BulkImported | None,
     error: Exception,
-) -> BatchAnswer:
+) -> BatchAnswer | BulkImported:
     """The answer to the whole batch. `result`: that of the rest, None where there is no rest."""
     assert isinstance(error, WiderowError), "a row is refused by an error of ours"
     asked = _asked(request)
     made = [RowOutcome(error=error) if mark else None for mark in marked]
-    found = [] if result is None else list(chain.from_iterable(result.outcomes))
+    found: list[Any] = []
+    if isinstance(result, BulkImported):
+        found = list(result.outcomes)
+    elif result is not None:
+        found = list(chain.from_iterable(result.outcomes))
     if len(found) == len(marked):  # the marked rows were carried out as well
         found = [outcome for outcome, mark in zip(found, marked, strict=True) if not mark]
     outcomes = filled(made, found)
     names = tuple(each.table for each in asked.tables)
+    if isinstance(asked, BatchWrite) and asked.declared:  # a BulkImport
+        (table,) = asked.tables
+        return BulkImported(names[0], outcomes, tuple(map(imported_size, table.changes)))
     if isinstance(asked, BatchWrite):
         return BatchAnswer(names, arrange(asked, outcomes))
     arranged, at = [], 0
@@ -130,7 +171,7 @@ def _filled(
 
 FAULT_PARTS: Final = FaultParts(
     codes=MappingProxyType(_documented()),
-    batches=frozenset(("BatchGetRow", "BatchWriteRow")),
+    batches=frozenset(("BatchGetRow", "BatchWriteRow", "BulkImport")),
     tables=_tables,
     rows=_rows,
     without=_without,

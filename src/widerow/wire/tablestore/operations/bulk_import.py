@@ -21,7 +21,7 @@ from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.writing import key_data_size
 from widerow.wire.tablestore.plainbuffer import decode_row_change
 
-__all__ = ["BulkImported", "call", "decode", "encode", "is_lengthy"]
+__all__ = ["BulkImported", "call", "decode", "encode", "imported_size", "is_lengthy"]
 
 _MODIFICATIONS: Final = {modification.value: modification for modification in Modification}
 _COUNTER_BYTES: Final = 8  # what the server puts in the place of the auto-increment marker
@@ -69,12 +69,13 @@ def _row(table: str, sent: RowInBulkImportRequest) -> RowChange:
 def call(engine: Engine, instance: str, request: BatchWrite) -> Plan[BulkImported]:
     """Ask the engine for the rows, each on its own; what they count goes with the answer."""
     (asked,) = request.tables
-    sizes = tuple([_data_size(change) for change in asked.changes])
+    sizes = tuple([imported_size(change) for change in asked.changes])
     plan = engine.rows.batch_write_row(instance, request)
     return plan.answering(partial(_imported, asked.table, sizes))
 
 
-def _data_size(change: RowChange) -> int:
+def imported_size(change: RowChange) -> int:
+    """What a row counts in the answer, in bytes."""
     return key_data_size(change.key, _COUNTER_BYTES) + change.data_size
 
 
