@@ -14,7 +14,7 @@ __all__ = ["field", "read_varint", "varint"]
 
 _SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
 _GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
-_BITS_MAX: Final = 63  # of a number that is read
+_BITS_MAX: Final = 64  # of a number that is read
 
 
 def varint(number: int) -> bytes:
@@ -39,7 +39,7 @@ def field(key: bytes, *parts: bytes) -> bytes:
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """The number that begins at a position, and the position behind it.
 
-    Raises `StoreDamaged` where it is cut off, beyond 63 bits, or longer than it need be.
+    Raises `StoreDamaged` where it is cut off, beyond 64 bits, or longer than it need be.
     """
     number = 0
     for shift in range(0, _BITS_MAX, 7):
@@ -49,7 +49,7 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
         position += 1
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if byte == 0 and shift:
+            if (byte == 0 and shift) or number >> _BITS_MAX:
                 break
             return number, position
-    raise StoreDamaged("a length in a stored field is not readable")
+    raise StoreDamaged("a number in a field is not readable")

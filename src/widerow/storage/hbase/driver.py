@@ -80,6 +80,7 @@ class HBaseDriver:
         self._regions = regions
         self._shared = SharedReads(regions)
         self.placement = HBasePlacement(regions)
+        self._loop_reads: HBaseLoopReads | None = None  # the last that were asked for
 
     def view(self, *, patient: bool = True) -> HBaseView:
         """A view that has read nothing yet."""
@@ -99,7 +100,9 @@ class HBaseDriver:
 
     def loop_reads(self, sockets: Sockets) -> HBaseLoopReads:
         """On connections of its own."""
-        return HBaseLoopReads(self._regions.known, self._regions.servers.socket, sockets)
+        reads = HBaseLoopReads(self._regions.known, self._regions.servers.socket, sockets)
+        self._loop_reads = reads
+        return reads
 
     def home(self, revision_key: bytes) -> bytes:
         """The name of the region that has the shard."""
@@ -222,8 +225,13 @@ class HBaseDriver:
     # --- the rest ----------------------------------------------------------------------------
 
     def statistics(self) -> dict[str, int]:
-        """`connections` opened so far."""
-        return {"connections": self._regions.servers.opened}
+        """`connections` opened so far; reads by way of the loop, and those that it gave up."""
+        reads = self._loop_reads
+        return {
+            "connections": self._regions.servers.opened,
+            "loop_reads": 0 if reads is None else reads.begun,
+            "loop_reads_given_up": 0 if reads is None else reads.given_up,
+        }
 
     def close(self) -> None:
         """Close every connection."""

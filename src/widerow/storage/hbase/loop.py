@@ -253,6 +253,8 @@ class HBaseLoopReads:
         "_region_of",
         "_sockets",
         "_unready",
+        "begun",
+        "given_up",
     )
 
     def __init__(
@@ -273,6 +275,8 @@ class HBaseLoopReads:
         self._refused: dict[Address, float] = {}  # when one could not be made
         self._is_timed = False
         self._closed = False
+        self.begun = 0  # reads
+        self.given_up = 0  # of those: whoever asked read on a thread
 
     def begin(self, keys: Sequence[bytes], told: KeysTold) -> bool:
         """A scan of each region that has some of the keys, all at once."""
@@ -290,7 +294,8 @@ class HBaseLoopReads:
             places.append(place)
         if not wanted:
             return False
-        read = _KeysRead(keys, len(wanted), told)
+        self.begun += 1
+        read = _KeysRead(keys, len(wanted), partial(self._ended, told))
         for name, (connection, few) in wanted.items():
             rows = len({row for row, _ in few}) + 1
             answered = partial(read.answered, connection, rows)
@@ -300,6 +305,11 @@ class HBaseLoopReads:
                 self._sockets.call_later(0, partial(answered, None))
         self._watch()
         return True
+
+    def _ended(self, told: KeysTold, found: Sequence[bytes | None] | None) -> None:
+        if found is None:
+            self.given_up += 1
+        told(found)
 
     def close(self) -> None:
         """Close every connection."""

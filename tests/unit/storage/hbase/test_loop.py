@@ -19,6 +19,7 @@ from widerow.storage.hbase.rows import row_of
 from widerow.storage.hbase.rpc import Address, ServerLost, greeted
 
 KEYS: Final = [b"\x10a", b"\x10b", b"\x10n", b"\x10z"]
+SCANNER: Final = 2**63 + 5  # servers begin at a random number, half of them beyond 63 bits
 WAIT_SECONDS: Final = 10.0  # of the test
 Answers = Callable[[Received], Sequence[bytes]]
 
@@ -36,7 +37,7 @@ def found(values: Mapping[bytes, bytes], *, more: bool = False) -> ScanResponse:
         row, qualifier = row_of(key)
         cell = Cell(row=row, qualifier=qualifier, timestamp=1, value=value)
         rows.append(Result(cell=[cell]))
-    return ScanResponse(scanner_id=5, results=rows, more_results_in_region=more)
+    return ScanResponse(scanner_id=SCANNER, results=rows, more_results_in_region=more)
 
 
 class Cluster:
@@ -180,7 +181,7 @@ def test_a_scan_that_the_server_has_not_finished_goes_on() -> None:
     def halves(call: Received) -> list[bytes]:
         asked = ScanRequest.FromString(call.body)
         if asked.HasField("scanner_id"):
-            assert asked.scanner_id == 5
+            assert asked.scanner_id == SCANNER
             return [answer_frame(call.number, found({KEYS[1]: b"2"}))]
         return [answer_frame(call.number, found({KEYS[0]: b"1"}, more=True))]
 
