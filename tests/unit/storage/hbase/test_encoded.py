@@ -246,7 +246,7 @@ def test_a_frame_that_is_cut_off_is_refused(number: int, body: bytes, data: st.D
 
 
 @given(st.lists(CELLS, max_size=3), st.integers(0, 2**64 - 1), st.booleans())
-@example([], 2**63, False)  # servers draw such numbers, some from their start on
+@example(rows=[], scanner=2**63, more=False)  # servers draw such numbers, some from their start on
 def test_an_answer_to_a_scan_is_read_as_it_was_written(
     rows: list[list[tuple[bytes, bytes, int]]],
     scanner: int,
