@@ -153,7 +153,9 @@ class Engine:
         self.observe((self.indexes.observer, recorder))
         self.sweep = Sweep(self.catalog, store, clock, self._note)
         self.sweep.add(TablestoreSweep(self._context))
-        self.rows = RowOperations(store, self._context, self.indexes, names, self.throttle)
+        self.rows = RowOperations(
+            *(store, self._context, self.indexes, names, self.throttle), self.backlog.pace
+        )
         self.transactions = Transactions(store, self._context, entropy, names, self.rows)
         self.streams = Streams(store, self.tables, self.rows.note_read)
         self._mover = ChangeMover(store, self.tables)

@@ -27,9 +27,11 @@ class Plan(Generic[T]):
     be planned by `again`. `size` is about how many bytes the writes hold, for bounds on what waits.
     `alone`: one of them wants a group of its own. `prepares`: the writes only prepare the
     operation, which is planned by `again` in any case. `attempts`: how often it was planned again.
+    `pace`: whether an answer waits, because what follows the writes has not followed so far; None:
+    it never does.
     """
 
-    __slots__ = ("again", "alone", "attempts", "finish", "prepares", "size", "writes")
+    __slots__ = ("again", "alone", "attempts", "finish", "pace", "prepares", "size", "writes")
 
     def __init__(
         self,
@@ -46,6 +48,7 @@ class Plan(Generic[T]):
         self.again = again
         self.prepares = prepares
         self.attempts = 0
+        self.pace: Callable[[], bool] | None = None
         self.alone = any(write.alone for write in writes)
 
     def groups(self) -> Iterator[list[Write[Any]]]:
@@ -68,13 +71,15 @@ class Plan(Generic[T]):
         plan_rest: PlanAgain[S] | None = None
         if again is not None:
             plan_rest = partial(_converted, again, convert)
-        return Plan(
+        made = Plan(
             self.writes,
             lambda outcomes: convert(finish(outcomes)),
             self.size,
             plan_rest,
             prepares=self.prepares,
         )
+        made.pace = self.pace
+        return made
 
 
 PlanAgain = Callable[[Sequence[Outcome[Any]]], Plan[T]]

@@ -4,7 +4,7 @@ Reads answer at once from the published view. Writes answer a `Plan`, as all of 
 (`engine.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from widerow.engine.batch import (
@@ -71,8 +71,12 @@ class RowOperations:
         indexes: Indexes,
         names: ColumnNames,
         throttle: Throttle | None,
+        pace: Callable[[Table], Callable[[], bool] | None],
     ) -> None:
-        """`names`: the rule for names of columns; `throttle`: refuses what is above the reserve."""
+        """`names`: the rule for names of columns; `throttle`: refuses what is above the reserve.
+
+        `pace`: of those who write rows of a table (`Plan.pace`).
+        """
         self._store = store
         self._brief = store.capabilities.reads_may_block  # whether brief snapshots cost less
         self._context = context
@@ -80,6 +84,7 @@ class RowOperations:
         self._indexes = indexes
         self._names = names
         self._throttle = throttle
+        self._pace = pace
         self._note = context.notes.add
         self._last_rule: ReadRule | None = None  # most reads ask for the same as the one before
 
@@ -255,7 +260,10 @@ class RowOperations:
         write = self.row_body(table, row_prefix(table.id), change, planned)
         if planned.epoch < 0 and self._context.observers is None:
             return Plan((write,), single, _weight(change))
-        return Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
+        plan = Plan((write,), single, _weight(change), lambda _: self.write_row(instance, change))
+        if table.search:
+            plan.pace = self._pace(table)
+        return plan
 
     def batch_write_row(self, instance: str, request: BatchWrite) -> Plan[list[list[RowOutcome]]]:
         """BatchWriteRow: one list a table, one outcome a row, in order (semantics §4.8)."""
@@ -268,7 +276,15 @@ class RowOperations:
         plan = self._plan_atomic if request.atomic else self._plan_rows
         rows = plan(instance, request)
         rows.size = size
+        rows.pace = self._pace_of_all(instance, request)
         return rows.answering(partial(arrange, request))
+
+    def _pace_of_all(self, instance: str, request: BatchWrite) -> Callable[[], bool] | None:
+        """That of the slowest of the tables."""
+        found = [self._tables.get(instance, asked.table) for asked in request.tables]
+        paces = [self._pace(table) for table in found if table is not None and table.search]
+        known = [each for each in paces if each is not None]
+        return (lambda: any(each() for each in known)) if known else None
 
     def _plan_rows(self, instance: str, request: BatchWrite) -> Plan[list[RowOutcome]]:
         """Every row for itself: one write each, errors found beforehand in their places."""

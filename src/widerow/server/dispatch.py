@@ -49,6 +49,7 @@ from widerow.server.answering import AnswersTogether
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response
 from widerow.server.metrics import ActionCounts, Metrics
+from widerow.server.pacing import PacedAnswers
 from widerow.server.probes import Probes, plain_text
 from widerow.server.recent import SLOW_NS, RecentRequests
 from widerow.server.request_ids import RequestIds
@@ -205,6 +206,7 @@ class _Task:
         "decoded",
         "dispatcher",
         "on_thread",
+        "pace",
         "reads",
         "reply",
         "request",
@@ -221,6 +223,7 @@ class _Task:
         self.call = call
         self.on_thread = False
         self.decoded = False
+        self.pace: Callable[[], bool] | None = None  # of the plan that is committed
         self.reads: ForeseenReads | None = None  # what was read of it before it went on a thread
         # First the body, then what the operation's `decode` made of it, then the result of a read.
         self.asked: Any = None
@@ -268,6 +271,7 @@ class Dispatcher:
         self._gathered: list[_Task] = []
         self._now_us = 0  # when these stages began
         self._answers = AnswersTogether(service.clock)
+        self._paced = PacedAnswers(schedule, self._answers.hand_over)
         self._keys: GatheredReads[_Task, bytes, bytes | None] | None = None
         self._pages: GatheredReads[_Task, PageWanted, Page] | None = None
         if schedule.rules.all_on_threads:
@@ -448,14 +452,17 @@ class Dispatcher:
         else:
             result = route.call(self._engine, call.opened.instance, task.asked)
         if route.writes:
-            task.asked = None
-            self._committer.submit(result, task, _LOOP)
+            self._submit(task, result)
             return False
         task.asked = result
         # What may be large is answered now, so that no turn holds many of them.
         if route.lengthy is not None or _is_large(result):
             return self._encode(task)
         return True
+
+    def _submit(self, task: _Task, plan: "Plan[Any]") -> None:
+        task.asked, task.pace = None, plan.pace
+        self._committer.submit(plan, task, _LOOP)
 
     def _encode(self, task: _Task) -> bool:
         self._end(task, self._succeeded(task, task.asked))
@@ -468,6 +475,11 @@ class Dispatcher:
         error: Exception | None,
     ) -> None:
         """A write is durable, or refused."""
+        pace = task.pace
+        if pace is not None and pace():
+            task.pace = None
+            self._paced.hold(pace, partial(self.settled, task, answer, error))
+            return
         if error is not None:
             self._end(task, self._failed(task.call, error))
             return
@@ -504,8 +516,7 @@ class Dispatcher:
             self._run_on_thread(task, reads)
         else:
             if route.writes:
-                task.asked = None
-                self._committer.submit(result, task, _LOOP)
+                self._submit(task, result)
             else:
                 self._end(task, self._succeeded(task, result))
 
@@ -573,6 +584,7 @@ class Dispatcher:
             if not route.writes and schedule.hashes_in_turn(LOOP_TURN.begun - turns):
                 return self._enveloped(route, call, result, body)
         if route.writes:
+            task.pace = result.pace
             end = self._committer.submit(result, task, schedule.rules.caller)
             if end is None:
                 return None
@@ -608,6 +620,11 @@ class Dispatcher:
 
     def _performed(self, task: _Task, future: "Future[_Answer | None]") -> None:
         """Back on the loop: write the answer that a thread has made."""
+        pace = task.pace
+        if pace is not None and future.exception() is None and future.result() and pace():
+            task.pace = None
+            self._paced.hold(pace, partial(self._performed, task, future))
+            return
         try:
             answer = future.result()
             if answer is None:

@@ -424,7 +424,7 @@ class Server:
             directory = SearchDirectory(store_directory(self.settings.store))
         with self._search_begins:
             if self._search is None:
-                self._search = SearchThread(engine)
+                self._search = SearchThread(engine, lags=bool(self.settings.search_lag))
                 self._search.start()
         return ServerSearchHost(directory, self.settings.search_lag)
 

@@ -1,30 +1,50 @@
 """How many written rows an index has still to take, so that writers wait where they are too many.
 
-Whoever writes counts what he adds to a journal, whoever reads it what he has taken. Counts belong
-to this process: where several servers share a store, each holds its own writers to what its own
-indexes can follow.
+Whoever writes counts what he adds to a journal, whoever reads it what he has taken. A search takes
+in what waits before it answers, so what waits is kept short where an index is searched: writers go
+at the pace at which rows are taken. Counts belong to this process: where several servers share a
+store, each holds its own writers to what its own indexes can follow.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import final
 
 from widerow.errors import Exhausted, Rule
-from widerow.limits import JOURNAL_BACKLOG_MAX
+from widerow.limits import (
+    JOURNAL_BACKLOG_MAX,
+    JOURNAL_PACED_ROWS,
+    JOURNAL_PACED_ROWS_UNASKED,
+    JOURNAL_WAKE_ROWS,
+    SEARCH_ASKED_CHANGES,
+)
 from widerow.model.schema import Table
 
 __all__ = ["JournalBacklog"]
 
 
+def _nobody() -> None:
+    """Wakes nobody."""
+
+
 @final
 class JournalBacklog:
-    """What waits for the indexes that are up to date. One thread writes rows, others take them."""
+    """What waits for the indexes that are up to date. One thread writes rows, others take them.
 
-    __slots__ = ("_noted", "_taken", "is_bounded")
+    `is_bounded`: there is somebody who takes. `is_paced`: at once, so that writers go at his pace.
+    `wake`: calls him, where he would look later only.
+    """
+
+    __slots__ = ("_asked", "_noted", "_taken", "is_bounded", "is_paced", "wake")
 
     def __init__(self) -> None:
         """Nothing waits. Unless `is_bounded`, which needs somebody who takes, all may wait."""
         self.is_bounded = False
+        self.is_paced = False
+        self.wake: Callable[[], None] = _nobody
         self._noted: dict[int, int] = {}
         self._taken: dict[int, int] = {}
+        self._asked: dict[int, int] = {}  # what was noted at the last search
 
     def follow(self, index_id: int) -> None:
         """An index has taken everything, and is expected to follow from now on."""
@@ -34,6 +54,7 @@ class JournalBacklog:
         """An index does not follow any more, or not for now."""
         self._noted.pop(index_id, None)
         self._taken.pop(index_id, None)
+        self._asked.pop(index_id, None)
 
     def noted(self, index_id: int) -> int:
         """How many rows were written since the index follows; before a journal is looked at."""
@@ -44,6 +65,12 @@ class JournalBacklog:
         known = self._taken.get(index_id)
         if known is not None:
             self._taken[index_id] = max(known, noted)
+
+    def ask(self, index_id: int) -> None:
+        """The index is searched."""
+        noted = self._noted.get(index_id)
+        if noted is not None:
+            self._asked[index_id] = noted
 
     def waiting(self, index_id: int) -> int:
         """About how many rows wait. Bodies that ran twice are counted twice until it has looked."""
@@ -56,6 +83,28 @@ class JournalBacklog:
             count = noted.get(index.id)
             if count is None:
                 continue
-            if self.is_bounded and count - taken.get(index.id, count) >= JOURNAL_BACKLOG_MAX:
+            waiting = count - taken.get(index.id, count)
+            if self.is_bounded and waiting >= JOURNAL_BACKLOG_MAX:
                 raise Exhausted(Rule.SERVER_BUSY)
+            if waiting == JOURNAL_WAKE_ROWS:
+                self.wake()
             noted[index.id] = count + 1
+
+    # --- the pace of writers -----------------------------------------------------------------
+
+    def pace(self, table: Table) -> Callable[[], bool] | None:
+        """Whether those who write rows of a table wait with their answers; None: they never do."""
+        return partial(self._is_ahead, table) if table.search and self.is_paced else None
+
+    def _is_ahead(self, table: Table) -> bool:
+        for index in table.search:
+            noted = self._noted.get(index.id)
+            if noted is None:
+                continue
+            waiting = noted - self._taken.get(index.id, noted)
+            if waiting > JOURNAL_PACED_ROWS_UNASKED:
+                return True
+            asked = self._asked.get(index.id)
+            if waiting > JOURNAL_PACED_ROWS and asked is not None:
+                return noted - asked <= SEARCH_ASKED_CHANGES
+        return False

@@ -226,6 +226,7 @@ class SearchIndexes:
         with live.lock:
             if not self._bring_up(live, deadline):
                 raise Conflict(Rule.SEARCH_INDEX_BUILDING, index=index.name, rows=live.rows)
+            self._parts.backlog.ask(index.id)
             return live.view(self._written_from_ms(index), check)
 
     @contextmanager

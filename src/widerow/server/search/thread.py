@@ -25,11 +25,13 @@ _log = logging.getLogger("widerow.search")
 class SearchThread:
     """Works at the indexes of an engine from `start` to `stop`."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Nothing happens before `start`."""
+    def __init__(self, engine: Engine, *, lags: bool = False) -> None:
+        """Nothing happens before `start`. `lags`: rows are taken a time after they were written."""
         self._engine = engine
         self._turn = nullcontext() if engine.store.capabilities.reads_may_block else LONG_WORK
+        self._lags = lags
         self._stopping = threading.Event()
+        self._called = threading.Event()  # many rows wait, or it is to end
         self._threads = [
             threading.Thread(target=self._follow, name="widerow-search", daemon=True),
             threading.Thread(target=self._compact, name="widerow-search-files", daemon=True),
@@ -37,16 +39,22 @@ class SearchThread:
 
     def start(self) -> None:
         """Begin; from now on writers wait where an index cannot follow them."""
-        self._engine.backlog.is_bounded = True
+        backlog = self._engine.backlog
+        backlog.is_bounded, backlog.is_paced = True, not self._lags
+        if not self._lags:
+            backlog.wake = self._called.set
         for each in self._threads:
             each.start()
 
     def stop(self) -> None:
         """End, and write down what every index has taken. Waits for that."""
+        backlog = self._engine.backlog
+        backlog.is_paced = False
         self._stopping.set()
+        self._called.set()
         for each in self._threads:
             each.join()
-        self._engine.backlog.is_bounded = False
+        backlog.is_bounded = False
         self._write_down(all_of_them=True)
 
     def _follow(self) -> None:
@@ -55,7 +63,7 @@ class SearchThread:
             self._engine.search.gather()
             return more
 
-        self._until_stopped(step)
+        self._until_stopped(step, self._called)
 
     def _compact(self) -> None:
         looked = 0.0
@@ -68,12 +76,19 @@ class SearchThread:
                 self._write_down(all_of_them=False)
             return self._engine.search.merge()
 
-        self._until_stopped(step)
+        self._until_stopped(step, self._stopping)
 
-    def _until_stopped(self, step: Callable[[], bool]) -> None:
-        """Do something over and over, at once again where it answers that there is more to do."""
+    def _until_stopped(self, step: Callable[[], bool], called: threading.Event) -> None:
+        """Do something over and over, at once again where it answers that there is more to do.
+
+        Else after a pause, which `called` ends.
+        """
         more = False
-        while not self._stopping.wait(0 if more else SEARCH_PAUSE_SECONDS):
+        while True:
+            called.wait(0 if more else SEARCH_PAUSE_SECONDS)
+            if self._stopping.is_set():
+                return
+            called.clear()
             try:
                 more = step()
             except StoreDamaged as error:
