@@ -308,13 +308,22 @@ def test_a_table_that_is_not_safe_is_refused(attributes: dict[bytes, bytes], tol
     ["hbase://", "hbase://host/table", "hbase://host:1", "hbase://host:1/", "hbase://host:1/a/b"],
 )
 def test_a_url_names_servers_and_a_table(url: str) -> None:
-    with pytest.raises(ValueError, match=r"HOST:PORT\[,HOST:PORT\]/TABLE"):
+    with pytest.raises(ValueError, match=r"HOST:PORT\[,HOST:PORT\]/\[NAMESPACE:\]TABLE"):
         open_hbase(url)
 
 
 def test_a_cluster_that_is_not_there() -> None:
     with pytest.raises(StoreBusy):
         open_hbase("hbase://127.0.0.1:1/table")
+
+
+def driver_of_namespace(url: str) -> HBaseDriver | None:
+    try:
+        return open_driver(url)
+    except StorageFailure as error:
+        if "no namespace" not in str(error):
+            raise
+        return None
 
 
 def test_a_table_may_stand_in_a_namespace() -> None:
@@ -328,7 +337,9 @@ def test_a_table_may_stand_in_a_namespace() -> None:
     named = field(b"\x0a", field(b"\x0a", b"team"))  # a CreateNamespaceRequest
     seeds._regions.servers.master().call("CreateNamespace", named, CreateTableResponse)
     seeds.close()
-    opened = open_driver(f"{base}/team:{name}")
+    pauses = MovePauses(60)
+    while (opened := driver_of_namespace(f"{base}/team:{name}")) is None:
+        assert pauses.rest(), "the master makes a namespace in steps of its own"
     store = OptimisticStore(opened)
     store.transact((SHARD,), lambda txn: txn.put(SHARD, b"named"))
     number = opened.placement.begin_split(SHARD)

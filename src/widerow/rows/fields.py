@@ -14,7 +14,7 @@ __all__ = ["field", "read_varint", "varint"]
 
 _SMALL: Final = tuple(bytes((number,)) for number in range(0x80))
 _GOES_ON: Final = tuple(bytes((number | 0x80,)) for number in range(0x80))
-_BITS_MAX: Final = 64  # of a number that is read
+_BITS_MAX: Final = 63  # of a length, of which no stored field has more
 
 
 def varint(number: int) -> bytes:
@@ -36,20 +36,20 @@ def field(key: bytes, *parts: bytes) -> bytes:
     return b"".join((key, varint(sum(map(len, parts))), *parts))
 
 
-def read_varint(data: bytes, position: int) -> tuple[int, int]:
+def read_varint(data: bytes, position: int, bits: int = _BITS_MAX) -> tuple[int, int]:
     """The number that begins at a position, and the position behind it.
 
-    Raises `StoreDamaged` where it is cut off, beyond 64 bits, or longer than it need be.
+    Raises `StoreDamaged` where it is cut off, beyond `bits` bits, or longer than it need be.
     """
     number = 0
-    for shift in range(0, _BITS_MAX, 7):
+    for shift in range(0, bits, 7):
         if position >= len(data):
             break
         byte = data[position]
         position += 1
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
-            if (byte == 0 and shift) or number >> _BITS_MAX:
+            if (byte == 0 and shift) or number >> bits:
                 break
             return number, position
     raise StoreDamaged("a number in a field is not readable")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.unit.engine.reading_all import everything, found_by_search, rows_of
 from tests.unit.engine.tunnels.log import Consumer
@@ -19,7 +19,7 @@ from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
 from widerow.engine.tunnels.records import DeliveryTrouble
-from widerow.errors import NotFound
+from widerow.errors import NotFound, Rule
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, TUNNEL_TIMEOUT_SECONDS_MIN
 from widerow.model.delivery import (
     CreateDelivery,
@@ -116,11 +116,14 @@ class World:
         """Read a page of each channel, and set its checkpoint or leave it."""
         tunnels = self.engine.tunnels
         if self.consumer is None:
-            client = self.run(
-                tunnels.connect(INSTANCE, self.tunnel_id, "tag", TUNNEL_TIMEOUT_SECONDS_MIN)
-            )
-            self.consumer = Consumer(lambda plan: self.run(plan()), self.tunnel_id, client)
-        self.consumer.heartbeat(tunnels, INSTANCE)
+            self.consumer = self.connected()
+        try:
+            self.consumer.heartbeat(tunnels, INSTANCE)
+        except NotFound as gone:  # it was silent for too long
+            if gone.rule is not Rule.TUNNEL_CLIENT_GONE:
+                raise
+            self.consumer = self.connected()
+            self.consumer.heartbeat(tunnels, INSTANCE)
         for name in self.consumer.open_channels():
             self.consumer.work(
                 tunnels,
@@ -128,6 +131,11 @@ class World:
                 lambda channel, record: self.taken.append((channel, record.action)),
                 checkpoint=number % 2 == 0,
             )
+
+    def connected(self) -> Consumer:
+        connect = self.engine.tunnels.connect
+        client = self.run(connect(INSTANCE, self.tunnel_id, "tag", TUNNEL_TIMEOUT_SECONDS_MIN))
+        return Consumer(lambda plan: self.run(plan()), self.tunnel_id, client)
 
     def trouble(self, number: int = 0) -> None:
         """A delivery task cannot write its files, or can again."""
@@ -163,6 +171,7 @@ Sequences = st.lists(
 
 
 @given(Sequences)
+@example([("consume", 0), ("later", 5), ("later", 5), ("consume", 0)])
 @settings(
     max_examples=60,
     deadline=None,

@@ -71,6 +71,8 @@ _IS_ABSENT: Final = field(
     _COMPARATOR, field(b"\x0a", _FILTERS, b"NullComparator"), field(_SERIALIZED)
 )
 
+_NUMBER_BITS: Final = 64  # of a field that is a number
+
 # RequestHeader, ResponseHeader; RequestHeader ends with how long an answer is waited for
 _CALL: Final = b"\x08"
 _METHOD: Final = b"\x1a"
@@ -302,7 +304,7 @@ def _next_field(data: bytes, at: int, end: int) -> tuple[int, int, int]:
     A number has its value in place of its beginning.
     """
     key, at = read_varint(data, at)
-    number, at = read_varint(data, at)
+    number, at = read_varint(data, at, _NUMBER_BITS)
     kind = key & _LENGTH_KIND
     stop = at + number if kind == _SIZED else at
     if stop > end or kind not in (_SIZED, _VARINT):

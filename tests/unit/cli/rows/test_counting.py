@@ -150,7 +150,7 @@ def test_what_fails_in_one_part_ends_the_others(
 
 
 def test_ctrl_c_says_what_was_counted(server: WiderowServer, endpoint: Endpoint) -> None:
-    number = server.faults.add(action="GetRange", latency_ms=300)
+    number = server.faults.add(action="GetRange", latency_ms=1000)
     words = ["row", "count", "cards", "--workers", "1", "--instance", endpoint.instance]
     command = [sys.executable, "-m", "widerow", *words, "--endpoint", endpoint.url]
     process = subprocess.Popen(  # noqa: S603  # our own command
@@ -159,6 +159,7 @@ def test_ctrl_c_says_what_was_counted(server: WiderowServer, endpoint: Endpoint)
     last = time.monotonic() + 30
     while server.faults.struck(number) < 3:
         assert time.monotonic() < last
+        time.sleep(0.01)  # the server is in this process
     process.send_signal(signal.SIGINT)
     out, told = process.communicate(timeout=30)
     assert (process.returncode, out) == (130, "")
