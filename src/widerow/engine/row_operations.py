@@ -276,13 +276,12 @@ class RowOperations:
         plan = self._plan_atomic if request.atomic else self._plan_rows
         rows = plan(instance, request)
         rows.size = size
-        rows.pace = self._pace_of_all(instance, request)
         return rows.answering(partial(arrange, request))
 
-    def _pace_of_all(self, instance: str, request: BatchWrite) -> Callable[[], bool] | None:
+    def _pace_of(self, writes: Sequence[RowBody]) -> Callable[[], bool] | None:
         """That of the slowest of the tables."""
-        found = [self._tables.get(instance, asked.table) for asked in request.tables]
-        paces = [self._pace(table) for table in found if table is not None and table.search]
+        tables = {write.table.id: write.table for write in writes if write.table.search}
+        paces = [self._pace(table) for table in tables.values()]
         known = [each for each in paces if each is not None]
         return (lambda: any(each() for each in known)) if known else None
 
@@ -305,7 +304,9 @@ class RowOperations:
             return self._plan_rows(instance, rest).answering(partial(filled, made))
 
         may_change = self._store.capabilities.shared or self._context.observers is not None
-        return Plan(tuple(writes), finish, again=again if may_change else None)
+        plan = Plan(tuple(writes), finish, again=again if may_change else None)
+        plan.pace = self._pace_of(writes)
+        return plan
 
     def _row_writes(
         self, instance: str, request: BatchWrite
@@ -363,7 +364,9 @@ class RowOperations:
 
         reads = writes[0].reads
         write = Write(writes[0].shards, body, settled=settled, reads=reads)
-        return Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
+        plan = Plan((write,), finish, again=lambda _: self._plan_atomic(instance, request))
+        plan.pace = self._pace_of(writes)
+        return plan
 
     def row_body(
         self,
