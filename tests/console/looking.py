@@ -47,6 +47,16 @@ class Looking:
 
         WebDriverWait(self.browser, 20, 0.05).until(lambda _: self.run(script))
 
+    def change(self, column: str, value: str) -> None:
+        """Change a column on the page of a row, and see that it was done."""
+        selector = f'textarea[aria-label="Value of {column}"]'
+        field = self.find(selector)
+        field.clear()
+        field.send_keys(value)
+        self.find('button[value="edit"]').click()
+        self.wait("document.querySelector('.note.good') !== null")
+        assert self.find(selector).get_attribute("value") == value
+
     def picture(self, name: str) -> None:
         """Take a picture, with few colours; keep it where that is asked for."""
         from PIL import Image  # noqa: PLC0415  # only where there is a browser

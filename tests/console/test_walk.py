@@ -55,12 +55,7 @@ def test_the_rows_are_found_and_one_is_changed(looking: Looking) -> None:
     look.find("tbody a").click()
     look.size(1280, 780)
     look.picture("row")
-    field = look.find('textarea[aria-label="Value of amount"]')
-    field.clear()
-    field.send_keys("260")
-    look.find('button[value="edit"]').click()
-    look.wait("document.querySelector('.note.good') !== null")
-    assert look.find('textarea[aria-label="Value of amount"]').get_attribute("value") == "260"
+    look.change("amount", "260")
 
 
 def test_the_hot_key_is_found_in_the_heat_map(looking: Looking) -> None:

@@ -50,13 +50,13 @@ class ProfileKeys:
             return
         self._seen = found
         try:
-            fresh = {profile: self._read(profile) for profile in self._signers}
+            fresh = {profile: Signer(*self._read(profile)) for profile in self._signers}
         except WiderowError as error:
             facts = {"reason": str(error)}
             _log.error("keys of profiles stay as they were", extra={"facts": facts})
             return
-        for profile, key in fresh.items():
-            self._signers[profile].adopt(*key)
+        for profile, signer in fresh.items():
+            self._signers[profile].follow(signer)
         _log.info("keys of profiles replaced", extra={"facts": {"profiles": list(fresh)}})
 
     def _read(self, profile: str) -> tuple[str, str, str, str]:

@@ -41,20 +41,16 @@ class Signer:
         instance: str = "",
     ) -> None:
         """Sign with this key; `security_token` goes with a temporary one."""
-        self.adopt(access_key_id, access_key_secret, security_token, instance)
-
-    def adopt(
-        self,
-        access_key_id: str,
-        access_key_secret: str,
-        security_token: str = "",
-        instance: str = "",
-    ) -> None:
-        """Sign with this key from now on. For the thread that signs."""
         self._id = access_key_id
         self._mac = Mac(access_key_secret.encode(), "sha1")
         self._token = security_token
         self.instance = instance
+
+    def follow(self, other: "Signer") -> None:
+        """Sign as another one does, from now on. For the thread that signs."""
+        self._id, self._mac = other._id, other._mac  # noqa: SLF001  # of this class
+        self._token = other._token  # noqa: SLF001  # of this class
+        self.instance = other.instance
 
     def sign(
         self, path: str, headers: Mapping[str, str], body: bytes, now_us: int
