@@ -62,6 +62,7 @@ from widerow.keys.layout import (
 from widerow.model.schema import Table
 from widerow.rows.reading import decode_plain_record
 from widerow.storage.interface import Snapshot, Store
+from widerow.storage.read_anew import read_anew
 
 __all__ = ["PROGRESS_RECORDS", "Finding", "check_store"]
 
@@ -92,8 +93,12 @@ def check_store(store: Store, *, progress: Callable[[int], None] = lambda _: Non
     """Every violation found; an empty list is a clean store.
 
     `progress` is called with the number of a part's records read, every thousand. Cost: one pass
-    over the store; memory: one wide row.
+    over the store; memory: one wide row. It begins anew where a shared store lost its snapshot.
     """
+    return read_anew(lambda: _findings(store, progress))
+
+
+def _findings(store: Store, progress: Callable[[int], None]) -> list[Finding]:
     if next(store.snapshot().scan(b"", b"\xff" * 8), None) is None:
         return []
     try:

@@ -36,11 +36,9 @@ from widerow.errors import (
     StorageFailure,
     StoreDamaged,
     TooLong,
-    ViewLost,
     WiderowError,
 )
 from widerow.limits import (
-    BRIEF_READS_MAX,
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
@@ -58,6 +56,7 @@ from widerow.server.turn import LOOP_TURN
 from widerow.server.unforeseen import log_unforeseen
 from widerow.storage.foresight import ForeseenReads, NotForeseen
 from widerow.storage.page import Page, PageWanted
+from widerow.storage.read_anew import read_anew
 from widerow.wire.dialect import Dialect, Opened, WireOperation
 
 if TYPE_CHECKING:
@@ -601,12 +600,7 @@ class Dispatcher:
             task.reads = None
             with suppress(NotForeseen):
                 return reads.attempt(lambda: route.call(self._engine, instance, asked))
-        for _ in range(BRIEF_READS_MAX - 1):
-            try:
-                return route.call(self._engine, instance, asked)
-            except ViewLost:
-                continue
-        return route.call(self._engine, instance, asked)
+        return read_anew(lambda: route.call(self._engine, instance, asked))
 
     def _enveloped(
         self,

@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.search.strategies import columns, schemas
 
+from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.model.values import Value
 from widerow.search.comparing import stale_keys
 from widerow.search.documents import document_of
@@ -50,6 +51,23 @@ def test_a_copy_and_its_original_go_their_own_ways(schema: object, data: st.Data
     for each, held, _ in indexes:  # at the end: to look at all of it brings an index in order
         assert each.rows == len(held)
         check(fields, each, held)
+
+
+def test_a_row_written_into_a_copy_is_not_in_its_original() -> None:
+    """Both have taken in the same row before, and neither has written anything since."""
+    fields = SearchFields(SearchSchema((SearchField("n", SearchFieldType.LONG),)))
+
+    def put(index: DocumentIndex, number: int) -> None:
+        document = document_of(fields, (), {"n": number})
+        index.apply([DocumentChange(b"key-%d" % number, document, WRITTEN_MS)])
+
+    original = DocumentIndex(fields)
+    put(original, 0)
+    copies = [original.copy(), original.copy()]
+    for number, index in enumerate((original, *copies), 1):
+        put(index, number)
+    for number, index in enumerate((original, *copies), 1):
+        check(fields, index, {b"key-0": {"n": 0}, b"key-%d" % number: {"n": number}})
 
 
 def check(fields: SearchFields, index: DocumentIndex, rows: dict[bytes, Row]) -> None:

@@ -6,7 +6,6 @@ identity values first, or whose table got an index meanwhile (`concluded`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -26,15 +25,16 @@ from widerow.engine.typed.stored import Key, StoredRow
 from widerow.engine.typed.sweep import TypedSweep
 from widerow.engine.typed.tables import TypedTables
 from widerow.engine.typed.write import HOUR_US, Moment, TypedRowWrite, WriteResult, write_typed_row
-from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported, ViewLost
+from widerow.errors import Conflict, InvalidRequest, Replan, Unsupported
 from widerow.keys.layout import PLAN_ID_KEY, ROW_PREFIX_BYTES, sequence_prefix
-from widerow.limits import BRIEF_READS_MAX, REMOTE_PAGE_ROWS_MAX
+from widerow.limits import REMOTE_PAGE_ROWS_MAX
 from widerow.model.typed.json_rows import dumps, value_to_json
 from widerow.model.typed.requests import Direction, FieldRange, WriteChoice
 from widerow.model.typed.rules import TypedRule
 from widerow.model.typed.table import TypedTable
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Outcome, Reader, Store, Transaction, Write
+from widerow.storage.read_anew import read_anew
 
 __all__ = ["PAGE_ROWS_DEFAULT", "AskedOperation", "MultiRow", "TypedEngine"]
 
@@ -361,10 +361,7 @@ class TypedEngine:
         """
         if selection.ancestors:
             return read(self.store.snapshot())
-        for _ in range(BRIEF_READS_MAX - 1):
-            with suppress(ViewLost):
-                return read(self.store.brief_snapshot(rows))
-        return read(self.store.brief_snapshot(rows))
+        return read_anew(lambda: read(self.store.brief_snapshot(rows)))
 
     def _note_page(self, form: TableForm, page: Sequence[StoredRow]) -> None:
         """A page counts where it begins, as a range read of the other dialect does."""

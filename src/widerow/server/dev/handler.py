@@ -7,12 +7,12 @@ nothing is opened.
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from widerow.auth.policy import authorize
 from widerow.commit.committer import Committer
-from widerow.errors import Injected, ViewLost, WiderowError
-from widerow.limits import BRIEF_READS_MAX
+from widerow.errors import Injected, WiderowError
 from widerow.server.balance import commit
 from widerow.server.dev.connection import DROPPED
 from widerow.server.dev.faults import Arrived, Strike
@@ -21,6 +21,7 @@ from widerow.server.dev.pages import DEV_PREFIX, DevPages
 from widerow.server.dispatch import Dispatcher, Service
 from widerow.server.message import Reply, Request, Response
 from widerow.server.request_ids import RequestIds
+from widerow.storage.read_anew import read_anew
 from widerow.wire.dialect import Dialect, Opened, WireOperation
 
 if TYPE_CHECKING:
@@ -228,14 +229,8 @@ class DevHandler:
     async def _call(self, known: _Known, asked: Any) -> Any:  # noqa: ANN401  # the operation's own
         """Ask the engine, and commit what it plans."""
         operation, instance = known.operation, known.opened.instance
-        for _ in range(BRIEF_READS_MAX - 1):
-            try:
-                result = await asyncio.to_thread(operation.call, self._engine, instance, asked)
-                break
-            except ViewLost:
-                continue
-        else:
-            result = await asyncio.to_thread(operation.call, self._engine, instance, asked)
+        call = partial(operation.call, self._engine, instance, asked)
+        result = await asyncio.to_thread(read_anew, call)
         return await commit(self._committer, result) if operation.writes else result
 
     # --- answers -----------------------------------------------------------------------------
