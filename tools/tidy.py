@@ -359,6 +359,16 @@ def check_causes(tree: Tree) -> Iterator[Finding]:
             yield Finding(path, node.lineno, text)
 
 
+def check_collected(source: Source) -> Iterator[Finding]:
+    """No class is left out of the search for cycles: freed deep down, it would damage others.
+
+    (ARCHITECTURE, "Compiled where it counts")
+    """
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.keyword) and node.arg == "acyclic":
+            yield Finding(source.path, node.value.lineno, "'acyclic' damages memory of others")
+
+
 def compiled_modules(tree: Tree) -> list[str]:
     """The paths of the modules that `setup.py` compiles."""
     if "setup.py" not in tree:
@@ -531,6 +541,7 @@ PRODUCT_CHECKS: Final = (
     check_comparisons,
     check_prints,
     check_final_attributes,
+    check_collected,
     check_docstrings,
 )
 TREE_CHECKS: Final = (

@@ -56,6 +56,7 @@ UNTIDY = {
     "bare ignore": (FINE + "x = 1  # type" + ": ignore  # for a reason\n", "names no rule"),
     "ignore": (FINE + "x = 1  # type" + ": ignore[x]\n", "gives no reason"),
     "pragma": (FINE + "x = 1  # pragma" + ": no cover\n", "gives no reason"),
+    "acyclic": (FINE + "@mypyc_attr(acyclic=True)\nclass _A:\n    pass\n", "memory of others"),
     "final attribute": (
         FINE + "class _A:\n    def __init__(self) -> None:\n        self.a: Final = 1\n",
         "not Final",

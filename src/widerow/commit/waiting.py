@@ -8,8 +8,6 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.engine.ends import end_of
 from widerow.engine.plan import Plan
 from widerow.limits import GROUP_BYTES_MAX, GROUP_WRITES_MAX
@@ -37,7 +35,6 @@ Done = Callable[[Any, Exception | None], None]
 _NO_PLAN: Final[Plan[Any]] = Plan((), list)
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Waiting:
     """A plan that is to be committed, the function to call when it has ended, and how it ended.
@@ -75,7 +72,6 @@ Post = Callable[[Sequence[Waiting]], None]
 """Passes ended plans to the thread of their callers. Called on the thread of the group."""
 
 
-@mypyc_attr(acyclic=True)
 @final
 class GroupLoad:
     """The size of a group, for `place_of`."""

@@ -9,8 +9,6 @@ is no more than the budget, and mostly less: where a size is known beforehand, i
 from collections.abc import Iterator, Sequence
 from typing import final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.errors import TooLong
 from widerow.limits import LOOP_READ_BYTES_MAX, LOOP_READ_STEPS_MAX
 from widerow.rows.record import header_of
@@ -19,7 +17,6 @@ from widerow.storage.interface import Reader
 __all__ = ["Budget", "BudgetReader", "within"]
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Budget:
     """What is left of it. A step is a record that is looked at, or a cell that is decoded."""

@@ -7,8 +7,6 @@ its time range, its max_versions, then its filter over what is left.
 from collections.abc import Iterable, Sequence
 from typing import final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.model.filter import Pagination, passes
 from widerow.model.schema import Table
 from widerow.model.selection import Selection
@@ -25,7 +23,6 @@ __all__ = [
 ]
 
 
-@mypyc_attr(acyclic=True)
 @final
 class ReadRule:
     """A selection against one table at one moment, worked out once for all rows of a request.

@@ -10,8 +10,6 @@ from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Final, NamedTuple, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.errors import InvalidRequest, Rule, StoreDamaged
 from widerow.keys.layout import segment_key, segment_range
 from widerow.limits import (
@@ -62,7 +60,6 @@ __all__ = [
 _name_of: Final = attrgetter("name")
 
 
-@mypyc_attr(acyclic=True)
 @final
 class KeySection:
     """The primary key of a stored row: its bytes, the row checksum after it, what it counts."""

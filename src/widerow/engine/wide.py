@@ -10,8 +10,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.engine.budget import Budget, within
 from widerow.engine.select import ReadRule, column_selected, filter_passes, select_cells
 from widerow.engine.stored import cells_named, key_section_of, named_columns, segments_from
@@ -26,7 +24,6 @@ from widerow.storage.interface import Reader
 __all__ = ["Selected", "is_present", "read_wide"]
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Selected:
     """What was read of a row: its bytes (empty: refused, or nothing selected), bytes that count.

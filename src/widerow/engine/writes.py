@@ -8,8 +8,6 @@ smaller than one it chose for the row before.
 from collections.abc import Callable, Sequence
 from typing import Final, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.engine.capacity import units
 from widerow.engine.expiry import live_from
 from widerow.engine.select import live_cells
@@ -69,7 +67,6 @@ _UPDATE: Final = Modification.UPDATE
 _NOTHING: Final = ReturnType.NONE
 
 
-@mypyc_attr(acyclic=True)
 @final
 class RowWrite:
     """A row change ready to be made: checked, with its key, against one table at one moment."""
@@ -92,7 +89,6 @@ class RowWrite:
         self.now_ms = now_ms
 
 
-@mypyc_attr(acyclic=True)
 @final
 class _Current:
     """The row as it stands. `header` and `record` None: nothing is stored.

@@ -7,15 +7,12 @@ Rows are already in the stored form that goes to the wire (`docs/formats/rows.md
 from collections.abc import Sequence
 from typing import NamedTuple, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.errors import WiderowError
 from widerow.model.selection import Resume
 
 __all__ = ["RangePage", "RowOutcome", "RowRead", "RowWritten"]
 
 
-@mypyc_attr(acyclic=True)
 @final
 class RowRead:
     """A row read: its bytes (empty when absent or nothing was selected), capacity units.
@@ -48,7 +45,6 @@ class RowRead:
         return f"RowRead({self.row!r}, {self.read_units}, {self.resume})"
 
 
-@mypyc_attr(acyclic=True)
 @final
 class RowWritten:
     """A row written: capacity units, and the row if the request asked for content.

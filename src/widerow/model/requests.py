@@ -9,8 +9,6 @@ is looked up, `engine/schema.py` after). What row operations are answered is in 
 from dataclasses import dataclass
 from typing import Generic, NamedTuple, TypeVar, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.model.row import PrimaryKey, RowChange
 from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table
 from widerow.model.selection import Resume, RowRange, Selection
@@ -39,7 +37,6 @@ __all__ = [
 R = TypeVar("R")
 
 
-@mypyc_attr(acyclic=True)
 @final
 class GetRow:
     """Read one row; `resume` where the last page of a wide row stopped.

@@ -9,8 +9,6 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import Final, NamedTuple, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.model.condition import Condition
 from widerow.model.values import KeyInput
 
@@ -28,7 +26,6 @@ __all__ = [
 ]
 
 
-@mypyc_attr(acyclic=True)
 @final
 class PrimaryKey:
     """A primary key as it was sent, in the order it was sent.
@@ -73,7 +70,6 @@ class CellOperation(IntEnum):
     INCREMENT = 4
 
 
-@mypyc_attr(acyclic=True)
 @final
 class CellChange:
     """One cell of a row change.
@@ -147,7 +143,6 @@ NOTHING_RETURNED: Final = ReturnContent()
 """What most writes ask to be answered."""
 
 
-@mypyc_attr(acyclic=True)
 @final
 class RowShape:
     """Which columns a row names, in the order of the request. Rows that name the same may share it.
@@ -165,7 +160,6 @@ class RowShape:
         self.is_ordered = all(left < right for left, right in pairwise(names))
 
 
-@mypyc_attr(acyclic=True)
 class SentCells:
     """Cells that each put a value and leave the version to the server, still as they came.
 
@@ -186,7 +180,6 @@ class SentCells:
         raise NotImplementedError
 
 
-@mypyc_attr(acyclic=True)
 @final
 class RowChange:
     """One put, update or delete of one row of one table.

@@ -11,14 +11,15 @@ taken apart and put together again on its way to the disk.
 
 import struct
 from collections.abc import Callable, Container, Iterable
-from typing import Final, final
-
-from mypy_extensions import i64, mypyc_attr
+from typing import TYPE_CHECKING, Final, final
 
 from widerow.errors import StoreDamaged
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyValue, Value
 from widerow.rows.checksum import crc8, crc8_byte
 from widerow.rows.words import length_at
+
+if TYPE_CHECKING:
+    from mypy_extensions import i64
 
 __all__ = [
     "SEAL_BYTES",
@@ -86,7 +87,6 @@ _MARKERS: Final = {
 }
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Cell:
     """A stored cell. `wire` is all of it, from its tag to its checksum."""

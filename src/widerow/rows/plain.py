@@ -7,7 +7,7 @@ bytes are checked and kept, and read again when the row is sealed; only `split` 
 from typing import Final, final
 
 from librt.strings import BytesWriter, write_i64_le
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from widerow.model.row import CellChange, CellOperation, RowShape, SentCells
 from widerow.rows.cells import (
@@ -27,7 +27,6 @@ PLAIN_TAIL_BYTES: Final = 2
 _PUT: Final = CellOperation.PUT
 
 
-@mypyc_attr(acyclic=True)
 @final
 class PlainCells(SentCells):
     """The cells in `data[start:stop]`: bodies, each with 0A and its checksum behind it."""

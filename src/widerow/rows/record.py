@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Final, NamedTuple, final
 
 from librt.strings import BytesWriter, read_i32_be, read_i64_be, write_i32_be, write_i64_be
-from mypy_extensions import i32, i64, mypyc_attr, u8
+from mypy_extensions import i32, i64, u8
 
 from widerow.errors import StoreDamaged
 from widerow.limits import INT64_MAX
@@ -72,7 +72,6 @@ class RecordKind:
     SEGMENT: Final = 3
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Header:
     """The header of a record. Fields are decoded on demand: most callers read three of the ten.

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Any, Final
 
@@ -40,10 +41,9 @@ _MAPPED: Final = b"\0" * 10 + b"\xff\xff"
 
 def parsed_json(text: str) -> Any:  # noqa: ANN401  # what JSON can say
     """The value of a JSON text. Raises ValueError where it is none, however it is malformed."""
-    try:
+    with suppress(RecursionError):
         return json.loads(text, parse_constant=_refuse)
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    raise ValueError("nested too deeply")
 
 
 def _refuse(_constant: str) -> float:
@@ -88,7 +88,7 @@ def json_values(field: IndexedField, value: object) -> list[Any]:
         return _kept([convert(field, value)])
     if len(value) > SEARCH_ARRAY_ELEMENTS_MAX:
         return []
-    return _kept(convert(field, element) for element in value)
+    return _kept([convert(field, element) for element in value])
 
 
 def _kept(values: Iterable[Any]) -> list[Any]:

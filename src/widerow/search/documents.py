@@ -110,8 +110,8 @@ def _analysed(field: IndexedField, texts: list[str], known: TokenList | None) ->
             for token, at in zip(found, placed, strict=True)
             if base + at <= SEARCH_POSITION_MAX
         ]
-        tokens.extend(token for token, _ in within)
-        positions.extend(at for _, at in within)
+        tokens.extend([token for token, _ in within])
+        positions.extend([at for _, at in within])
     return TokenList(tokens, positions, _length(tokens))
 
 

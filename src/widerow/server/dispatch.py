@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.auth.keyring import Keyring
 from widerow.auth.policy import InstancePolicy, authorize
 from widerow.clock import Clock, Entropy
@@ -121,7 +119,6 @@ class PagesBeside(Protocol):
         ...
 
 
-@mypyc_attr(acyclic=True)
 @final
 class _Route:
     """An operation of a dialect, and the counts of its requests.
@@ -169,7 +166,6 @@ class _Route:
         self.path = operation.path
 
 
-@mypyc_attr(acyclic=True)
 @final
 class _Call:
     """What an answer has to know of its request; `opened` is set when the sender is verified."""
@@ -194,7 +190,6 @@ class _Call:
         self.opened: Opened | None = None
 
 
-@mypyc_attr(acyclic=True)
 @final
 class _Task:
     """One request on its way through the stages. It is called with the outcome of its write."""

@@ -7,8 +7,6 @@ them is counted against the bounds and dropped.
 from collections.abc import Iterable
 from typing import Final, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.wire.dialect import HeaderNames
 
 __all__ = ["HTTP_HEADERS", "PAGE_HEADERS", "KeptHeaders", "Spelling"]
@@ -27,7 +25,6 @@ PAGE_HEADERS: Final = frozenset(
 _SPELLINGS_MAX: Final = 512  # spellings of header names remembered; clients use a few dozen
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Spelling:
     """A header's name as it is sent, and as the server acts on it: "" if it does not.

@@ -4,15 +4,12 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final, final
 
-from mypy_extensions import mypyc_attr
-
 __all__ = ["Reply", "Request", "Response", "render"]
 
 
 _NO_HEADERS: Final[dict[str, str]] = {}
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Request:
     """One whole HTTP request.
@@ -69,7 +66,6 @@ class Request:
         self.body = b""
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Response:
     """An answer: status, complete header lines (`name: value` CR LF …) and body.

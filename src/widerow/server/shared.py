@@ -2,8 +2,6 @@
 
 from typing import TYPE_CHECKING, Protocol, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.clock import Clock
 from widerow.errors import WiderowError
 from widerow.limits import (
@@ -61,7 +59,6 @@ class Kept(Protocol):
         ...
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Patience:
     """How many seconds a connection waits.

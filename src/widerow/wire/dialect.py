@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
 from widerow.engine.budget import Budget
@@ -56,7 +54,6 @@ class WireOperation(NamedTuple):
     foreseen: bool = False
 
 
-@mypyc_attr(acyclic=True)
 @final
 class Opened:
     """What is known of a request that is what it says: whose it is, and of which instance.

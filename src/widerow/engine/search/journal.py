@@ -65,7 +65,7 @@ def rows_waiting(reader: Reader, table: Table, log: Stream, until_us: int) -> li
     """
     prefix = intent_prefix(table.id)
     waiting = intents_between(reader, prefix, after_prefix(prefix), IntentKind.CHANGE)
-    found = (each for each in map(decode_change_intent, waiting) if each.log == log.number)
+    found = [each for each in map(decode_change_intent, waiting) if each.log == log.number]
     return list(dict.fromkeys([each.value for each in found if each.asked_us <= until_us]))
 
 

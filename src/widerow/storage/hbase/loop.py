@@ -18,8 +18,6 @@ from functools import partial
 from time import monotonic
 from typing import Final, final
 
-from mypy_extensions import mypyc_attr
-
 from widerow.errors import StoreDamaged, WiderowError
 from widerow.storage.hbase.encoded import (
     CellPlace,
@@ -50,7 +48,6 @@ _Answered = Callable[[FoundRows | None], None]
 """Hears the answer to a scan; None where it failed, or none will come."""
 
 
-@mypyc_attr(acyclic=True)
 @final
 class _Pending:
     """A scan that was sent, and when."""

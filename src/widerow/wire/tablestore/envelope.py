@@ -31,7 +31,7 @@ from functools import lru_cache
 from hashlib import md5
 from typing import Final, cast, final
 
-from mypy_extensions import i64, mypyc_attr
+from mypy_extensions import i64
 
 from widerow.auth.keyring import AccessKey, Keyring, secret_digest
 from widerow.auth.policy import InstancePolicy
@@ -74,7 +74,6 @@ _md5: Final = md5
 _md5_digest: Final = type(md5(usedforsecurity=False)).digest
 
 
-@mypyc_attr(acyclic=True)
 @final
 class AnswerDate:
     """The time of answers in the lines around it, as they are sent and as they are signed.
@@ -199,7 +198,6 @@ def response_headers(
     return b"".join(head)
 
 
-@mypyc_attr(acyclic=True)
 @final
 class _Asked:
     """Names of headers, and what they sign. Replaced as a whole: threads ask as well."""
