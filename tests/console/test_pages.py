@@ -18,6 +18,7 @@ from widerow.testing.server import WiderowServer
 
 AT = {"instance": INSTANCE, "table": CARDS}
 TYPED = {"instance": "sysdefault", "table": "students", "model": "nosql"}
+ARTICLE_ROWS = {"instance": INSTANCE, "table": ARTICLES}
 SEEN: dict[str, Json] = {
     "": {},
     "heat": AT,
@@ -416,3 +417,31 @@ def test_an_empty_table_and_a_row_of_many_columns_are_told_as_they_are() -> None
         wide = asker.get("rows", instance=INSTANCE, table="wide").text
         assert ">12 more</a>" in wide
         assert ">92 or more</a>" in wide  # the page reads a hundred of them
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "kept"),
+    [
+        (
+            "search",
+            {"instance": INSTANCE, "table": ARTICLES, "query": "nothing:x y"},
+            "nothing:x y",
+        ),
+        ("search", {"instance": INSTANCE, "table": ARTICLES, "query": "title:("}, "title:("),
+        (
+            "rows",
+            {"instance": INSTANCE, "table": ARTICLES, "where": "price > > 3"},
+            "price &gt; &gt; 3",
+        ),
+        ("rows", {**TYPED, "k0": "no number"}, "no number"),
+    ],
+)
+def test_what_cannot_be_read_stays_in_its_form(
+    asker: Asker, path: str, asked: dict[str, str], kept: str
+) -> None:
+    page = asker.get(path, **asked)
+    assert page.status == 400
+    assert f'value="{kept}"' in page.text
+    assert page.text.count('role="alert"') == 1
+    told = asker.get(f"{path}.json", **asked)
+    assert (told.status, list(told.document)) == (400, ["error"])

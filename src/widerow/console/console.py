@@ -136,9 +136,11 @@ class Console:
         shown = page.show(visit)
         if isinstance(shown, Moved):
             return self._moved(request, shown, as_json=as_json)
+        refusal = shown.get("refusal")  # beside the form that was filled in
+        status = 200 if refusal is None else refusal["status"]
         if as_json:
-            return _json(200, shown)
-        return self._html(page.template, shown, visitor, (page, visit.asked))
+            return _json(status, shown if refusal is None else {"error": refusal})
+        return self._html(page.template, shown, visitor, (page, visit.asked), status)
 
     def _form(
         self, request: Request, visitor: Visitor, *, may_change: bool

@@ -4,6 +4,7 @@ A row that the console may not write breaks the same rule as one that a client s
 refused with the same code and message (`wire/tablestore/error_table.py`).
 """
 
+from collections.abc import Callable
 from typing import Final
 
 from widerow.console.parts import ConsoleRefused, PageDocument
@@ -21,7 +22,7 @@ from widerow.errors import (
 )
 from widerow.wire.tablestore.errors import foreign, hint
 
-__all__ = ["refusal_of"]
+__all__ = ["refusal_of", "with_refusal"]
 
 _TITLES: Final = {
     400: "That cannot be done as it stands",
@@ -43,6 +44,18 @@ _STATUSES: Final = {
 }
 _RULED: Final = tuple(_STATUSES)
 _LONG: Final = 600  # characters of a message that fit a page
+
+
+def with_refusal(form: PageDocument, read: Callable[[], PageDocument]) -> PageDocument:
+    """A page with what `read` finds; where that is refused, its form as it was filled in, and why.
+
+    `form`: the page without anything found. The refusal stands under `refusal`, as `refusal_of`
+    tells it.
+    """
+    try:
+        return form | read()
+    except (WiderowError, UnicodeError) as error:
+        return form | {"refusal": refusal_of(error)[1]}
 
 
 def refusal_of(error: Exception) -> tuple[int, PageDocument]:

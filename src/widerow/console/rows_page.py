@@ -8,6 +8,7 @@ from widerow.auth.keyring import Permission
 from widerow.console.forms import COLUMN_TYPE_NAMES, shown
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
 from widerow.console.places import TablePlace, asked_table, the_table
+from widerow.console.refusals import with_refusal
 from widerow.console.row_keys import KEY_TYPE_NAMES, key_bounds, key_from_text, key_text_of
 from widerow.console.typed_rows import show_typed_rows
 from widerow.limits import (
@@ -34,36 +35,48 @@ def show_rows(visit: Visit) -> PageDocument:
     """A page of rows, at most a hundred.
 
     Parameters: those of `row_keys.key_bounds`; `where`, a condition; `order`, `down` for the
-    largest key first; `limit`; `after`, the key at which the page begins.
+    largest key first; `limit`; `after`, the key at which the page begins. What cannot be read of
+    them stays in the form, with what is wrong with it.
     """
     name = asked_table(visit)
     if name.model == "nosql":
         return show_typed_rows(visit, name)
     table = the_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
-    where = visit.asked.get("where", "").strip()
-    tree = visit.languages.condition(where, _kinds(table)) if where else None
-    found, following, prefix = _read(visit, table, tree, limit)
-    rows = [shown_row(each) for each in found]
-    return {
+    form: PageDocument = {
         "instance": name.instance,
         "table": name.name,
         "model": name.model,
         "key": [
             {"name": each.name, "type": KEY_TYPE_NAMES[each.type]} for each in table.key_columns
         ],
-        "prefix": prefix,
-        "bounded": _bounded(table, len(prefix)),
+        "prefix": [],
+        "bounded": _bounded(table, 0),
         "asked": {
             each: visit.asked.get(each, "")
             for each in ("k0", "k1", "k2", "k3", "from", "to", "begins", "where", "order", "limit")
         },
-        "columns": _columns(found),
+        "columns": [],
         "columns_max": CONSOLE_COLUMNS_MAX,
-        "rows": rows,
+        "rows": [],
         "limit": limit,
-        "more": _following(visit, name, following),
+        "more": "",
         "may_write": visit.may(Permission.WRITE) and not table.index_of,
+    }
+    return with_refusal(form, lambda: _page(visit, name, table, limit))
+
+
+def _page(visit: Visit, name: TablePlace, table: Table, limit: int) -> PageDocument:
+    """The rows that were asked for, and what is known of them."""
+    where = visit.asked.get("where", "").strip()
+    tree = visit.languages.condition(where, _kinds(table)) if where else None
+    found, following, prefix = _read(visit, table, tree, limit)
+    return {
+        "prefix": prefix,
+        "bounded": _bounded(table, len(prefix)),
+        "columns": _columns(found),
+        "rows": [shown_row(each) for each in found],
+        "more": _following(visit, name, following),
     }
 
 

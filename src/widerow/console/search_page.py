@@ -4,6 +4,7 @@ import math
 
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit
 from widerow.console.places import TablePlace, all_tables, asked_table, the_table
+from widerow.console.refusals import with_refusal
 from widerow.console.rows_page import shown_row
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX
 from widerow.model.schema import Table
@@ -17,7 +18,8 @@ __all__ = ["show_search"]
 def show_search(visit: Visit) -> PageDocument:
     """What an index finds. Parameters: `index`, `query`, `sort`, `limit`; without a table, a list.
 
-    Costs what the search costs a client; it is held to the service's own bounds and time.
+    Costs what the search costs a client; it is held to the service's own bounds and time. A query
+    that cannot be read stays in its form, with what is wrong with it.
     """
     if not visit.asked.get("table"):
         return {"choose": _searched(visit)}
@@ -40,7 +42,7 @@ def show_search(visit: Visit) -> PageDocument:
     index = _index(visit, table)
     document |= {"index": index.name, "fields": _fields(index.schema.fields)}
     if "query" in visit.asked:
-        document["found"] = _found(visit, name, index, document)
+        return with_refusal(document, lambda: _found(visit, name, index, document))
     return document
 
 
@@ -83,7 +85,8 @@ def _found(
     rows = [_hit(each) for each in answer.hits]
     columns = sorted({cell["column"] for row in rows for cell in row["cells"]})[:8]
     scored = any(row["score"] is not None for row in rows)
-    return {"total": answer.total, "rows": rows, "columns": columns, "scored": scored}
+    found = {"total": answer.total, "rows": rows, "columns": columns, "scored": scored}
+    return {"found": found}
 
 
 def _hit(hit: Hit) -> PageDocument:

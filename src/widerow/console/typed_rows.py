@@ -8,6 +8,7 @@ from typing import Any, Final
 from widerow.auth.keyring import Permission
 from widerow.console.parts import ConsoleRefused, Moved, PageDocument, Visit, address, not_permitted
 from widerow.console.places import TablePlace, the_typed_table
+from widerow.console.refusals import with_refusal
 from widerow.engine.typed.form import TableForm
 from widerow.engine.typed.scan import MultiRowSelection, scan_rows, select_rows
 from widerow.engine.typed.stored import StoredRow
@@ -55,6 +56,26 @@ def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
     """
     form = the_typed_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
+    document: PageDocument = {
+        "instance": name.instance,
+        "table": name.name,
+        "model": name.model,
+        "key": _key_columns(form),
+        "prefix": [],
+        "asked": {
+            each: visit.asked.get(each, "") for each in ("k0", "k1", "k2", "k3", "order", "limit")
+        },
+        "columns": [each.name for each in form.table.fields][:12],
+        "rows": [],
+        "limit": limit,
+        "more": "",
+        "may_write": visit.may(Permission.WRITE),
+    }
+    return with_refusal(document, lambda: _page(visit, form, limit))
+
+
+def _page(visit: Visit, form: TableForm, limit: int) -> PageDocument:
+    """The rows that were asked for, and where the next ones are."""
     reverse = visit.asked.get("order") == "down"
     selection = _selection(visit, form, reverse=reverse)
     engine = visit.parts.engine.typed
@@ -67,21 +88,7 @@ def show_typed_rows(visit: Visit, name: TablePlace) -> PageDocument:
         last = found[limit - 1].encoded_key if len(found) > limit else bounded.last
         asked = {each: text for each, text in visit.asked.items() if each != "after"}
         more = address("rows", **asked, after=last.hex())
-    return {
-        "instance": name.instance,
-        "table": name.name,
-        "model": name.model,
-        "key": _key_columns(form),
-        "prefix": [],
-        "asked": {
-            each: visit.asked.get(each, "") for each in ("k0", "k1", "k2", "k3", "order", "limit")
-        },
-        "columns": [each.name for each in form.table.fields][:12],
-        "rows": [_row(each) for each in found[:limit]],
-        "limit": limit,
-        "more": more,
-        "may_write": visit.may(Permission.WRITE),
-    }
+    return {"rows": [_row(each) for each in found[:limit]], "more": more}
 
 
 def _key_columns(form: TableForm) -> list[PageDocument]:
