@@ -45,12 +45,14 @@ class ColumnKind(NamedTuple):
 
 def _flattened(given: Sequence[Any]) -> tuple[list[Any], NDArray[np.int32] | None]:
     """All values, and their owners; None where each document has exactly one."""
+    if all(given):  # no list is empty
+        values = list(chain.from_iterable(given))
+        if len(values) == len(given):
+            return values, None
     values = list(chain.from_iterable(each for each in given if each is not None))
     lengths = np.fromiter(
         (0 if each is None else len(each) for each in given), np.int64, len(given)
     )
-    if len(values) == len(given) and bool((lengths == 1).all()):
-        return values, None
     return values, np.repeat(np.arange(len(given), dtype=np.int32), lengths)
 
 
@@ -174,15 +176,6 @@ def _merge_terms(parts: Sequence[MergedPart], count: int) -> _Built:
 # --- texts -------------------------------------------------------------------------------------
 
 
-class _Numbers(dict[str, int]):
-    """Tokens by the order in which they were first looked up, from 0."""
-
-    def __missing__(self, token: str) -> int:
-        """The next number."""
-        self[token] = number = len(self)
-        return number
-
-
 def _build_texts(given: Sequence[TokenList | None]) -> _Built:
     lengths = np.fromiter(
         (-1 if each is None else each.length for each in given), np.int32, len(given)
@@ -190,27 +183,23 @@ def _build_texts(given: Sequence[TokenList | None]) -> _Built:
     counts = np.fromiter(
         (0 if each is None else len(each.tokens) for each in given), np.int64, len(given)
     )
-    numbers = _Numbers()
-    tokens = chain.from_iterable([each.tokens for each in given if each is not None])
-    found = np.fromiter(map(numbers.__getitem__, tokens), np.int64, int(counts.sum()))
-    encoded = [token.encode() for token in numbers]
-    order = sorted(range(len(encoded)), key=encoded.__getitem__)
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
+    tokens = list(chain.from_iterable([each.tokens for each in given if each is not None]))
+    every = sorted(set(tokens))  # texts stand in the order of their bytes in UTF-8
+    numbers = dict(zip(every, range(len(every)), strict=True))
+    numbered = np.fromiter(map(numbers.__getitem__, tokens), np.int64, len(tokens))
     ends = np.cumsum(counts)
-    positions = np.arange(len(found), dtype=np.int64) - np.repeat(ends - counts, counts)
+    positions = np.arange(len(tokens), dtype=np.int64) - np.repeat(ends - counts, counts)
     for at, each in enumerate(given):
         if each is not None and each.positions is not None:
             positions[int(ends[at] - counts[at]) : int(ends[at])] = each.positions
     documents = np.repeat(np.arange(len(given), dtype=np.int64), counts)
-    numbered = places[found]
     # Tokens stand in the order of their places already, so that a stable order by token will do.
-    short = numbered.astype(np.uint16) if len(order) <= 2**16 else numbered
+    short = numbered.astype(np.uint16) if len(every) <= 2**16 else numbered
     ordered = np.argsort(short, kind="stable")
     both = (numbered[ordered] << _DOCUMENT_BITS) | documents[ordered]
     begins = run_begins(both)
     pairs = _Pairs(both[begins], np.diff(begins, append=len(both)), positions[ordered])
-    return _text_arrays(packed([encoded[each] for each in order]), [pairs], lengths)
+    return _text_arrays(packed([token.encode() for token in every]), [pairs], lengths)
 
 
 class _Pairs(NamedTuple):

@@ -116,10 +116,9 @@ def _analysed(field: IndexedField, texts: list[str], known: TokenList | None) ->
 
 
 def _length(tokens: list[str]) -> int:
-    length = len(tokens)
-    for token in _UNCOUNTED:
-        length -= tokens.count(token)
-    return length
+    if _UNCOUNTED.isdisjoint(tokens):
+        return len(tokens)
+    return len(tokens) - sum([token in _UNCOUNTED for token in tokens])
 
 
 def _put_objects(made: Document, holder: ObjectField, value: Value) -> None:

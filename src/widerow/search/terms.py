@@ -158,8 +158,13 @@ class SortedTerms(Sequence[bytes]):
         equal[known] = own[short] == theirs[short]
         low[known] += own[short] < theirs[short]
         for number in alike[~short].tolist():
-            term = others[number]
-            at = self.place(term, int(low[number]), int(high[number]))
+            term, at = others[number], int(low[number])
+            if high[number] == at + 1:  # one string begins in this way
+                here = self[at]
+                equal[number] = here == term
+                low[number] += here < term
+                continue
+            at = self.place(term, at, int(high[number]))
             low[number] = at
             equal[number] = at < len(self) and self[at] == term
         return low, equal
