@@ -151,8 +151,11 @@ class SortedTerms(Sequence[bytes]):
         high = np.searchsorted(mine, asked, side="right")
         equal = np.zeros(len(others), dtype=np.bool_)
         alike = np.flatnonzero(low < high)
+        if not len(alike):
+            return low, equal
         first = low[alike]
-        own, theirs = np.diff(self.starts)[first], np.diff(others.starts)[alike]
+        own = self.starts[first + 1] - self.starts[first]
+        theirs = others.starts[alike + 1] - others.starts[alike]
         short = (high[alike] == first + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
         known = alike[short]  # nothing of them stands behind their heads, so their lengths decide
         equal[known] = own[short] == theirs[short]
