@@ -34,19 +34,21 @@ pytestmark = pytest.mark.timeout(900)
 
 SNIPPET = re.compile(r"## Sixty seconds\n.*?```python\n(?P<code>.*?)```", re.DOTALL)
 WHERE = """
-import importlib, json, pkgutil, sys, widerow
+import importlib, importlib.util, json, pkgutil, sys, widerow
 names = [each.name for each in pkgutil.walk_packages(widerow.__path__, "widerow.")]
 # The vendor's client, and a program that is no module.
 needs = ("widerow.testing", "widerow.__main__")
-lacking = set()
+lacking, found = set(), {}
 for name in names:
     if not name.startswith(needs):
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
             lacking.add(error.name)  # what an extra brings
+            found[name] = importlib.util.find_spec(name).origin
 assert lacking == {"numpy", "psycopg"}, lacking
-print(json.dumps({name: getattr(each, "__file__", None) for name, each in sys.modules.items()}))
+found |= {name: getattr(each, "__file__", None) for name, each in sys.modules.items()}
+print(json.dumps(found))
 """
 LARGE = {"pyarrow", "numpy", "jieba", "PIL", "psycopg", "tablestore", "pytest"}
 INDEX_OF_NOTHING = """
