@@ -333,9 +333,7 @@ SEARCH_TAIL_DOCUMENTS: Final = 16  # written last; the segment of them is made a
 SEARCH_SMALL_DOCUMENTS: Final = 128  # of an index that is searched: three milliseconds of a search
 SEARCH_SMALL_DOCUMENTS_MAX: Final = 4096  # a writer merges by itself where nobody else does
 SEARCH_SMALL_SEGMENTS_MAX: Final = 64  # the same by their number; each costs every search 0.1 ms
-SEARCH_ASKED_CHANGES: Final = (
-    16_384  # between two searches, and since, of an index that is searched
-)
+SEARCH_ASKED_CHANGES: Final = 16_384  # an index is searched, if it was while so many were written
 SEARCH_MERGE_FACTOR: Final = 8  # segments of one size become one
 SEARCH_SEGMENT_DOCUMENTS_MAX: Final = 2**18  # a merge needs as much memory again as its result
 SEARCH_SEGMENTS_MAX: Final = 40  # a writer merges by itself where nobody else does

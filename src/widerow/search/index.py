@@ -15,6 +15,7 @@ from typing import Final, NamedTuple, final
 import numpy as np
 
 from widerow.limits import (
+    SEARCH_ASKED_CHANGES,
     SEARCH_MERGE_FACTOR,
     SEARCH_PENDING_DOCUMENTS_MAX,
     SEARCH_PENDING_TOKENS_MAX,
@@ -26,7 +27,6 @@ from widerow.limits import (
     SEARCH_TAIL_DOCUMENTS,
 )
 from widerow.safepoint import safepoint
-from widerow.search.asking import Asking
 from widerow.search.checkpoints import Checkpoint, opened
 from widerow.search.documents import Document, TokenList
 from widerow.search.fields import SearchFields
@@ -146,8 +146,7 @@ class DocumentIndex:
         self.fields = fields
         self._unions = TermUnions()
         self._state = _State((), (), _Tail(fields), 0)
-        self._asking = Asking()
-        self._applied = 0  # changes
+        self._unasked = SEARCH_ASKED_CHANGES  # changes since somebody asked for a moment
 
     @property
     def rows(self) -> int:
@@ -179,7 +178,7 @@ class DocumentIndex:
         small = _without(state.small, new)
         for change in batch:
             state.tail.append(change)
-        self._applied += len(batch)
+        self._unasked += len(batch)
         state = _State(large, small, state.tail, len(state.tail.changes))
         self._replace(self._bounded(state))
         if len(self._state.large) > SEARCH_SEGMENTS_MAX and (due := self.due_merge()) is not None:
@@ -191,7 +190,7 @@ class DocumentIndex:
         Where nobody asks, many documents become a large segment at once. Where somebody does, he
         should not have to make a segment of so many.
         """
-        tail, asked = state.tail, self._asking.goes_on(self._applied)
+        tail, asked = state.tail, self._unasked < SEARCH_ASKED_CHANGES
         many = SEARCH_SMALL_DOCUMENTS if asked else SEARCH_PENDING_DOCUMENTS_MAX
         if state.count < many and tail.tokens < SEARCH_PENDING_TOKENS_MAX:
             return state
@@ -213,7 +212,7 @@ class DocumentIndex:
         """
         state = self._state
         tail, count = state.tail, state.count
-        self._asking.ask(self._applied)
+        self._unasked = 0
 
         def last() -> IndexSegment | None:
             return tail.segment(count) if count else None

@@ -32,7 +32,6 @@ from widerow.model.search.schema import (
     VectorOptions,
 )
 from widerow.model.values import Value
-from widerow.search import asking as asking_module
 from widerow.search import index as index_module
 from widerow.search import terms as terms_module
 from widerow.search.documents import document_of
@@ -151,7 +150,7 @@ def _small_segments() -> Iterator[None]:
     patch.setattr(index_module, "SEARCH_SMALL_DOCUMENTS", 3)
     patch.setattr(index_module, "SEARCH_SMALL_DOCUMENTS_MAX", 12)
     patch.setattr(index_module, "SEARCH_SMALL_SEGMENTS_MAX", 4)
-    patch.setattr(asking_module, "SEARCH_ASKED_CHANGES", 10)
+    patch.setattr(index_module, "SEARCH_ASKED_CHANGES", 10)
     patch.setattr(index_module, "SEARCH_MERGE_FACTOR", 2)
     patch.setattr(terms_module, "_FEW", 0)
     yield

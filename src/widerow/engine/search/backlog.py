@@ -16,9 +16,9 @@ from widerow.limits import (
     JOURNAL_PACED_ROWS,
     JOURNAL_PACED_ROWS_UNASKED,
     JOURNAL_WAKE_ROWS,
+    SEARCH_ASKED_CHANGES,
 )
 from widerow.model.schema import Table
-from widerow.search.asking import Asking
 
 __all__ = ["JournalBacklog"]
 
@@ -44,7 +44,7 @@ class JournalBacklog:
         self.wake: Callable[[], None] = _nobody
         self._noted: dict[int, int] = {}
         self._taken: dict[int, int] = {}
-        self._asked: dict[int, Asking] = {}
+        self._asked: dict[int, int] = {}  # what was noted at the last search
 
     def follow(self, index_id: int) -> None:
         """An index has taken everything, and is expected to follow from now on."""
@@ -70,7 +70,7 @@ class JournalBacklog:
         """The index is searched."""
         noted = self._noted.get(index_id)
         if noted is not None:
-            self._asked.setdefault(index_id, Asking()).ask(noted)
+            self._asked[index_id] = noted
 
     def waiting(self, index_id: int) -> int:
         """About how many rows wait. Bodies that ran twice are counted twice until it has looked."""
@@ -106,5 +106,5 @@ class JournalBacklog:
                 return True
             asked = self._asked.get(index.id)
             if waiting > JOURNAL_PACED_ROWS and asked is not None:
-                return asked.goes_on(noted)
+                return noted - asked <= SEARCH_ASKED_CHANGES
         return False

@@ -12,7 +12,7 @@ from widerow.testing.changes import put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 def heavy():
-    light = {"widerow.search", "widerow.search.asking", "widerow.search.dates"}
+    light = {"widerow.search", "widerow.search.dates"}  # schemas are checked with it
     names = ("numpy", "jieba", "widerow.search")
     return len([each for each in sys.modules if each.startswith(names) and each not in light])
 
