@@ -176,9 +176,12 @@ _NO_COLUMN: Final = frozenset(("",))
 
 
 def _stored_names(index: SearchIndex) -> list[str]:
-    """The columns that an index is said to hold: `store` is true of all types but TEXT."""
+    """The columns that an index is said to hold: `store` is true of all types but TEXT.
+
+    A field is read from the column of its name without the blanks around it (search §1.1).
+    """
     return [
-        field.name
+        field.name.strip()
         for field in index.schema.fields
         if field.source is None
         and (field.type is not SearchFieldType.TEXT if field.store is None else field.store)

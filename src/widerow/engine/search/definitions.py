@@ -137,9 +137,7 @@ def _checked_weights(
 def _check_order(schema: SearchSchema) -> None:
     """What an order can say that the catalogue cannot keep. Raises `InvalidRequest`."""
     for sorter in () if schema.sort is None else schema.sort.sorters:
-        if isinstance(sorter, FieldSort) and (
-            sorter.nested_filter is not None or isinstance(sorter.missing_value, bytes)
-        ):
+        if isinstance(sorter, FieldSort) and sorter.nested_filter is not None:
             raise InvalidRequest(Rule.SEARCH_SORT_KIND)
 
 

@@ -23,11 +23,12 @@ from widerow.limits import (
     SEARCH_INDEXES_MAX,
     SEARCH_NESTED_LEVELS_MAX,
     SEARCH_REINDEX_SUFFIX,
+    SEARCH_SORTERS_MAX,
     SEARCH_VECTOR_DIMENSION_MAX,
     SEARCH_VECTOR_FIELDS_MAX,
 )
 from widerow.model.schema import Table
-from widerow.model.search.query import FieldSort, PrimaryKeySort
+from widerow.model.search.query import FieldSort, PrimaryKeySort, SortMode
 from widerow.model.search.requests import CreateSearchIndex
 from widerow.model.search.schema import (
     AnalyzerName,
@@ -49,6 +50,17 @@ __all__ = [
 _Type = SearchFieldType
 _WITH_FIELDS: Final = frozenset((_Type.NESTED, _Type.JSON))
 _UNSORTED: Final = frozenset((_Type.TEXT, _Type.NESTED, _Type.VECTOR))
+_UNORDERED: Final = _UNSORTED | {_Type.GEO_POINT}
+_WITHOUT_AVERAGE: Final = frozenset((_Type.KEYWORD, _Type.FUZZY_KEYWORD, _Type.IP))
+_FAMILIES: Final[Mapping[SearchFieldType, str]] = MappingProxyType(
+    {
+        _Type.LONG: "numbers",
+        _Type.DOUBLE: "numbers",
+        _Type.KEYWORD: "texts",
+        _Type.FUZZY_KEYWORD: "texts",
+    }
+)
+"""Types that one order compares with each other; any other one only with itself."""
 
 _FROM_ANY: Final = frozenset((_Type.KEYWORD, _Type.FUZZY_KEYWORD, _Type.TEXT))
 _VIRTUAL: Final[Mapping[ColumnType, frozenset[SearchFieldType]]] = MappingProxyType(
@@ -285,26 +297,54 @@ def _refuse_virtual(fields: tuple[SearchField, ...]) -> None:
 
 
 def _check_order(schema: SearchSchema) -> None:
-    """An order of the index: of its own fields, and none where fields are nested."""
+    """An order of the index: of its own fields, and none where fields are nested.
+
+    What a search that names no order would be refused for is refused here (search §1.1, §5.1).
+    """
     if schema.sort is None or not schema.sort.sorters:
         return
     if schema.has_nested:
         raise InvalidRequest(Rule.SEARCH_SORT_NESTED)
+    count = len(schema.sort.sorters)
+    if count > SEARCH_SORTERS_MAX:
+        raise InvalidRequest(Rule.SORT_COUNT, count=count, maximum=SEARCH_SORTERS_MAX)
     sortable = dict(_sortable(schema.fields, ""))
     for sorter in schema.sort.sorters:
         if isinstance(sorter, PrimaryKeySort):
             continue
         if not isinstance(sorter, FieldSort):
             raise InvalidRequest(Rule.SEARCH_SORT_KIND)
-        if not sortable.get(sorter.field.strip(), False):
-            raise InvalidRequest(Rule.SEARCH_SORT_FIELD, field=sorter.field)
+        _check_field_sort(sorter, sortable)
 
 
-def _sortable(fields: tuple[SearchField, ...], prefix: str) -> Iterator[tuple[str, bool]]:
-    """Full names of fields, and whether an index can be ordered by each (search §1.1)."""
+def _check_field_sort(sorter: FieldSort, sortable: Mapping[str, SearchField]) -> None:
+    """One sorter by a field: whether it has an order, and what stands in for missing values."""
+    for name in (sorter.field, sorter.missing_field):
+        if name is not None and name not in sortable:
+            raise InvalidRequest(Rule.SEARCH_SORT_FIELD, field=name)
+    field = sortable[sorter.field]
+    if sorter.mode is SortMode.AVG and field.type in _WITHOUT_AVERAGE:
+        raise InvalidRequest(Rule.SORT_MODE, field=sorter.field)
+    if sorter.missing_field is not None:
+        second = sortable[sorter.missing_field]
+        if _FAMILIES.get(field.type, field.type) != _FAMILIES.get(second.type, second.type):
+            raise InvalidRequest(
+                Rule.SORT_MISSING, field=sorter.field, missing=sorter.missing_field
+            )
+    if sorter.missing_value not in (None, "_first", "_last"):
+        from widerow.search.fields import IndexedField  # noqa: PLC0415  # numpy, for who needs it
+        from widerow.search.queries.values import literal_of  # noqa: PLC0415  # same
+
+        literal_of(IndexedField(sorter.field, 0, field.name, field), sorter.missing_value or 0)
+
+
+def _sortable(fields: tuple[SearchField, ...], prefix: str) -> Iterator[tuple[str, SearchField]]:
+    """The fields that an index can be ordered by, with their full names (search §1.1)."""
     for field in fields:
         name = prefix + field.name.strip()
         if field.type is _Type.JSON:
             yield from _sortable(field.fields, f"{name}.")
-        else:
-            yield name, field.sort_and_agg is not False and field.type not in _UNSORTED
+        elif field.type not in _UNORDERED and (
+            field.sort_and_agg is not False or field.type is _Type.DATE
+        ):
+            yield name, field

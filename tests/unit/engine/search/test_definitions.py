@@ -91,9 +91,13 @@ def test_a_name_is_taken_once(engine: Engine) -> None:
 def test_the_order_of_an_index_says_what_can_be_kept(engine: Engine) -> None:
     make_table(engine)
     filtered = FieldSort("n", nested_filter=NestedFilter("p", TermQuery("p.a", 1)))
-    for sorter in (filtered, FieldSort("n", missing_value=b"bytes")):
+    bytes_missing = FieldSort("n", missing_value=b"bytes")
+    for sorter, rule in (
+        (filtered, Rule.SEARCH_SORT_KIND),
+        (bytes_missing, Rule.SEARCH_QUERY_VALUE),
+    ):
         schema = replace(SCHEMA, sort=SearchSort((sorter,)))
-        assert refusal(lambda: make_index(engine, schema=schema)) is Rule.SEARCH_SORT_KIND  # noqa: B023  # at once
+        assert refusal(lambda: make_index(engine, schema=schema)) is rule  # noqa: B023  # at once
 
 
 def test_the_journal_is_there_as_long_as_an_index(engine: Engine) -> None:

@@ -33,6 +33,7 @@ from widerow.model.search.requests import (
     SearchIndexName,
     SyncPhase,
 )
+from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
 from widerow.rows.reading import decode_plain_rows
 from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -203,6 +204,17 @@ def test_columns_are_those_asked_for(
     [row] = decode_plain_rows(search(engine, columns=kind).hits[0].row)
     assert row.key == (("k", 1),)
     assert [cell[0] for cell in row.cells] == columns
+
+
+def test_columns_of_fields_with_blanks_around_their_names(engine: Engine) -> None:
+    """search §1.1, §5.4: such a field is read from, and answered as, the column without them."""
+    make_table(engine)
+    fields = (SearchField("n ", SearchFieldType.LONG), SearchField(" s", SearchFieldType.KEYWORD))
+    make_index(engine, schema=SearchSchema(fields))
+    write(engine, put("t", {"k": 1}, {"n": 1, "s": "a", "other": 2}))
+    columns = ColumnReturn(ColumnReturnType.ALL_FROM_INDEX)
+    [row] = decode_plain_rows(search(engine, TermQuery("n", 1), columns=columns).hits[0].row)
+    assert [cell[0] for cell in row.cells] == ["n", "s"]
 
 
 def test_a_parallel_scan_is_of_one_moment(engine: Engine, clock: FakeClock) -> None:

@@ -25,6 +25,7 @@ from widerow.model.search.query import (
     PrimaryKeySort,
     ScoreSort,
     SearchSort,
+    SortMode,
 )
 from widerow.model.search.requests import CreateSearchIndex
 from widerow.model.search.schema import (
@@ -214,6 +215,28 @@ def test_routing_is_by_primary_key_columns() -> None:
             Rule.SEARCH_SORT_FIELD,
         ),
         (schema(field(T.TEXT), sort=SearchSort((FieldSort("f"),))), Rule.SEARCH_SORT_FIELD),
+        (schema(field(T.GEO_POINT), sort=SearchSort((FieldSort("f"),))), Rule.SEARCH_SORT_FIELD),
+        (schema(sort=SearchSort((FieldSort("f"),) * 33)), Rule.SORT_COUNT),
+        (
+            schema(field(T.KEYWORD), sort=SearchSort((FieldSort("f", mode=SortMode.AVG),))),
+            Rule.SORT_MODE,
+        ),
+        (
+            schema(field(T.LONG), sort=SearchSort((FieldSort("f", missing_field="g"),))),
+            Rule.SEARCH_SORT_FIELD,
+        ),
+        (
+            schema(
+                field(T.LONG),
+                field(T.KEYWORD, name="g"),
+                sort=SearchSort((FieldSort("f", missing_field="g"),)),
+            ),
+            Rule.SORT_MISSING,
+        ),
+        (
+            schema(field(T.LONG), sort=SearchSort((FieldSort("f", missing_value="word"),))),
+            Rule.SEARCH_QUERY_VALUE,
+        ),
     ],
 )
 def test_orders_that_are_refused(made: SearchSchema, rule: Rule) -> None:
@@ -228,6 +251,10 @@ def test_orders_that_are_taken() -> None:
     below = field(T.JSON, json=JsonKind.OBJECT, fields=(field(T.LONG, name="l"),))
     check_schema(table(), schema(below, sort=SearchSort((FieldSort("f.l"),))))
     check_schema(table(), schema(nested(1), sort=SearchSort(())))
+    for value in ("_first", "_last", "7", 7):
+        sorter = FieldSort("f", mode=SortMode.AVG, missing_value=value, missing_field="g")
+        made = schema(field(T.LONG), field(T.DOUBLE, name="g"), sort=SearchSort((sorter,)))
+        check_schema(table(), made)
 
 
 # --- the index -------------------------------------------------------------------------------
