@@ -402,7 +402,7 @@ class Rule(AnyRule):
     SEARCH_QUERY_MINIMUM = "Use a form of minimum_should_match such as 2, -1, 75%, -25% or 2<75%."
     SEARCH_QUERY_GEO = "Write points as latitude,longitude in degrees, and 3 to 1024 of a polygon."
     SEARCH_QUERY_WEIGHT = "Use finite numbers: weights and scales above 0, distances of at least 0."
-    SEARCH_QUERY_FUNCTIONS = "Use 1 to 3 functions, and a decay between 0 and 1."
+    SEARCH_QUERY_FUNCTIONS = "Use at most 3 functions, and a decay between 0 and 1."
     SEARCH_QUERY_TOP_K = "Use a top_k of 1 to 1000."
     SEARCH_QUERY_VECTOR = "Send a vector with as many finite numbers as the field has dimensions."
 

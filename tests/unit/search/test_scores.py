@@ -186,6 +186,16 @@ def test_how_functions_become_one_score(
     assert _VIEW.select(enough, scored=False).count == len(kept)
 
 
+@pytest.mark.parametrize("mode", list(FunctionScoreMode))
+def test_no_function_at_all_counts_one(mode: FunctionScoreMode) -> None:
+    """At most three, and a factor of 1 where none applies (search §4.5)."""
+    below = TermsQuery("k", ("a",), 4.0)
+    query = FunctionsScoreQuery(below, (), mode, FunctionCombineMode.SUM)
+    assert _scores(_VIEW, query) == {b"1": 5.0, b"3": 5.0}
+    assert _scores(_VIEW, replace(query, max_score=0.5)) == {b"1": 4.5, b"3": 4.5}
+    assert _scores(_VIEW, replace(query, min_score=5.5)) == {}
+
+
 def test_random_scores_are_those_of_the_seed() -> None:
     query = _function(ScoreFunction(RandomScore()))
     one, same, other = (_VIEW.select(query, scored=True, seed=seed).scores for seed in (1, 1, 2))
@@ -319,7 +329,6 @@ def _nested(depth: int) -> Query:
         (GeoDistanceQuery("g", "0,0", -1), Rule.SEARCH_QUERY_WEIGHT),
         (TermQuery("k", "a", 0.0), Rule.SEARCH_QUERY_WEIGHT),
         (TermQuery("k", "a", math.inf), Rule.SEARCH_QUERY_WEIGHT),
-        (FunctionsScoreQuery(MATCH_ALL, ()), Rule.SEARCH_QUERY_FUNCTIONS),
         (FunctionsScoreQuery(MATCH_ALL, _THREE + _THREE), Rule.SEARCH_QUERY_FUNCTIONS),
         (
             _function(ScoreFunction(DecayFunction("d", DecayMath.EXP, DecayNumericParam(0, 0)))),

@@ -255,8 +255,8 @@ class _FunctionsNode(Node):
         found = self._below.run(at)
         assert found.scores is not None
         numbers = found.as_numbers()
-        if not len(numbers):
-            return found
+        if not len(numbers) or not self._bases:  # without functions the factor is 1
+            return self._kept(numbers, self._combined(found.scores, np.ones(len(numbers))))
         factors: list[Floats] = []
         applies: list[Booleans] = []
         for function, base, filtered in zip(
@@ -267,7 +267,11 @@ class _FunctionsNode(Node):
                 applies.append(np.ones(len(numbers), dtype=np.bool_))
             else:
                 applies.append(np.isin(numbers, filtered.run(at).as_numbers()))
-        total = self._totals(found.scores, np.array(factors), np.array(applies))
+        return self._kept(
+            numbers, self._totals(found.scores, np.array(factors), np.array(applies))
+        )
+
+    def _kept(self, numbers: Integers, total: Floats) -> Matched:
         if self._query.min_score is None:
             return Matched(numbers, scores=total)
         kept = total >= self._query.min_score
@@ -276,7 +280,9 @@ class _FunctionsNode(Node):
     def _totals(self, scores: Floats, factors: Floats, applies: Booleans) -> Floats:
         weights = np.array([each.weight for each in self._query.functions])
         factor = _SCORE_MODES[self._query.score_mode](factors, applies, weights)
-        factor = np.where(applies.any(axis=0), factor, 1.0)
+        return self._combined(scores, np.where(applies.any(axis=0), factor, 1.0))
+
+    def _combined(self, scores: Floats, factor: Floats) -> Floats:
         most = _FLOAT_MAX if self._query.max_score is None else self._query.max_score
         return _COMBINE_MODES[self._query.combine_mode](scores, np.minimum(factor, most))
 
@@ -321,7 +327,7 @@ def functions_node(
 
     Without scores it is its query, unless a score may be too low.
     """
-    if not 1 <= len(query.functions) <= SEARCH_FUNCTIONS_MAX:
+    if len(query.functions) > SEARCH_FUNCTIONS_MAX:
         raise InvalidRequest(Rule.SEARCH_QUERY_FUNCTIONS, value=str(len(query.functions)))
     bases = [_base_of(asked, level, each, number) for number, each in enumerate(query.functions)]
     node, filters = below

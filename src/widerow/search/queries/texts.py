@@ -219,7 +219,7 @@ class _PhraseNode(Node):
     def score(
         self, field: IndexedField, tables: list[TableView], frequencies: list[int], factor: float
     ) -> None:
-        """Compute scores as well; `frequencies`: documents that have each token."""
+        """Compute scores as well; `frequencies`: documents that have the token of each place."""
         self._scorer = FieldScorer(tables, field)
         self._weight = self._scorer.phrase(frequencies, factor)
 
@@ -263,7 +263,7 @@ def phrase_node(
                 frequencies[name] += living(table, column.documents(number, number + 1))
     node = _PhraseNode(found)
     if scored:
-        node.score(field, tables, list(frequencies.values()), query.weight)
+        node.score(field, tables, [frequencies[name] for name in names], query.weight)
     return node
 
 

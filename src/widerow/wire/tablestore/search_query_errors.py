@@ -77,7 +77,7 @@ SEARCH_QUERY_ERRORS: Final[dict[Rule, ErrorRow]] = {
         "invalid number {value}", "a weight, scale, offset or distance out of its range"
     ),
     Rule.SEARCH_QUERY_FUNCTIONS: _query(
-        f"{{value}} is no number of functions from 1 to {SEARCH_FUNCTIONS_MAX}, "
+        f"{{value}} is no number of functions up to {SEARCH_FUNCTIONS_MAX}, "
         "or no decay between 0 and 1",
         "a FunctionsScoreQuery of too many functions, or with another decay",
     ),

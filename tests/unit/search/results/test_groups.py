@@ -79,6 +79,14 @@ def test_numeric_keys_compare_as_numbers(make: Make) -> None:
     assert index.counts(FieldGroupBy("g", "l")) == [("-3", 1), ("9", 1), ("10", 1)]
 
 
+def test_the_smallest_number_comes_last_from_above(make: Make) -> None:
+    # search §6.3: numeric keys numerically, whatever the order
+    numbers = (3, -(2**63), 2**63 - 1)
+    index = make(fields(l=T.LONG), [{"l": value} for value in numbers])
+    asked = FieldGroupBy("g", "l", sort=(GroupSorter(GroupSortKey.KEY, SortOrder.DESC),))
+    assert [key for key, _ in index.counts(asked)] == [str(2**63 - 1), "3", str(-(2**63))]
+
+
 @pytest.mark.parametrize(
     ("kind", "value", "key"),
     [

@@ -132,8 +132,13 @@ def _sort_keys(scope: Scope, found: Coded, groups: Candidates, asked: Keyed) -> 
             key = groups.counts
         else:
             key = _metric(scope, found, groups, asked, sorter.metric)
-        keys.append(key if sorter.order is SortOrder.ASC else -key)
+        keys.append(key if sorter.order is SortOrder.ASC else _descending(key))
     return [*keys, groups.codes]
+
+
+def _descending(key: NDArray[Any]) -> NDArray[Any]:
+    """What compares the other way round; the smallest whole number has no negative."""
+    return -key if key.dtype == np.float64 else ~key
 
 
 def _metric(
