@@ -267,9 +267,7 @@ class _FunctionsNode(Node):
                 applies.append(np.ones(len(numbers), dtype=np.bool_))
             else:
                 applies.append(np.isin(numbers, filtered.run(at).as_numbers()))
-        return self._kept(
-            numbers, self._totals(found.scores, np.array(factors), np.array(applies))
-        )
+        return self._kept(numbers, self._totals(found.scores, np.array(factors), np.array(applies)))
 
     def _kept(self, numbers: Integers, total: Floats) -> Matched:
         if self._query.min_score is None:
