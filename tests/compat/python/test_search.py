@@ -49,6 +49,7 @@ NESTED = sdk.FieldSchema(
 )
 ALL = sdk.ColumnsToGet(return_type=sdk.ColumnReturnType.ALL)
 ASCENDING = sdk.Sort([sdk.PrimaryKeySort()])
+SOME = sdk.RangeQuery("k", "key100", "key200", include_lower=False, include_upper=True)
 
 
 def row(n: int) -> sdk.Row:
@@ -162,6 +163,20 @@ def found(
         (sdk.MatchPhraseQuery("name", "苏"), 200),
         (sdk.ExistsQuery("k"), 1000),
         (sdk.BoolQuery(must_not_queries=[sdk.ExistsQuery("k")]), 0),
+        (
+            sdk.BoolQuery(
+                must_queries=[SOME, sdk.ExistsQuery("b")],
+                must_not_queries=[sdk.RangeQuery("l", 150, 200)],
+            ),
+            50,
+        ),
+        (
+            sdk.BoolQuery(
+                must_queries=[SOME],
+                must_not_queries=[sdk.RangeQuery("l", 150, 200), sdk.ExistsQuery("b")],
+            ),
+            0,
+        ),
         (sdk.GeoDistanceQuery("g", "32.5,116.5", 300_000), 668),
         (sdk.GeoBoundingBoxQuery("g", "30.9,112.0", "30.2,119.0"), 500),
         (sdk.GeoPolygonQuery("g", ["30.9,112.0", "30.5,115.0", "30.3, 117.0", "30.2,119.0"]), 90),
