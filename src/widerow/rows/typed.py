@@ -175,7 +175,7 @@ def _packed(value: Any) -> bytes:  # noqa: ANN401  # what MessagePack takes
 def _unpacked(data: bytes) -> Any:  # noqa: ANN401  # what MessagePack gives
     try:
         return msgpack.unpackb(data, ext_hook=_read_extension, strict_map_key=False)
-    except (ValueError, msgpack.UnpackException) as error:
+    except (TypeError, ValueError, msgpack.UnpackException) as error:  # a map as a key, for one
         raise StoreDamaged(f"a row's values cannot be read: {error}") from error
 
 

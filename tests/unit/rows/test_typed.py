@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from widerow.errors import StoreDamaged
@@ -88,6 +88,7 @@ def test_values_of_every_type_are_read_as_they_were_stored(
 
 
 @unhurried
+@example(kind=LONG, damage=b"\x81\x80\x00")  # a map whose key is a map
 @given(kind=kinds, damage=st.binary(max_size=12))
 def test_any_bytes_are_a_value_or_damage(kind: FieldType, damage: bytes) -> None:
     try:
