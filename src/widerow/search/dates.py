@@ -23,6 +23,7 @@ _EPOCHS: Final = {
     "epoch_nanos": 1,
 }
 _MILLISECOND: Final = 10**6
+_ZONE_SECONDS_MAX: Final = 18 * 3600
 _UNIX_DAY: Final = date(1970, 1, 1).toordinal()
 _DIGITS: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 
@@ -182,13 +183,19 @@ def _nanoseconds(found: re.Match[str]) -> int | None:
     except ValueError:
         return None
     zone = _zone_seconds(parts.get("zone") or "Z")
+    if zone is None:
+        return None
     seconds = day * 86_400 + hour * 3600 + minute * 60 + second - zone
     return seconds * 10**9 + int((parts.get("fraction") or "0").ljust(9, "0"))
 
 
-def _zone_seconds(zone: str) -> int:
+def _zone_seconds(zone: str) -> int | None:
+    """How far a zone is ahead of UTC; None for more than 18 hours, which Java has no zone of."""
     if zone == "Z":
         return 0
     digits = zone[1:].replace(":", "").ljust(6, "0")
-    seconds = int(digits[:2]) * 3600 + int(digits[2:4]) * 60 + int(digits[4:6])
+    minute, second = int(digits[2:4]), int(digits[4:6])
+    seconds = int(digits[:2]) * 3600 + minute * 60 + second
+    if minute > 59 or second > 59 or seconds > _ZONE_SECONDS_MAX:
+        return None
     return -seconds if zone[0] == "-" else seconds

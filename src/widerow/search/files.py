@@ -36,7 +36,7 @@ __all__ = [
 MANIFEST: Final = "manifest"
 """The file that says which others make up the index."""
 
-_FORMAT: Final = 2  # a number of its own for whatever changes arrays or tokens
+_FORMAT: Final = 3  # a number of its own for whatever changes arrays or tokens
 _HEAD: Final = b"WRSEARCH".ljust(64, b"\0")
 _TAIL: Final = struct.Struct("<QII8s")  # the directory: offset, length, checksum; the mark
 _TAIL_MARK: Final = b"WRSEAEND"

@@ -49,6 +49,8 @@ _TITLES = (
         (TextAnalyzer(), "IPhone6", ["iphone6"]),
         (TextAnalyzer(delimit_word=True), "IPhone6", ["iphone", "6"]),
         (TextAnalyzer(), "a_b カナ 한국 x-y", ["a", "b", "カ", "ナ", "한", "국", "x", "y"]),
+        (TextAnalyzer(), "東京・大阪゠゛ー", ["東", "京", "大", "阪", "ー"]),
+        (TextAnalyzer(), "佐々々 二〇〇", ["佐", "々", "々", "二", "〇", "〇"]),
         (TextAnalyzer(), "ΣΑΣ ΣΑΣ", ["σας", "σας"]),
         (
             TextAnalyzer(AnalyzerName.SPLIT, delimiter=","),
@@ -56,6 +58,12 @@ _TITLES = (
             ["badminton", "ping pong", "rap"],
         ),
         (TextAnalyzer(AnalyzerName.SPLIT, delimiter=","), ",A,, b,", ["a", " b"]),
+        (
+            TextAnalyzer(AnalyzerName.SPLIT, delimiter="\n"),
+            "ping pong \n\n  rap",
+            ["ping pong", "rap"],
+        ),
+        (TextAnalyzer(AnalyzerName.SPLIT, delimiter=" "), "a  b\tc", ["a", "b", "c"]),
         (TextAnalyzer(AnalyzerName.SPLIT), " a  B\tc\0D ", ["a", "b", "c\0d"]),
         (
             TextAnalyzer(AnalyzerName.FUZZY, min_chars=2, max_chars=3),

@@ -126,7 +126,9 @@ def _checked_weights(
     table: Table, index: SearchIndex, weights: tuple[QueryFlowWeight, ...]
 ) -> tuple[QueryFlowWeight, ...]:
     brother = brother_of(table, index)
-    names = {index.name, "" if brother is None else brother.name}
+    if brother is None:
+        raise InvalidRequest(Rule.SEARCH_WEIGHTS)
+    names = {index.name, brother.name}
     shares = [each.weight for each in weights]
     known = {each.index for each in weights} == names and len(weights) == len(names)
     if not known or min(shares) < 0 or sum(shares) != PER_CENT:

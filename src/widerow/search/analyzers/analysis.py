@@ -12,9 +12,10 @@ from widerow.search.analyzers.dictionary import all_words, one_segmentation
 __all__ = ["Analysis", "PlacedToken", "analysis_of"]
 
 # Ideographs with their extensions and compatibility forms, kana, and syllables of hangul: each one
-# alone is a token (search §3).
+# alone is a token (search §3). The marks among kana, such as the middle dot, are none of them.
 _CJK: Final = (
-    "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f\uac00-\ud7a3"
+    "\u3005\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff"
+    "\u31f0-\u31ff\uff66-\uff9f\uac00-\ud7a3"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _WORD: Final = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")
@@ -108,7 +109,7 @@ def _single_word(analyzer: TextAnalyzer) -> Analysis:
 
 def _split(analyzer: TextAnalyzer) -> Analysis:
     delimiter = analyzer.delimiter
-    if delimiter is None or not delimiter.strip():
+    if delimiter is None or delimiter == " ":
         return Analysis(_matches(_BLANKS), analyzer.case_sensitive, pattern=_BLANKS)
     return Analysis(_between(delimiter), analyzer.case_sensitive)
 
@@ -142,14 +143,18 @@ def _matches(pattern: re.Pattern[str]) -> _Pieces:
 
 
 def _between(delimiter: str) -> _Pieces:
+    """What stands between delimiters; between those of blanks, such as lines, without others."""
+    stripped = not delimiter.strip()
+
     def pieces(text: str) -> list[tuple[int, int]]:
         found: list[tuple[int, int]] = []
         start = 0
         for piece in text.split(delimiter):
-            stop = start + len(piece)
-            if piece:
-                found.append((start, stop))
-            start = stop + len(delimiter)
+            kept = piece.strip() if stripped else piece
+            if kept:
+                first = start + (len(piece) - len(piece.lstrip()) if stripped else 0)
+                found.append((first, first + len(kept)))
+            start += len(piece) + len(delimiter)
         return found
 
     return pieces

@@ -210,6 +210,8 @@ def test_weights_decide_which_index_answers(engine: Engine) -> None:
     engine.run(engine.search.delete("i", SearchIndexName("t", "x_reindex")))
     assert index_named(engine, "x").weights == ()
     assert keys(search(engine, words)) == []
+    alone = (QueryFlowWeight("x", 50), QueryFlowWeight("", 50))
+    assert refusal(lambda: update(engine, weights=alone)) is Rule.SEARCH_WEIGHTS
 
 
 def test_added_fields_are_built(engine: Engine) -> None:
