@@ -174,7 +174,7 @@ def index_document(
             {
                 "name": name,
                 "type": placed.field.type.name,
-                "array": placed.field.is_array,
+                "array": bool(placed.field.is_array),
                 "analyzer": placed.field.analyzer.name.value if placed.field.analyzer else None,
                 "source": placed.field.source,
             }

@@ -105,7 +105,7 @@ def _search_field(field: SearchField) -> dict[str, Any]:
     return {
         "name": field.name,
         "type": field.type.name,
-        "array": field.is_array,
+        "array": bool(field.is_array),
         "analyzer": None if field.analyzer is None else field.analyzer.name.value,
     }
 

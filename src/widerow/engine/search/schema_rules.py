@@ -305,7 +305,10 @@ def _check_order(schema: SearchSchema) -> None:
         return
     if schema.has_nested:
         raise InvalidRequest(Rule.SEARCH_SORT_NESTED)
+    by_key = any(isinstance(each, PrimaryKeySort) for each in schema.sort.sorters)
     count = len(schema.sort.sorters)
+    if not (by_key or schema.sort.disable_default_pk_sorter):
+        count += 1  # a search ends with the primary key
     if count > SEARCH_SORTERS_MAX:
         raise InvalidRequest(Rule.SORT_COUNT, count=count, maximum=SEARCH_SORTERS_MAX)
     sortable = dict(_sortable(schema.fields, ""))

@@ -109,9 +109,10 @@ class VectorOptions:
 class SearchField:
     """A field of an index, or a field below one of type NESTED or JSON.
 
-    `index`, `sort_and_agg`, `store` are None where the client did not say (search §1.1 has the
-    defaults; `SearchSchema` and its users ask `search.fields` for what holds). `analyzer` is set
-    for TEXT only. `source`: the column that a virtual field is read from. `fields`: those below.
+    `index`, `sort_and_agg`, `store`, `is_array` are None where the client did not say (search §1.1
+    has the defaults; `SearchSchema` and its users ask `search.fields` for what holds). `analyzer`
+    is set for TEXT only. `source`: the column that a virtual field is read from. `fields`: those
+    below.
     """
 
     name: str
@@ -119,7 +120,7 @@ class SearchField:
     index: bool | None = None
     sort_and_agg: bool | None = None
     store: bool | None = None
-    is_array: bool = False
+    is_array: bool | None = None
     analyzer: TextAnalyzer | None = None
     analyzer_sent: bool = False
     source: str | None = None

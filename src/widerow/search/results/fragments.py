@@ -87,7 +87,7 @@ def _stop(text: str, start: int, size: int, span: TokenSpan) -> int:
     if span.start < start + size < span.stop:
         return span.start if span.start > start else span.stop
     stop = _word_start(text, start + size, start)
-    return max(stop, span.stop) if span.start <= stop else stop
+    return max(stop, span.stop) if span.stop <= start + size else stop
 
 
 def _word_start(text: str, place: int, least: int) -> int:

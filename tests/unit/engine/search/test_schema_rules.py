@@ -216,7 +216,7 @@ def test_routing_is_by_primary_key_columns() -> None:
         ),
         (schema(field(T.TEXT), sort=SearchSort((FieldSort("f"),))), Rule.SEARCH_SORT_FIELD),
         (schema(field(T.GEO_POINT), sort=SearchSort((FieldSort("f"),))), Rule.SEARCH_SORT_FIELD),
-        (schema(sort=SearchSort((FieldSort("f"),) * 33)), Rule.SORT_COUNT),
+        (schema(sort=SearchSort((FieldSort("f"),) * 32)), Rule.SORT_COUNT),
         (
             schema(field(T.KEYWORD), sort=SearchSort((FieldSort("f", mode=SortMode.AVG),))),
             Rule.SORT_MODE,

@@ -92,6 +92,11 @@ def test_fragments_end_between_words_and_are_those_with_matches() -> None:
     assert len(marked(text, *spans, fragment_size=15, fragments=0)) == 1
 
 
+def test_a_match_right_behind_a_fragment_makes_it_no_longer() -> None:
+    """search §5.6: pieces of at most fragment_size characters."""
+    assert marked("<<<<<<<aa<<<", (11, 12), fragment_size=4) == ("<b><</b>",)
+
+
 TEXTS = st.text(st.sampled_from("ab 茶<&"), max_size=40)
 
 

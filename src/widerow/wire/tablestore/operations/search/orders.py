@@ -10,6 +10,7 @@ from widerow.model.search.highlight import (
     HighlightEncoder,
     HighlightParameter,
 )
+from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.bodies import text, texts
 from widerow.wire.tablestore.operations.search.unfolding import (
@@ -101,7 +102,10 @@ def _geo_distance_sort(sent: m.GeoDistanceSort, query: DecodeQuery) -> q.GeoDist
 
 def encode_sort(sort: q.SearchSort) -> m.Sort:
     """The order of an index, which is made of fields and of the primary key (search §1.1)."""
-    return m.Sort(sorter=[_encode_sorter(each) for each in sort.sorters])
+    return m.Sort(
+        sorter=[_encode_sorter(each) for each in sort.sorters],
+        disable_default_pk_sorter=sort.disable_default_pk_sorter or None,
+    )
 
 
 def _encode_sorter(sorter: q.Sorter) -> m.Sorter:
@@ -109,6 +113,10 @@ def _encode_sorter(sorter: q.Sorter) -> m.Sorter:
         sent = m.FieldSort(field_name=sorter.field, order=sorter.order)
         if sorter.mode is not None:
             sent.mode = sorter.mode
+        if sorter.missing_value is not None:
+            sent.missing_value = encode_variant(sorter.missing_value)
+        if sorter.missing_field is not None:
+            sent.missing_field = sorter.missing_field
         return m.Sorter(field_sort=sent)
     return m.Sorter(pk_sort=m.PrimaryKeySort(order=sorter.order))
 

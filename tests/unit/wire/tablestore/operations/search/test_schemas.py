@@ -31,6 +31,7 @@ from widerow.model.search.schema import (
     VectorMetric,
     VectorOptions,
 )
+from widerow.rows.cells import encode_variant
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.search import (
     create_search_index,
@@ -212,6 +213,35 @@ def test_orders_are_described(
     assert [each.ListFields()[0][0].name for each in answer.index_sort.sorter] == sorters
     assert answer.HasField("index_setting")
     assert answer.index_setting.number_of_shards == 1
+
+
+def test_flags_and_orders_are_described_as_they_were_sent() -> None:
+    # search §1.2: is_array is echoed, which G and J tell from one that was not sent
+    sent = m.IndexSchema(
+        field_schemas=[
+            m.FieldSchema(field_name="a", field_type=1, is_array=False),
+            m.FieldSchema(field_name="b", field_type=1, is_array=True),
+            m.FieldSchema(field_name="c", field_type=1),
+        ],
+        index_sort=m.Sort(
+            sorter=[
+                m.Sorter(
+                    field_sort=m.FieldSort(
+                        field_name="a",
+                        order=1,
+                        missing_value=encode_variant("_first"),
+                        missing_field="c",
+                    )
+                )
+            ],
+            disable_default_pk_sorter=True,
+        ),
+    )
+    request = m.CreateSearchIndexRequest(table_name="t", index_name="i", schema=sent)
+    answer = described(create_search_index.decode(request.SerializeToString()).schema)
+    assert [each.HasField("is_array") for each in answer.field_schemas] == [True, True, False]
+    assert [each.is_array for each in answer.field_schemas] == [False, True, False]
+    assert answer.index_sort == sent.index_sort
 
 
 def test_a_description_is_what_each_sdk_reads() -> None:
