@@ -424,13 +424,13 @@ def test_an_empty_table_and_a_row_of_many_columns_are_told_as_they_are() -> None
     [
         (
             "search",
-            {"instance": INSTANCE, "table": ARTICLES, "query": "nothing:x y"},
+            {**ARTICLE_ROWS, "query": "nothing:x y"},
             "nothing:x y",
         ),
-        ("search", {"instance": INSTANCE, "table": ARTICLES, "query": "title:("}, "title:("),
+        ("search", {**ARTICLE_ROWS, "query": "title:("}, "title:("),
         (
             "rows",
-            {"instance": INSTANCE, "table": ARTICLES, "where": "price > > 3"},
+            {**ARTICLE_ROWS, "where": "price > > 3"},
             "price &gt; &gt; 3",
         ),
         ("rows", {**TYPED, "k0": "no number"}, "no number"),
@@ -445,3 +445,9 @@ def test_what_cannot_be_read_stays_in_its_form(
     assert page.text.count('role="alert"') == 1
     told = asker.get(f"{path}.json", **asked)
     assert (told.status, list(told.document)) == (400, ["error"])
+
+
+def test_a_refused_page_keeps_the_bounds_of_their_column(asker: Asker) -> None:
+    """They are of the column behind the given ones, whatever else is wrong."""
+    page = asker.get("rows", **AT, k0="c-0004", where="amount > > 5", **{"from": 5}).text
+    assert 'OrderNumber from <input name="from" value="5"' in page

@@ -5,6 +5,7 @@ A whole key is a JSON array of its values in their order; a binary value is its 
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Any, Final
 
 from widerow.console.forms import typed_value
@@ -13,7 +14,14 @@ from widerow.model.row import PrimaryKey
 from widerow.model.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
-__all__ = ["KEY_TYPE_NAMES", "key_bounds", "key_from_text", "key_text_of", "typed_key"]
+__all__ = [
+    "KEY_TYPE_NAMES",
+    "key_bounds",
+    "key_from_text",
+    "key_prefix",
+    "key_text_of",
+    "typed_key",
+]
 
 KEY_TYPE_NAMES: Final = {
     KeyType.INTEGER: "integer",
@@ -63,22 +71,21 @@ def _unreadable(text: str) -> ConsoleRefused:
     )
 
 
-def key_bounds(table: Table, asked: Mapping[str, str]) -> tuple[PrimaryKey, PrimaryKey, list[str]]:
-    """The range of keys that an address asks for: its lower and upper end, and the prefix.
+def key_prefix(table: Table, asked: Mapping[str, str]) -> list[str]:
+    """The values of the first key columns, `k0`, `k1`, …, as they were typed, up to one without."""
+    given = (asked.get(f"k{number}", "") for number in range(len(table.key_columns)))
+    return list(takewhile(bool, given))
+
+
+def key_bounds(table: Table, asked: Mapping[str, str]) -> tuple[PrimaryKey, PrimaryKey]:
+    """The range of keys that an address asks for: its lower and upper end.
 
     `k0`, `k1`, … are values of the first so many key columns, which have to be given in order;
     `from` and `to` are bounds of the column behind them, `begins` the beginning of its text.
     Raises: `ConsoleRefused`.
     """
     columns = table.key_columns
-    fixed: list[KeyValue] = []
-    prefix: list[str] = []
-    for number, column in enumerate(columns):
-        text = asked.get(f"k{number}", "")
-        if not text:
-            break
-        fixed.append(typed_key(column, text))
-        prefix.append(text)
+    fixed = list(map(typed_key, columns, key_prefix(table, asked)))
     _check_no_gap(table, asked, len(fixed))
     low: KeyInput = KeyMarker.INF_MIN
     high: KeyInput = KeyMarker.INF_MAX
@@ -90,7 +97,7 @@ def key_bounds(table: Table, asked: Mapping[str, str]) -> tuple[PrimaryKey, Prim
             "All key columns have a value, so there is nothing left to bound.",
             "Empty the last key column, or the bounds.",
         )
-    return _ended(table, fixed, low), _ended(table, fixed, high, upper=True), prefix
+    return _ended(table, fixed, low), _ended(table, fixed, high, upper=True)
 
 
 def _check_no_gap(table: Table, asked: Mapping[str, str], given: int) -> None:

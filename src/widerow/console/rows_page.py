@@ -9,7 +9,13 @@ from widerow.console.forms import COLUMN_TYPE_NAMES, shown
 from widerow.console.parts import ConsoleRefused, PageDocument, Visit, address
 from widerow.console.places import TablePlace, asked_table, the_table
 from widerow.console.refusals import with_refusal
-from widerow.console.row_keys import KEY_TYPE_NAMES, key_bounds, key_from_text, key_text_of
+from widerow.console.row_keys import (
+    KEY_TYPE_NAMES,
+    key_bounds,
+    key_from_text,
+    key_prefix,
+    key_text_of,
+)
 from widerow.console.typed_rows import show_typed_rows
 from widerow.limits import (
     CONSOLE_COLUMNS_MAX,
@@ -43,6 +49,7 @@ def show_rows(visit: Visit) -> PageDocument:
         return show_typed_rows(visit, name)
     table = the_table(visit, name)
     limit = visit.number("limit", CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX)
+    prefix = key_prefix(table, visit.asked)
     form: PageDocument = {
         "instance": name.instance,
         "table": name.name,
@@ -50,8 +57,8 @@ def show_rows(visit: Visit) -> PageDocument:
         "key": [
             {"name": each.name, "type": KEY_TYPE_NAMES[each.type]} for each in table.key_columns
         ],
-        "prefix": [],
-        "bounded": _bounded(table, 0),
+        "prefix": prefix,
+        "bounded": _bounded(table, len(prefix)),
         "asked": {
             each: visit.asked.get(each, "")
             for each in ("k0", "k1", "k2", "k3", "from", "to", "begins", "where", "order", "limit")
@@ -70,10 +77,8 @@ def _page(visit: Visit, name: TablePlace, table: Table, limit: int) -> PageDocum
     """The rows that were asked for, and what is known of them."""
     where = visit.asked.get("where", "").strip()
     tree = visit.languages.condition(where, _kinds(table)) if where else None
-    found, following, prefix = _read(visit, table, tree, limit)
+    found, following = _read(visit, table, tree, limit)
     return {
-        "prefix": prefix,
-        "bounded": _bounded(table, len(prefix)),
         "columns": _columns(found),
         "rows": [shown_row(each) for each in found],
         "more": _following(visit, name, following),
@@ -94,17 +99,17 @@ def _kinds(table: Table) -> dict[str, str]:
 
 def _read(
     visit: Visit, table: Table, tree: Filter | None, limit: int
-) -> tuple[list[Row], PrimaryKey | None, list[str]]:
-    """The rows of a page, the key of the next one, and the values of the prefix."""
-    low, high, prefix = key_bounds(table, visit.asked)
+) -> tuple[list[Row], PrimaryKey | None]:
+    """The rows of a page, and the key of the next one."""
+    low, high = key_bounds(table, visit.asked)
     versions = table.options.max_versions
     selection = Selection(
         max_versions=versions, filter=tree, pagination=Pagination(0, CONSOLE_COLUMNS_MAX)
     )
     rows = visit.parts.engine.rows
-    if len(prefix) == len(table.key_columns):
+    if len(key_prefix(table, visit.asked)) == len(table.key_columns):
         read = rows.get_row(table.instance, GetRow(table.name, low, selection))
-        return decode_plain_rows(PLAIN_HEADER + read.row) if read.row else [], None, prefix
+        return decode_plain_rows(PLAIN_HEADER + read.row) if read.row else [], None
     direction = RangeDirection.FORWARD
     if visit.asked.get("order") == "down":
         direction, low, high = RangeDirection.BACKWARD, high, low
@@ -113,7 +118,7 @@ def _read(
     request = GetRange(table.name, RowRange(low, high, direction, limit), selection)
     with visit.parts.long_work():
         page = rows.get_range(table.instance, request)
-    return decode_plain_rows(PLAIN_HEADER + page.rows), _next_key(page), prefix
+    return decode_plain_rows(PLAIN_HEADER + page.rows), _next_key(page)
 
 
 def _next_key(page: RangePage) -> PrimaryKey | None:
