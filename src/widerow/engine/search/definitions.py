@@ -17,9 +17,8 @@ from widerow.engine.search.schema_rules import (
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.limits import JOURNAL_HOURS
 from widerow.model.schema import Stream, Table
-from widerow.model.search.query import FieldSort
 from widerow.model.search.requests import CreateSearchIndex, UpdateSearchIndex
-from widerow.model.search.schema import QueryFlowWeight, SearchIndex, SearchSchema
+from widerow.model.search.schema import QueryFlowWeight, SearchIndex
 
 __all__ = [
     "FOR_EVER",
@@ -60,7 +59,6 @@ def with_search_index(
 ) -> Table:
     """The table with one more search index (search §1.1). Raises what is wrong with it."""
     check_index(table, request)
-    _check_order(request.schema)
     ttl = FOR_EVER if request.time_to_live is None else request.time_to_live
     index = SearchIndex(request.index, number(), request.schema, now_us, ttl, request.source)
     journal = table.journal
@@ -134,13 +132,6 @@ def _checked_weights(
     if not known or min(shares) < 0 or sum(shares) != PER_CENT:
         raise InvalidRequest(Rule.SEARCH_WEIGHTS)
     return weights
-
-
-def _check_order(schema: SearchSchema) -> None:
-    """What an order can say that the catalogue cannot keep. Raises `InvalidRequest`."""
-    for sorter in () if schema.sort is None else schema.sort.sorters:
-        if isinstance(sorter, FieldSort) and sorter.nested_filter is not None:
-            raise InvalidRequest(Rule.SEARCH_SORT_KIND)
 
 
 def check_options_of_searched(table: Table) -> None:

@@ -23,12 +23,11 @@ from widerow.limits import (
     SEARCH_INDEXES_MAX,
     SEARCH_NESTED_LEVELS_MAX,
     SEARCH_REINDEX_SUFFIX,
-    SEARCH_SORTERS_MAX,
     SEARCH_VECTOR_DIMENSION_MAX,
     SEARCH_VECTOR_FIELDS_MAX,
 )
 from widerow.model.schema import Table
-from widerow.model.search.query import FieldSort, PrimaryKeySort, SortMode
+from widerow.model.search.query import MATCH_ALL, FieldSort, PrimaryKeySort, SearchSort
 from widerow.model.search.requests import CreateSearchIndex
 from widerow.model.search.schema import (
     AnalyzerName,
@@ -51,16 +50,6 @@ _Type = SearchFieldType
 _WITH_FIELDS: Final = frozenset((_Type.NESTED, _Type.JSON))
 _UNSORTED: Final = frozenset((_Type.TEXT, _Type.NESTED, _Type.VECTOR))
 _UNORDERED: Final = _UNSORTED | {_Type.GEO_POINT}
-_WITHOUT_AVERAGE: Final = frozenset((_Type.KEYWORD, _Type.FUZZY_KEYWORD, _Type.IP))
-_FAMILIES: Final[Mapping[SearchFieldType, str]] = MappingProxyType(
-    {
-        _Type.LONG: "numbers",
-        _Type.DOUBLE: "numbers",
-        _Type.KEYWORD: "texts",
-        _Type.FUZZY_KEYWORD: "texts",
-    }
-)
-"""Types that one order compares with each other; any other one only with itself."""
 
 _FROM_ANY: Final = frozenset((_Type.KEYWORD, _Type.FUZZY_KEYWORD, _Type.TEXT))
 _VIRTUAL: Final[Mapping[ColumnType, frozenset[SearchFieldType]]] = MappingProxyType(
@@ -297,52 +286,38 @@ def _refuse_virtual(fields: tuple[SearchField, ...]) -> None:
 
 
 def _check_order(schema: SearchSchema) -> None:
-    """An order of the index: of its own fields, and none where fields are nested.
+    """An order of the index: of its own fields, and none where fields are nested (search §1.1).
 
-    What a search that names no order would be refused for is refused here (search §1.1, §5.1).
+    What a search that names no order would be refused for is refused here.
     """
     if schema.sort is None or not schema.sort.sorters:
         return
     if schema.has_nested:
         raise InvalidRequest(Rule.SEARCH_SORT_NESTED)
-    by_key = any(isinstance(each, PrimaryKeySort) for each in schema.sort.sorters)
-    count = len(schema.sort.sorters)
-    if not (by_key or schema.sort.disable_default_pk_sorter):
-        count += 1  # a search ends with the primary key
-    if count > SEARCH_SORTERS_MAX:
-        raise InvalidRequest(Rule.SORT_COUNT, count=count, maximum=SEARCH_SORTERS_MAX)
-    sortable = dict(_sortable(schema.fields, ""))
-    for sorter in schema.sort.sorters:
-        if isinstance(sorter, PrimaryKeySort):
-            continue
-        if not isinstance(sorter, FieldSort):
+    sortable = frozenset(_sortable(schema.fields, ""))
+    by_field = [each for each in schema.sort.sorters if not isinstance(each, PrimaryKeySort)]
+    for sorter in by_field:
+        if not isinstance(sorter, FieldSort) or sorter.nested_filter is not None:
             raise InvalidRequest(Rule.SEARCH_SORT_KIND)
-        _check_field_sort(sorter, sortable)
+        for name in (sorter.field, sorter.missing_field):
+            if name is not None and name not in sortable:
+                raise InvalidRequest(Rule.SEARCH_SORT_FIELD, field=name)
+    if by_field:
+        _try_order(schema, schema.sort)
 
 
-def _check_field_sort(sorter: FieldSort, sortable: Mapping[str, SearchField]) -> None:
-    """One sorter by a field: whether it has an order, and what stands in for missing values."""
-    for name in (sorter.field, sorter.missing_field):
-        if name is not None and name not in sortable:
-            raise InvalidRequest(Rule.SEARCH_SORT_FIELD, field=name)
-    field = sortable[sorter.field]
-    if sorter.mode is SortMode.AVG and field.type in _WITHOUT_AVERAGE:
-        raise InvalidRequest(Rule.SORT_MODE, field=sorter.field)
-    if sorter.missing_field is not None:
-        second = sortable[sorter.missing_field]
-        if _FAMILIES.get(field.type, field.type) != _FAMILIES.get(second.type, second.type):
-            raise InvalidRequest(
-                Rule.SORT_MISSING, field=sorter.field, missing=sorter.missing_field
-            )
-    if sorter.missing_value not in (None, "_first", "_last"):
-        from widerow.search.fields import IndexedField  # noqa: PLC0415  # numpy, for who needs it
-        from widerow.search.queries.values import literal_of  # noqa: PLC0415  # same
+def _try_order(schema: SearchSchema, sort: SearchSort) -> None:
+    """Sort the rows of an empty index. Raises `InvalidRequest` as a search does (search §5.1)."""
+    from widerow.search.fields import SearchFields  # noqa: PLC0415  # numpy, for who has an index
+    from widerow.search.index import DocumentIndex  # noqa: PLC0415  # same
+    from widerow.search.results.columns import completed_sort, sort_columns  # noqa: PLC0415  # same
 
-        literal_of(IndexedField(sorter.field, 0, field.name, field), sorter.missing_value or 0)
+    nothing = DocumentIndex(SearchFields(schema)).view().select(MATCH_ALL, scored=False)
+    sort_columns(nothing, completed_sort(sort).sorters, scores=None)
 
 
-def _sortable(fields: tuple[SearchField, ...], prefix: str) -> Iterator[tuple[str, SearchField]]:
-    """The fields that an index can be ordered by, with their full names (search §1.1)."""
+def _sortable(fields: tuple[SearchField, ...], prefix: str) -> Iterator[str]:
+    """Full names of the fields that an index can be ordered by."""
     for field in fields:
         name = prefix + field.name.strip()
         if field.type is _Type.JSON:
@@ -350,4 +325,4 @@ def _sortable(fields: tuple[SearchField, ...], prefix: str) -> Iterator[tuple[st
         elif field.type not in _UNORDERED and (
             field.sort_and_agg is not False or field.type is _Type.DATE
         ):
-            yield name, field
+            yield name

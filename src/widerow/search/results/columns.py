@@ -196,12 +196,15 @@ class _Chosen(NamedTuple):
 
 def _field_column(documents: DocumentSet, sorter: FieldSort) -> SortColumn:
     chosen = _chosen(documents, sorter.field, sorter)
-    if chosen.present is not None and sorter.missing_field is not None:
-        chosen = _with_second(chosen, _second(documents, sorter, sorter.missing_field))
+    if sorter.missing_field is not None:
+        _check_second(documents, sorter, sorter.missing_field)
+        if chosen.present is not None:
+            second = replace(sorter, field=sorter.missing_field, nested_filter=None)
+            chosen = _with_second(chosen, _chosen(documents, second.field, second))
     numbers, present, terms = chosen
     literal: Held = None
-    if sorter.missing_value not in (None, _FIRST, _LAST):
-        value = documents.literal(sorter.field, sorter.missing_value or 0)
+    if sorter.missing_value is not None and sorter.missing_value not in (_FIRST, _LAST):
+        value = documents.literal(sorter.field, sorter.missing_value)
         assert not isinstance(value, tuple)  # no point: its field is not sorted by
         literal = int(value) if isinstance(value, bool) else value
     column = _numeric(numbers) if terms is None else _term_column(numbers, terms, literal)
@@ -244,7 +247,8 @@ def _terms_again(numbers: NDArray[Any], terms: Sequence[bytes], literal: Held) -
     return SortColumn(numbers, held, span)
 
 
-def _second(documents: DocumentSet, sorter: FieldSort, name: str) -> _Chosen:
+def _check_second(documents: DocumentSet, sorter: FieldSort, name: str) -> None:
+    """Whether the values of a `missing_field` compare with those of the field."""
     first, second = sorted_field(documents, sorter.field), sorted_field(documents, name)
     families = [
         "terms" if each in TERMS[:2] else "numbers" if each.value <= 2 else each.name
@@ -252,7 +256,6 @@ def _second(documents: DocumentSet, sorter: FieldSort, name: str) -> _Chosen:
     ]
     if families[0] != families[1]:
         raise InvalidRequest(Rule.SORT_MISSING, field=sorter.field, missing=name)
-    return _chosen(documents, name, replace(sorter, field=name, nested_filter=None))
 
 
 def _with_second(chosen: _Chosen, second: _Chosen) -> _Chosen:

@@ -152,6 +152,7 @@ def test_rows_without_a_value_come_last_unless_said(make: Make) -> None:
         sort = by(FieldSort("k", missing_value=value))
         assert index.numbers(sort=sort) == expected
         assert [row for page in index.pages(sort=sort, limit=1) for row in page] == expected
+    assert index.numbers(sort=by(FieldSort("k", missing_value=""))) == [1, 2, 0]
 
 
 def test_another_field_stands_in_for_a_missing_one(make: Make) -> None:
@@ -175,6 +176,7 @@ def test_fields_that_stand_in_have_the_same_kind(make: Make) -> None:
     assert index.numbers(sort=by(FieldSort("l", missing_field="d")), limit=2) == [4, 3]
     wrong = by(FieldSort("l", missing_field="k"))
     assert refused(index, sort=wrong) is Rule.SORT_MISSING
+    assert refused(make(schema, [{"l": 1}]), sort=wrong) is Rule.SORT_MISSING, "nothing is missing"
 
 
 def test_distances_to_the_nearest_point(make: Make) -> None:
