@@ -451,3 +451,10 @@ def test_a_refused_page_keeps_the_bounds_of_their_column(asker: Asker) -> None:
     """They are of the column behind the given ones, whatever else is wrong."""
     page = asker.get("rows", **AT, k0="c-0004", where="amount > > 5", **{"from": 5}).text
     assert 'OrderNumber from <input name="from" value="5"' in page
+
+
+def test_whoever_opens_the_port_in_a_browser_is_told_of_the_console(server: WiderowServer) -> None:
+    with Wire(server.endpoint) as wire:
+        answer = wire.ask(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert answer.status == 404
+    assert b" /console/, " in answer.body

@@ -97,10 +97,11 @@ MakePages = Callable[[ServerParts], PagesHandler]
 
 
 class Beside:
-    """Pages under one path. Lives on the loop's thread."""
+    """Pages under one path (`path`, such as `/console`). Lives on the loop's thread."""
 
     def __init__(self, path: str, make: Callable[[], PagesHandler], parts: ServerParts) -> None:
-        """Pages under `path`, such as `/console`, on the loop of these parts."""
+        """Pages under `path`, on the loop of these parts."""
+        self.path = path
         self._path = path.encode()
         self._make = make
         self._parts = parts
@@ -119,7 +120,7 @@ class Beside:
         if self._waiting >= BESIDE_REQUESTS_MAX:
             return Response(503, _TEXT + _BUSY, b"too many requests for pages wait; try again\n")
         if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, f"widerow-{self._path[1:].decode()}")
+            self._thread = ThreadPoolExecutor(1, f"widerow-{self.path[1:]}")
         self._waiting += 1
         loop = self._parts.loop
 

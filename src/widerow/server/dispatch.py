@@ -108,7 +108,12 @@ class Service:
 
 
 class PagesBeside(Protocol):
-    """Pages on the port whose requests are none of a dialect's."""
+    """Pages on the port whose requests are none of a dialect's; they are under `path`."""
+
+    @property
+    def path(self) -> str:
+        """Where they are, such as `/console`."""
+        ...
 
     def claims(self, target: bytes) -> bool:
         """Whether a request of this target is theirs."""
@@ -331,8 +336,10 @@ class Dispatcher:
         dialect = self._claiming(target)
         if dialect is None:
             if request.method in (b"GET", b"HEAD"):
-                words = "not found; GET serves /livez /readyz /version /metrics, actions are POSTed"
-                return self._counted(request, _NO_ACTION, plain_text(404, words))
+                pages = "" if self.beside is None else f" {self.beside.path}/"
+                words = f"not found; GET serves /livez /readyz /version /metrics{pages}"
+                answer = plain_text(404, f"{words}, actions are POSTed")
+                return self._counted(request, _NO_ACTION, answer)
             dialect = self._dialects[0]
         try:
             method = request.method.decode("latin-1")
