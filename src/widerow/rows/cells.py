@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, final
 from widerow.errors import StoreDamaged
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyValue, Value
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.rows.words import length_at
+from widerow.rows.words import double_at, integer_at, length_at
 
 if TYPE_CHECKING:
     from mypy_extensions import i64
@@ -68,7 +68,6 @@ TYPE_INF_MAX: Final = 0x0A
 TYPE_AUTO_INCREMENT: Final = 0x0B
 
 _INT64: Final = struct.Struct("<q")
-_int64_at: Final = _INT64.unpack_from
 _DOUBLE: Final = struct.Struct("<d")
 _UINT32: Final = struct.Struct("<I")
 _BODY_HEAD: Final = struct.Struct("<BBI")
@@ -170,10 +169,10 @@ def split_cells(data: bytes, start: int, stop: int) -> list[Cell]:
             end = value_end + SEAL_BYTES
             if data[position] != TAG_CELL or data[value_end] != TAG_CELL_TIMESTAMP or end > last:
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
-            version = _int64_at(data, value_end + 1)[0]
+            version = integer_at(data, value_end + 1)
             cells.append(Cell(data[position + 6 : name_end].decode(), version, data[position:end]))
             position = end
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
     return cells
 
@@ -192,10 +191,10 @@ def split_named(data: bytes, start: int, stop: int, names: Container[bytes]) -> 
                 raise StoreDamaged(f"a stored cell is malformed at byte {position}")
             name = data[position + 6 : name_end]
             if name in names:
-                version = _int64_at(data, value_end + 1)[0]
+                version = integer_at(data, value_end + 1)
                 cells.append(Cell(name.decode(), version, data[position:end]))
             position = end
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"a stored cell is malformed at byte {position}") from error
     return cells
 
@@ -204,13 +203,13 @@ def cell_value(cell: Cell) -> Value:
     """The value of a stored cell. Raises `StoreDamaged`. Linear in the value."""
     try:
         return body_value(cell.wire, len(cell.wire) - SEAL_BYTES)
-    except (struct.error, IndexError, UnicodeDecodeError) as error:
+    except (IndexError, UnicodeDecodeError) as error:
         raise StoreDamaged(f"the stored value of column {cell.name!r} is malformed") from error
 
 
 def body_value(body: bytes, stop: int | None = None) -> Value:
     """The value in a cell's body that was checked when it came, and ends at `stop`."""
-    start = 11 + _UINT32.unpack_from(body, 2)[0]
+    start = 11 + length_at(body, 2)
     return decode_variant(body, start, len(body) if stop is None else stop)
 
 
@@ -226,13 +225,11 @@ def decode_variant(data: bytes, start: int, stop: int) -> Value:
 
 
 def _read_integer(data: bytes, start: int, _stop: int) -> int:
-    value: int = _INT64.unpack_from(data, start + 1)[0]
-    return value
+    return integer_at(data, start + 1)
 
 
 def _read_double(data: bytes, start: int, _stop: int) -> float:
-    value: float = _DOUBLE.unpack_from(data, start + 1)[0]
-    return value
+    return double_at(data, start + 1)
 
 
 def _read_boolean(data: bytes, start: int, _stop: int) -> bool:

@@ -5,10 +5,10 @@ This is faster only when the module is compiled. Uncompiled, slices and methods 
 
 from typing import Final
 
-from librt.strings import read_i32_le, read_i64_be
+from librt.strings import read_f64_le, read_i32_le, read_i64_be, read_i64_le
 from mypy_extensions import i64
 
-__all__ = ["COMPILED", "WORD_BYTES", "length_at", "stands_at"]
+__all__ = ["COMPILED", "WORD_BYTES", "double_at", "integer_at", "length_at", "stands_at"]
 
 COMPILED: Final = not __file__.endswith(".py")
 """Whether this runs as machine arithmetic (`setup.py`)."""
@@ -22,6 +22,16 @@ _COMPILED: Final = COMPILED  # read without a lookup here
 def length_at(data: bytes, at: i64) -> i64:
     """Four bytes, little-endian. Raises `IndexError`."""
     return i64(read_i32_le(data, at)) & 0xFFFF_FFFF  # it is read with a sign
+
+
+def integer_at(data: bytes, at: i64) -> i64:
+    """Eight bytes with a sign, little-endian. Raises `IndexError`."""
+    return read_i64_le(data, at)
+
+
+def double_at(data: bytes, at: i64) -> float:
+    """Eight bytes of a floating-point number, little-endian. Raises `IndexError`."""
+    return read_f64_le(data, at)
 
 
 def stands_at(data: bytes, start: i64, part: bytes) -> bool:

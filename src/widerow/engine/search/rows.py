@@ -57,9 +57,13 @@ def indexed_row(
     columns: dict[str, Value] = {}
     written = header.latest_server
     newest = -1
-    for cell in _newest(_cells(reader, key, record)):
+    last = None
+    for cell in _cells(reader, key, record):
+        if cell.name == last:
+            continue  # the first cell of a column is its newest
+        last = cell.name
         if cell.version >= live_from:
-            columns[cell.name] = cell_value(cell)
+            columns[last] = cell_value(cell)
             newest = max(newest, cell.version)
     if header.cell_count and not columns:
         return None
@@ -73,12 +77,3 @@ def _cells(reader: Reader, key: bytes, record: bytes) -> Iterable[Cell]:
     if header.kind == RecordKind.WIDE:
         return chain.from_iterable(segments_from(reader, key, ""))
     return row_cells(record, header)
-
-
-def _newest(cells: Iterable[Cell]) -> Iterator[Cell]:
-    """The first cell of each column, which is the newest in stored order."""
-    name = None
-    for cell in cells:
-        if cell.name != name:
-            name = cell.name
-            yield cell
