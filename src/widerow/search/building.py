@@ -303,8 +303,8 @@ def _merged_pairs(merged: Sequence[_MergedText], first: int, beyond: int) -> _Pa
     positions = np.concatenate([each.positions for each in found])
     if len(both) and int(both[0]) >= 0 and bool((both[1:] > both[:-1]).all()):
         return _Pairs(both, frequencies, positions)
-    order = np.argsort(both)
-    order = order[int(np.searchsorted(both[order], 0)) :]  # behind the dropped ones
+    kept = np.flatnonzero(both >= 0)
+    order = kept[np.argsort(both[kept], kind="stable")]  # quick, for those of a part are in order
     lengths = frequencies.astype(np.int64)
     starts = np.cumsum(lengths) - lengths
     moved = gathered(positions, starts[order], lengths[order])

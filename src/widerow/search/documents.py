@@ -95,8 +95,11 @@ def _analysed(field: IndexedField, texts: list[str], known: TokenList | None) ->
     """The tokens of texts; between two of them positions leave a gap that no phrase spans."""
     analysis = field.analysis
     if known is None and len(texts) == 1 and analysis.fuzzy is None:
-        tokens = analysis.tokens(texts[0])[: SEARCH_POSITION_MAX + 1]
-        return TokenList(tokens, None, _length(tokens))
+        text = texts[0]
+        tokens = analysis.tokens(text)
+        if len(tokens) > SEARCH_POSITION_MAX:
+            tokens = tokens[: SEARCH_POSITION_MAX + 1]
+        return TokenList(tokens, None, len(tokens) if text.isascii() else _length(tokens))
     tokens = [] if known is None else known.tokens
     positions: list[int] = []
     if known is not None:

@@ -2,8 +2,8 @@
 
 Strings stand one behind the other in one array of bytes; another one says where each begins. So
 they are written to files, and mapped, as they are. Searching many strings at once compares the
-first eight bytes behind what all have in common, as numbers, and only strings that agree in those
-one by one.
+first sixteen bytes behind what all have in common at once, and only strings that agree in those one
+by one.
 """
 
 import re
@@ -13,6 +13,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Any, Final, TypeVar, final, overload
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from widerow.search.interface import Booleans, Integers
@@ -29,7 +30,8 @@ __all__ = [
 
 _T = TypeVar("_T", bound=np.generic)
 
-_HEAD_BYTES: Final = 8
+_HEAD_BYTES: Final = 16
+_FEW_ASKED: Final = 8  # strings that are looked for one by one
 _FEW: Final = 50_000  # terms that are united one by one
 _MARKED: Final = 64  # strings, of which one is kept as such for looking up single ones
 
@@ -67,7 +69,7 @@ class SortedTerms(Sequence[bytes]):
         self.blob = blob
         self.starts = starts
         self._bytes = memoryview(blob.data) if len(blob) else memoryview(b"")
-        self._heads: tuple[int, NDArray[np.uint64]] | None = None
+        self._heads: tuple[int, NDArray[np.bytes_]] | None = None
         self._marks: list[bytes] | None = None
 
     def __len__(self) -> int:
@@ -142,32 +144,32 @@ class SortedTerms(Sequence[bytes]):
         """For each of some other strings: how many of these are smaller, and whether it is here."""
         if not len(self) or not len(others):
             return np.zeros(len(others), dtype=np.int64), np.zeros(len(others), dtype=np.bool_)
-        if len(others) < _HEAD_BYTES:
+        if len(others) < _FEW_ASKED:
             return self._search_each(others, range(len(others)))
         ends = (self[0], self[len(self) - 1], others[0], others[len(others) - 1])
         common = len(_common(ends))
         mine, asked = self._heads_at(common), others._heads_at(common)  # noqa: SLF001  # its own kind
         low = np.searchsorted(mine, asked, side="left")
-        high = np.searchsorted(mine, asked, side="right")
         equal = np.zeros(len(others), dtype=np.bool_)
-        alike = np.flatnonzero(low < high)
+        alike = np.flatnonzero(mine[np.minimum(low, len(mine) - 1)] == asked)
         if not len(alike):
             return low, equal
+        high = np.searchsorted(mine, asked[alike], side="right")
         first = low[alike]
         own = self.starts[first + 1] - self.starts[first]
         theirs = others.starts[alike + 1] - others.starts[alike]
-        short = (high[alike] == first + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
+        short = (high == first + 1) & (np.maximum(own, theirs) <= common + _HEAD_BYTES)
         known = alike[short]  # nothing of them stands behind their heads, so their lengths decide
         equal[known] = own[short] == theirs[short]
         low[known] += own[short] < theirs[short]
-        for number in alike[~short].tolist():
+        for number, end in zip(alike[~short].tolist(), high[~short].tolist(), strict=True):
             term, at = others[number], int(low[number])
-            if high[number] == at + 1:  # one string begins in this way
+            if end == at + 1:  # one string begins in this way
                 here = self[at]
                 equal[number] = here == term
                 low[number] += here < term
                 continue
-            at = self.place(term, at, int(high[number]))
+            at = self.place(term, at, end)
             low[number] = at
             equal[number] = at < len(self) and self[at] == term
         return low, equal
@@ -179,23 +181,20 @@ class SortedTerms(Sequence[bytes]):
         equal = [at < len(self) and self[at] == others[number] for number, at in enumerate(places)]
         return np.array(places, dtype=np.int64), np.array(equal, dtype=np.bool_)
 
-    def _heads_at(self, common: int) -> NDArray[np.uint64]:
-        """Eight bytes of each from a place on, as numbers; where a string ends, zeros."""
+    def _heads_at(self, common: int) -> NDArray[np.bytes_]:
+        """Sixteen bytes of each from a place on; where a string ends, zeros."""
         known = self._heads
         if known is not None and known[0] == common:
             return known[1]
-        starts = np.asarray(self.starts[:-1], dtype=np.int64) + common
-        ends = np.asarray(self.starts[1:], dtype=np.int64)
-        heads = np.zeros(len(starts), dtype=np.uint64)
-        if not len(self.blob):  # the one string there is is empty
-            return heads
-        for byte in range(_HEAD_BYTES):
-            at = starts + byte
-            inside = at < ends
-            found = self.blob[np.minimum(at, len(self.blob) - 1)].astype(np.uint64) * inside
-            heads = (heads << np.uint64(8)) | found
-        self._heads = common, heads
-        return heads
+        padded = np.concatenate((self.blob, np.zeros(common + _HEAD_BYTES, dtype=np.uint8)))
+        begins = np.asarray(self.starts[:-1], dtype=np.int64) + common
+        heads = sliding_window_view(padded, _HEAD_BYTES)[begins]
+        lengths = np.asarray(self.starts[1:], dtype=np.int64) - begins
+        if (lengths < _HEAD_BYTES).any():
+            heads[np.arange(_HEAD_BYTES) >= lengths[:, np.newaxis]] = 0
+        found = heads.view(f"S{_HEAD_BYTES}")[:, 0]
+        self._heads = common, found
+        return found
 
 
 def _common(ends: Sequence[bytes]) -> bytes:
