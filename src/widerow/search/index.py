@@ -154,6 +154,11 @@ class DocumentIndex:
         return self._state.rows
 
     @property
+    def is_searched(self) -> bool:
+        """Whether somebody has asked for a moment of it while the last changes came."""
+        return self._unasked < SEARCH_ASKED_CHANGES
+
+    @property
     def memory_bytes(self) -> int:
         """Bytes of all arrays, mapped ones too, and an estimate of what is not in arrays yet."""
         state = self._state
@@ -190,7 +195,7 @@ class DocumentIndex:
         Where nobody asks, many documents become a large segment at once. Where somebody does, he
         should not have to make a segment of so many.
         """
-        tail, asked = state.tail, self._unasked < SEARCH_ASKED_CHANGES
+        tail, asked = state.tail, self.is_searched
         many = SEARCH_SMALL_DOCUMENTS if asked else SEARCH_PENDING_DOCUMENTS_MAX
         if state.count < many and tail.tokens < SEARCH_PENDING_TOKENS_MAX:
             return state
@@ -325,7 +330,7 @@ class DocumentIndex:
     def due_merge(self) -> SegmentMerge | None:
         """Segments that are worth a merge, if there are any (search §11.5).
 
-        Of one size there are several, or of one more than a quarter of the rows are deleted.
+        Of one size there are several, or of one more than half of the rows are deleted.
         """
         parts = _worth_merging(self._state.large)
         return None if parts is None else SegmentMerge(self.fields, parts)
@@ -473,7 +478,7 @@ def _found(each: SegmentView, keys: SortedTerms) -> list[int]:
 def _worth_merging(segments: Sequence[SegmentView]) -> tuple[SegmentView, ...] | None:
     tiers: dict[int, list[SegmentView]] = {}
     for each in segments:
-        if each.rows * 4 < each.segment.count * 3:
+        if each.rows * 2 < each.segment.count:
             return (each,)
         tier = max(each.rows // SEARCH_PENDING_DOCUMENTS_MAX, 1).bit_length() // 3
         tiers.setdefault(tier, []).append(each)

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Final
 import pytest
 from tests.unit.server.test_dispatch import SENDER, Desk, read, signed
 
-from widerow.limits import JOURNAL_PACE_SECONDS_MAX, JOURNAL_PACED_ROWS
+from widerow.limits import (
+    JOURNAL_PACE_SECONDS_MAX,
+    JOURNAL_PACED_ROWS,
+    JOURNAL_PACED_ROWS_SEARCHED,
+    SEARCH_ASKED_CHANGES,
+)
 from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import CreateSearchIndex, Search
@@ -126,7 +131,7 @@ def test_who_writes_faster_than_an_index_takes_rows_waits_and_nobody_else(timer:
     assert desk.put("searched", 0)
     desk.engine.backlog.is_paced = True
     assert desk.search() == 1
-    rows = range(1, JOURNAL_PACED_ROWS + 1)
+    rows = range(1, JOURNAL_PACED_ROWS_SEARCHED + 1)
     assert all(desk.put("searched", number) for number in rows)
     assert not desk.put("searched", len(rows) + 1)
     assert not desk.put("searched", len(rows) + 2)
@@ -139,13 +144,21 @@ def test_who_writes_faster_than_an_index_takes_rows_waits_and_nobody_else(timer:
     assert {read(each).status for each in desk.answered} == {200}
 
 
-def test_writers_of_an_index_that_nobody_searches_go_far_ahead(timer: Timer) -> None:
+def test_writers_of_an_index_that_nobody_searches_go_further_ahead(timer: Timer) -> None:
+    """Until a search comes, and again when so many rows were written that it was long ago."""
     desk = PacedDesk(timer)
     desk.engine.backlog.is_paced = True
     while desk.engine.search.work():
         pass
-    assert all(desk.put("searched", number) for number in range(JOURNAL_PACED_ROWS + 10))
-    assert desk.search() == JOURNAL_PACED_ROWS + 10  # from now on it is searched
+    assert all(desk.put("searched", number) for number in range(JOURNAL_PACED_ROWS))
+    assert not desk.put("searched", JOURNAL_PACED_ROWS)
+    assert desk.search() == JOURNAL_PACED_ROWS + 1  # from now on it is searched
+    assert all(desk.put("searched", number) for number in range(JOURNAL_PACED_ROWS_SEARCHED))
+    assert not desk.put("searched", 0)
+    for number in range(SEARCH_ASKED_CHANGES):
+        desk.put("searched", number)
+        while desk.engine.search.work():
+            pass
     assert all(desk.put("searched", number) for number in range(JOURNAL_PACED_ROWS))
     assert not desk.put("searched", 0)
 
@@ -154,7 +167,7 @@ def test_rows_of_a_batch_wait_for_the_slowest_of_their_tables(timer: Timer) -> N
     desk = PacedDesk(timer)
     desk.search()
     desk.engine.backlog.is_paced = True
-    for number in range(JOURNAL_PACED_ROWS + 1):
+    for number in range(JOURNAL_PACED_ROWS_SEARCHED + 1):
         desk.put("searched", number)
     answered = len(desk.answered)
 

@@ -14,8 +14,7 @@ from widerow.errors import Exhausted, Rule
 from widerow.limits import (
     JOURNAL_BACKLOG_MAX,
     JOURNAL_PACED_ROWS,
-    JOURNAL_PACED_ROWS_UNASKED,
-    JOURNAL_WAKE_ROWS,
+    JOURNAL_PACED_ROWS_SEARCHED,
     SEARCH_ASKED_CHANGES,
 )
 from widerow.model.schema import Table
@@ -86,7 +85,7 @@ class JournalBacklog:
             waiting = count - taken.get(index.id, count)
             if self.is_bounded and waiting >= JOURNAL_BACKLOG_MAX:
                 raise Exhausted(Rule.SERVER_BUSY)
-            if waiting == JOURNAL_WAKE_ROWS:
+            if waiting == self._allowed(index.id, count):
                 self.wake()
             noted[index.id] = count + 1
 
@@ -102,9 +101,12 @@ class JournalBacklog:
             if noted is None:
                 continue
             waiting = noted - self._taken.get(index.id, noted)
-            if waiting > JOURNAL_PACED_ROWS_UNASKED:
+            if waiting > self._allowed(index.id, noted):
                 return True
-            asked = self._asked.get(index.id)
-            if waiting > JOURNAL_PACED_ROWS and asked is not None:
-                return noted - asked <= SEARCH_ASKED_CHANGES
         return False
+
+    def _allowed(self, index_id: int, noted: int) -> int:
+        """How many rows may wait: fewer where searches come meanwhile, which take them in."""
+        asked = self._asked.get(index_id)
+        is_searched = asked is not None and noted - asked <= SEARCH_ASKED_CHANGES
+        return JOURNAL_PACED_ROWS_SEARCHED if is_searched else JOURNAL_PACED_ROWS

@@ -130,6 +130,11 @@ class LiveIndex:
         return 0 if self._rows is None else self._rows.rows
 
     @property
+    def is_searched(self) -> bool:
+        """Whether searches come while rows are written, and so wait for each step of these."""
+        return self._rows is not None and self._rows.is_searched
+
+    @property
     def documents(self) -> "DocumentIndex | None":
         """What it holds, for looking at all of it; None before `open`."""
         return self._rows

@@ -34,7 +34,12 @@ from widerow.engine.search.schema_rules import check_index_names
 from widerow.engine.static import check_table_name
 from widerow.engine.streams.log import LOG_START, LogPosition
 from widerow.errors import Conflict, IndexDamaged, NotFound, Rule, StorageFailure, Unsupported
-from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, SEARCH_FOLLOW_ROWS, SEARCH_TIMEOUT_MS
+from widerow.limits import (
+    JOURNAL_STEP_ROWS,
+    SEARCH_BUILD_ROWS_AT_ONCE,
+    SEARCH_FOLLOW_ROWS,
+    SEARCH_TIMEOUT_MS,
+)
 from widerow.model.schema import Table
 from widerow.model.search.requests import (
     ComputeSplits,
@@ -339,7 +344,7 @@ class SearchIndexes:
         if live.goal is None:
             live.goal = noted, ends
         noted, ends = live.goal
-        more = live.step(ends, SEARCH_FOLLOW_ROWS)
+        more = live.step(ends, SEARCH_FOLLOW_ROWS if live.is_searched else JOURNAL_STEP_ROWS)
         if live.is_at(ends):
             self._taken(live, noted)
             live.goal = None

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.engine.search.tables import make_index, make_table, search, write
 
 from widerow.engine.engine import Engine
-from widerow.limits import JOURNAL_WAKE_ROWS
+from widerow.limits import JOURNAL_PACED_ROWS_SEARCHED
 from widerow.server.search import thread as thread_module
 from widerow.server.search.thread import SearchThread
 from widerow.storage.memory import MemoryStore
@@ -34,7 +34,9 @@ def test_rows_are_taken_when_many_wait_without_a_pause(
     follower = SearchThread(engine)
     follower.start()
     try:
-        write(engine, *[put("t", {"k": k}, {"n": k}) for k in range(JOURNAL_WAKE_ROWS + 2)])
+        write(
+            engine, *[put("t", {"k": k}, {"n": k}) for k in range(JOURNAL_PACED_ROWS_SEARCHED + 2)]
+        )
         until = monotonic() + 30
         while waiting(engine) > 1 and monotonic() < until:
             sleep(0.005)  # a thread takes them
