@@ -9,7 +9,8 @@ SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -path '*.e
 BASE_PYTHON ?= python3
 WORKERS ?= auto
 HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storage \
-	tests/unit/wire tests/unit/server tests/unit/auth tests/conformance tests/golden tests/security \
+	tests/unit/wire tests/unit/server tests/unit/auth tests/unit/search tests/conformance tests/golden \
+	tests/security \
 	tests/nosql/test_single_rows.py tests/nosql/test_write_many.py tests/nosql/test_multi_rows.py
 PYTEST_ARGS ?=
 SECONDS ?= 30

@@ -50,8 +50,11 @@ def _refuse(_constant: str) -> float:
     raise ValueError("not a number")
 
 
-def number_text(value: float) -> str:
-    """The shortest decimal text of a number (search §2.5)."""
+def number_text(value: object) -> str:
+    """The shortest decimal text of a number (search §2.5).
+
+    A parameter of type `float` would make floating-point numbers of integers in a compiled module.
+    """
     return repr(value)
 
 
@@ -122,7 +125,7 @@ def _by_kind(field: IndexedField) -> dict[type, _Convert | None]:
 
 
 def _of_number(convert: _Convert) -> _Convert:
-    return lambda field, value: convert(field, number_text(value))  # type: ignore[arg-type]  # a number
+    return lambda field, value: convert(field, number_text(value))
 
 
 # --- one value ---------------------------------------------------------------------------------
