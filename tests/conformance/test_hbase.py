@@ -18,6 +18,7 @@ from widerow.storage.hbase.messages import (
     ColumnFamilySchema,
     CreateTableRequest,
     CreateTableResponse,
+    MutateRowsResponse,
     RegionInfo,
     ScanRequest,
     TableName,
@@ -25,6 +26,7 @@ from widerow.storage.hbase.messages import (
 )
 from widerow.storage.hbase.opening import open_driver, open_hbase
 from widerow.storage.hbase.regions import MovePauses, Region
+from widerow.storage.hbase.requests import change_nothing
 from widerow.storage.hbase.rows import row_of
 from widerow.storage.hbase.rpc import Address, PendingCall, RpcConnection
 from widerow.storage.interface import Write
@@ -124,6 +126,32 @@ def test_a_view_whose_moment_is_lost_says_so(driver: HBaseDriver) -> None:
         with pytest.raises(StoreBusy, match="view was lost"):
             view.read_many([NAMES[0]])
     assert driver.view().read_many([NAMES[0]]) == [b"old"]
+
+
+def test_a_server_is_asked_for_room_behind_many_bytes(
+    driver: HBaseDriver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing is changed by that, in a region without a lower bound neither."""
+    asked: list[PendingCall] = []
+    send = RpcConnection.send
+
+    def sent(self: RpcConnection, method: str, request: Message) -> PendingCall:
+        call = send(self, method, request)
+        if method == "Mutate":
+            asked.append(call)
+        return call
+
+    monkeypatch.setattr(RpcConnection, "send", sent)
+    driver.commit([change(b"1", None, dict.fromkeys(NAMES[:5], bytes(1024 * 1024)))])
+    (call,) = asked
+    answer = call.answer(MutateRowsResponse)  # the field of `MutateResponse` is another one
+    assert answer.SerializeToString() == b"\x10\x00", "nothing was removed"
+    first = driver._regions.of(b"0")
+    assert not first.start
+    connection = driver._regions.servers.connection(first.address)
+    answer = connection.call("Mutate", change_nothing(first), MutateRowsResponse)
+    assert answer.SerializeToString() == b"\x10\x00"
+    assert not driver.commit([change(b"2", b"1", {})])
 
 
 def test_a_row_or_a_page_is_one_call(driver: HBaseDriver, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@
 
 **A commit** is one call of `MultiRowMutationService`, which HBase brings along: it locks the rows,
 compares the revisions, and writes and syncs everything or nothing (durability FSYNC_WAL). Which
-condition failed is asked behind it.
+condition failed is asked behind it. What a server has no memory for is not sent (`room.py`).
 
 **What is newer** is decided by the timestamps of cells, and a removal hides what is not newer than
 it. Clocks of servers may disagree, so every commit brings its timestamp: the time here, but above
@@ -30,6 +30,7 @@ from widerow.storage.hbase.messages import (
 from widerow.storage.hbase.placement import HBasePlacement
 from widerow.storage.hbase.regions import Region, Regions, refused_untouched, storage_failure
 from widerow.storage.hbase.requests import mutate_rows
+from widerow.storage.hbase.room import ServerRoom
 from widerow.storage.hbase.rows import ROW_BYTES_MAX, row_of
 from widerow.storage.hbase.rpc import RemoteFailure, ServerLost
 from widerow.storage.hbase.table import HBaseTable
@@ -79,6 +80,7 @@ class HBaseDriver:
         self._table = table or HBaseTable(regions)
         self._regions = regions
         self._shared = SharedReads(regions)
+        self._room = ServerRoom()
         self.placement = HBasePlacement(regions)
         self._loop_reads: HBaseLoopReads | None = None  # the last that were asked for
 
@@ -194,6 +196,7 @@ class HBaseDriver:
 
     def _made(self, region: Region, request: CoprocessorServiceRequest) -> bool:
         """Ask for a change; False where a condition failed."""
+        self._room.wait(region.address)
         try:
             connection = self._regions.servers.connection(region.address)
             answer = connection.call("ExecService", request, CoprocessorServiceResponse)
@@ -207,6 +210,7 @@ class HBaseDriver:
             if refused_untouched(error) or error.kind in _REFUSED:
                 raise storage_failure(error) from error
             raise OutcomeUnknown(f"HBase failed in a commit ({error.kind}): {error}") from error
+        self._room.committed(region, connection, len(request.call.request))
         return MutateRowsResponse.FromString(answer.value.value).processed
 
     def _others(self, changes: Sequence[ShardChange], *, certain: bool = False) -> frozenset[bytes]:

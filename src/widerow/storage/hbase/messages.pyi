@@ -530,6 +530,21 @@ class MutationProto(Message):
         durability: int | None = ...,
     ) -> None: ...
 
+class MutateRequest(Message):
+    @property
+    def region(self) -> RegionSpecifier: ...
+    @property
+    def mutation(self) -> MutationProto: ...
+    @property
+    def condition(self) -> Condition: ...
+    def __init__(
+        self,
+        *,
+        region: RegionSpecifier | None = ...,
+        mutation: MutationProto | None = ...,
+        condition: Condition | None = ...,
+    ) -> None: ...
+
 class MutateRowsRequest(Message):
     @property
     def mutation_request(self) -> RepeatedCompositeFieldContainer[MutationProto]: ...

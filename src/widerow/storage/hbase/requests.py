@@ -5,11 +5,19 @@ from typing import Final, NamedTuple
 
 from widerow.storage.hbase.encoded import CellPlace, row_changes, single_rows
 from widerow.storage.hbase.messages import (
+    BinaryComparator,
+    ByteArrayComparable,
     Column,
+    ColumnValue,
+    Comparator,
+    Condition,
     CoprocessorServiceCall,
     CoprocessorServiceRequest,
     Filter,
     KeyOnlyFilter,
+    MutateRequest,
+    MutationProto,
+    QualifierValue,
     Scan,
     ScanRequest,
 )
@@ -18,6 +26,7 @@ from widerow.storage.hbase.rows import FAMILY, RowSpan
 
 __all__ = [
     "RangeRead",
+    "change_nothing",
     "close_scanner",
     "mutate_rows",
     "open_pin",
@@ -32,6 +41,10 @@ _KEYS_ONLY: Final = Filter(
     name=_FILTERS + "KeyOnlyFilter",
     serialized_filter=KeyOnlyFilter(len_as_val=False).SerializeToString(),
 )
+_NO_COLUMN: Final = b"none"  # the qualifiers of keys are shorter
+_NO_ROW: Final = b"0"  # no row begins with this, but a region without a lower bound has it
+_DELETE: Final = 3
+_EQUAL: Final = 2
 
 
 class RangeRead(NamedTuple):
@@ -122,3 +135,28 @@ def mutate_rows(
         request=row_changes(conditions, puts, deletes, timestamp),
     )
     return CoprocessorServiceRequest(region=region.specifier, call=call)
+
+
+def change_nothing(region: Region) -> MutateRequest:
+    """A removal of a column that no row has, on condition that it has a value."""
+    row = region.start or _NO_ROW
+    compared = BinaryComparator(comparable=ByteArrayComparable(value=_NO_COLUMN))
+    column = QualifierValue(qualifier=_NO_COLUMN, delete_type=0)
+    return MutateRequest(
+        region=region.specifier,
+        mutation=MutationProto(
+            row=row,
+            mutate_type=_DELETE,
+            column_value=[ColumnValue(family=FAMILY, qualifier_value=[column])],
+        ),
+        condition=Condition(
+            row=row,
+            family=FAMILY,
+            qualifier=_NO_COLUMN,
+            compare_type=_EQUAL,
+            comparator=Comparator(
+                name=_FILTERS + "BinaryComparator",
+                serialized_comparator=compared.SerializeToString(),
+            ),
+        ),
+    )

@@ -1,0 +1,60 @@
+"""Whether a region server has room for what is to be written: it holds that in memory at first.
+
+Above a part of its heap (`hbase.regionserver.global.memstore.size`) a region server writes what it
+has into files, and lets writers wait. It looks at that before it takes a `Mutate` or a `Multi`, and
+not before it takes a call of a coprocessor, as all our commits are. Between those only a thread
+looks, every ten seconds (`hbase.server.thread.wakefrequency`). By then a server that takes commits
+quickly can have far more than its part, up to an `OutOfMemoryError`, which ends it.
+
+So behind every few megabytes of commits a server is asked for a `Mutate` that changes nothing. It
+begins to write files then if need be, and answers when it has room. Until then no commit is sent.
+"""
+
+import threading
+from contextlib import suppress
+from typing import Final, final
+
+from widerow.errors import StoreBusy
+from widerow.storage.hbase.regions import Region
+from widerow.storage.hbase.requests import change_nothing
+from widerow.storage.hbase.rpc import Address, PendingCall, RpcConnection, ServerLost
+
+__all__ = ["ServerRoom"]
+
+_BYTES_UNASKED_MAX: Final = 4 * 1024 * 1024
+_WAIT_SECONDS_MAX: Final = 1.0  # a commit; its writes begin again then, or end (optimistic.py)
+
+
+@final
+class ServerRoom:
+    """Of the servers that take commits. Any thread."""
+
+    def __init__(self) -> None:
+        """No server is known to be short of it."""
+        self._lock = threading.Lock()
+        self._unasked: dict[Address, int] = {}  # bytes that were committed since
+        self._asked: dict[Address, PendingCall] = {}
+
+    def wait(self, address: Address) -> None:
+        """Wait for a server that has not said yet that it has room. Raises `StoreBusy`."""
+        asked = self._asked.get(address)
+        if asked is None:
+            return
+        if not asked.ends(_WAIT_SECONDS_MAX):
+            raise StoreBusy(f"the region server {address} has no room in memory for more writes")
+        with self._lock:
+            if self._asked.get(address) is asked:
+                del self._asked[address]
+
+    def committed(self, region: Region, connection: RpcConnection, size: int) -> None:
+        """So many bytes were committed: the server is asked if they are many. Waits for nothing."""
+        address = region.address
+        with self._lock:
+            unasked = self._unasked.get(address, 0) + size
+            asks = unasked >= _BYTES_UNASKED_MAX and address not in self._asked
+            self._unasked[address] = 0 if asks else unasked
+        if asks:
+            with suppress(ServerLost):  # the next commit finds that out
+                asked = connection.send("Mutate", change_nothing(region))
+                with self._lock:
+                    self._asked[address] = asked
