@@ -73,7 +73,7 @@ class StandIn:
             "GetTableDescriptors": self._descriptors,
             "Scan": self._scan,
             "ExecService": self._mutate,
-            # `storage/hbase/room.py` asks with a change of what is not there; memory is never short.
+            # The question of `storage/hbase/room.py`; there is room always.
             "Mutate": lambda _: MutateRowsResponse(processed=False),
         }
 
