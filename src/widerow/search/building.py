@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from widerow.model.search.schema import SearchFieldType
@@ -22,6 +23,7 @@ __all__ = ["COLUMN_KINDS", "ColumnKind", "MergedPart"]
 
 _Built = dict[str, NDArray[Any]]
 _DOCUMENT_BITS: Final = 31  # of a document in a segment; the number of a token stands above them
+_WORD_BYTES: Final = 8  # of a token that is compared as a number
 _CHUNK: Final = 4_000_000  # documents of tokens that are put in order at once: 32 MB
 
 
@@ -176,30 +178,112 @@ def _merge_terms(parts: Sequence[MergedPart], count: int) -> _Built:
 # --- texts -------------------------------------------------------------------------------------
 
 
-def _build_texts(given: Sequence[TokenList | None]) -> _Built:
+class _Tokens(NamedTuple):
+    """The tokens of texts in the order of documents, then of positions.
+
+    `terms`: those that occur, ascending; `numbers`: the place of each token among them.
+    """
+
+    terms: list[bytes]
+    numbers: Integers
+    documents: Integers
+    positions: Integers
+
+
+def _build_texts(given: Sequence[TokenList | str | None]) -> _Built:
     lengths = np.fromiter(
-        (-1 if each is None else each.length for each in given), np.int32, len(given)
+        (each.length if isinstance(each, TokenList) else -1 for each in given),
+        np.int32,
+        len(given),
     )
-    counts = np.fromiter(
-        (0 if each is None else len(each.tokens) for each in given), np.int64, len(given)
-    )
-    tokens = list(chain.from_iterable([each.tokens for each in given if each is not None]))
+    tokens = _listed_tokens(given)
+    plain = [at for at, each in enumerate(given) if isinstance(each, str)]
+    if plain:
+        found = _plain_tokens([each for each in given if isinstance(each, str)], plain)
+        lengths[plain] = np.bincount(found.documents, minlength=len(given))[plain]
+        tokens = _both_tokens(found, tokens) if len(tokens.numbers) else found
+    # Tokens stand in the order of their places already, so that a stable order by token will do.
+    numbers = tokens.numbers
+    short = numbers.astype(np.uint16) if len(tokens.terms) <= 2**16 else numbers
+    ordered = np.argsort(short, kind="stable")
+    both = (numbers[ordered] << _DOCUMENT_BITS) | tokens.documents[ordered]
+    begins = run_begins(both)
+    pairs = _Pairs(both[begins], np.diff(begins, append=len(both)), tokens.positions[ordered])
+    return _text_arrays(packed(tokens.terms), [pairs], lengths)
+
+
+def _listed_tokens(given: Sequence[TokenList | str | None]) -> _Tokens:
+    """The tokens of all that are lists."""
+    texts = [(at, each) for at, each in enumerate(given) if isinstance(each, TokenList)]
+    tokens = list(chain.from_iterable([each.tokens for _, each in texts]))
     every = sorted(set(tokens))  # texts stand in the order of their bytes in UTF-8
     numbers = dict(zip(every, range(len(every)), strict=True))
-    numbered = np.fromiter(map(numbers.__getitem__, tokens), np.int64, len(tokens))
+    counts = np.fromiter((len(each.tokens) for _, each in texts), np.int64, len(texts))
+    places = np.fromiter((at for at, _ in texts), np.int64, len(texts))
+    positions = _counted(counts)
     ends = np.cumsum(counts)
-    positions = np.arange(len(tokens), dtype=np.int64) - np.repeat(ends - counts, counts)
-    for at, each in enumerate(given):
-        if each is not None and each.positions is not None:
-            positions[int(ends[at] - counts[at]) : int(ends[at])] = each.positions
-    documents = np.repeat(np.arange(len(given), dtype=np.int64), counts)
-    # Tokens stand in the order of their places already, so that a stable order by token will do.
-    short = numbered.astype(np.uint16) if len(every) <= 2**16 else numbered
-    ordered = np.argsort(short, kind="stable")
-    both = (numbered[ordered] << _DOCUMENT_BITS) | documents[ordered]
-    begins = run_begins(both)
-    pairs = _Pairs(both[begins], np.diff(begins, append=len(both)), positions[ordered])
-    return _text_arrays(packed([token.encode() for token in every]), [pairs], lengths)
+    for (_, each), count, end in zip(texts, counts.tolist(), ends.tolist(), strict=True):
+        if each.positions is not None:
+            positions[end - count : end] = each.positions
+    return _Tokens(
+        [token.encode() for token in every],
+        np.fromiter(map(numbers.__getitem__, tokens), np.int64, len(tokens)),
+        np.repeat(places, counts),
+        positions,
+    )
+
+
+def _counted(counts: Integers) -> Integers:
+    """The numbers 0, 1 … for each count, as many as it says, one run behind the other."""
+    return np.arange(counts.sum(), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _plain_tokens(texts: Sequence[str], places: Sequence[int]) -> _Tokens:
+    """The tokens of texts of ASCII that stand between blanks; `places`: numbers of their documents.
+
+    Tokens of up to eight bytes are compared as numbers, all at once: a quarter of the time.
+    """
+    content = f" {' '.join(texts)}{' ' * _WORD_BYTES}".encode("ascii")
+    letters = np.frombuffer(content, np.uint8)
+    edges = np.flatnonzero(np.diff(letters != ord(" "))) + 1
+    starts, stops = edges[0::2], edges[1::2]
+    begins = np.cumsum(np.fromiter(map(len, ("", *texts)), np.int64, len(texts) + 1) + 1)
+    counts = np.diff(np.searchsorted(starts, begins))
+    sizes = stops - starts
+    words = sliding_window_view(letters, _WORD_BYTES)[starts].view(">u8")[:, 0].astype(np.uint64)
+    unused = (8 * (_WORD_BYTES - np.minimum(sizes, _WORD_BYTES))).astype(np.uint64)
+    is_word = sizes <= _WORD_BYTES
+    found, inverse = np.unique((words >> unused << unused)[is_word], return_inverse=True)
+    terms: list[bytes] = found.astype(">u8").view(f"S{_WORD_BYTES}").tolist()
+    numbers = np.empty(len(starts), dtype=np.int64)
+    numbers[is_word] = inverse
+    rest = np.flatnonzero(~is_word)
+    if len(rest):
+        longer = [content[a:b] for a, b in zip(starts[rest], stops[rest], strict=True)]
+        every = sorted(set(longer))
+        known = dict(zip(every, range(len(terms), len(terms) + len(every)), strict=True))
+        numbers[rest] = np.fromiter(map(known.__getitem__, longer), np.int64, len(longer))
+        terms, moved = _in_order(terms + every)
+        numbers = moved[numbers]
+    documents = np.repeat(np.array(places, dtype=np.int64), counts)
+    return _Tokens(terms, numbers, documents, _counted(counts))
+
+
+def _in_order(terms: list[bytes]) -> tuple[list[bytes], Integers]:
+    """Terms in ascending order, each once, and the new number of each that was given."""
+    every = sorted(set(terms))
+    numbers = dict(zip(every, range(len(every)), strict=True))
+    return every, np.fromiter(map(numbers.__getitem__, terms), np.int64, len(terms))
+
+
+def _both_tokens(one: _Tokens, other: _Tokens) -> _Tokens:
+    """The tokens of both, of which no document has two kinds."""
+    terms, moved = _in_order(one.terms + other.terms)
+    numbers = moved[np.concatenate((one.numbers, other.numbers + len(one.terms)))]
+    documents = np.concatenate((one.documents, other.documents))
+    order = np.argsort(documents, kind="stable")
+    positions = np.concatenate((one.positions, other.positions))
+    return _Tokens(terms, numbers[order], documents[order], positions[order])
 
 
 class _Pairs(NamedTuple):

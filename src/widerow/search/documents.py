@@ -19,7 +19,7 @@ from widerow.search.fields import (
     SearchFields,
 )
 
-__all__ = ["Document", "TokenList", "document_of"]
+__all__ = ["Document", "TokenList", "document_of", "token_count"]
 
 _UNCOUNTED: Final = frozenset(("的", "是"))  # indexed, but no part of a text's length (search §3)
 
@@ -35,7 +35,8 @@ class TokenList(NamedTuple):
 class Document(NamedTuple):
     """One document of a level.
 
-    `values[slot]` is None for a field without a value, a `TokenList` for TEXT, else the list of
+    `values[slot]` is None for a field without a value; for TEXT the tokens with blanks between
+    them, where that says all (`Analysis.blanked`), otherwise a `TokenList`; else the list of
     values, which is not empty, in the forms of `search.conversion`. `children`: for each level
     below, in the order of `DocumentLevel.children`, the documents there. `place`: the place of the
     object in its array, 0 for rows.
@@ -91,18 +92,27 @@ def _put(made: Document, field: IndexedField, values: list[Any]) -> None:
         known.extend(values)
 
 
-def _analysed(field: IndexedField, texts: list[str], known: TokenList | None) -> TokenList:
+def _analysed(
+    field: IndexedField, texts: list[str], known: TokenList | str | None
+) -> TokenList | str:
     """The tokens of texts; between two of them positions leave a gap that no phrase spans."""
     analysis = field.analysis
     if known is None and len(texts) == 1 and analysis.fuzzy is None:
         text = texts[0]
+        blanked = analysis.blanked(text)
+        if blanked is not None and blanked.count(" ") <= SEARCH_POSITION_MAX:
+            return blanked
         tokens = analysis.tokens(text)
         if len(tokens) > SEARCH_POSITION_MAX:
             tokens = tokens[: SEARCH_POSITION_MAX + 1]
-        return TokenList(tokens, None, len(tokens) if text.isascii() else _length(tokens))
-    tokens = [] if known is None else known.tokens
+        return TokenList(tokens, None, _length(tokens))
+    tokens = []
     positions: list[int] = []
-    if known is not None:
+    if isinstance(known, str):
+        tokens = known.split()
+        positions = list(range(len(tokens)))
+    elif known is not None:
+        tokens = known.tokens
         positions = list(range(len(tokens))) if known.positions is None else known.positions
     for text in texts:
         base = positions[-1] + SEARCH_TEXT_GAP if positions else 0
@@ -122,6 +132,20 @@ def _length(tokens: list[str]) -> int:
     if _UNCOUNTED.isdisjoint(tokens):
         return len(tokens)
     return len(tokens) - sum([token in _UNCOUNTED for token in tokens])
+
+
+def token_count(document: Document) -> int:
+    """How many tokens a document has with those below it, or a few more."""
+    count = 0
+    for each in document.values:
+        if isinstance(each, str):
+            count += each.count(" ") + 1
+        elif isinstance(each, TokenList):
+            count += len(each.tokens)
+    for below in document.children:
+        for child in below:
+            count += token_count(child)
+    return count
 
 
 def _put_objects(made: Document, holder: ObjectField, value: Value) -> None:

@@ -28,7 +28,7 @@ from widerow.limits import (
 )
 from widerow.safepoint import safepoint
 from widerow.search.checkpoints import Checkpoint, opened
-from widerow.search.documents import Document, TokenList
+from widerow.search.documents import Document, token_count
 from widerow.search.fields import SearchFields
 from widerow.search.interface import IndexFiles, Integers
 from widerow.search.ranks import added, ranked_afresh
@@ -39,7 +39,7 @@ from widerow.search.view import SegmentedView
 
 __all__ = ["DocumentChange", "DocumentIndex", "Merged", "SegmentMerge"]
 
-_TOKEN_BYTES: Final = 100  # of a token as it waits in the list
+_TOKEN_BYTES: Final = 100  # at most, of a token as it waits in the list
 
 
 class DocumentChange(NamedTuple):
@@ -73,7 +73,7 @@ class _Tail:
         self.latest[change.key] = change.document
         self.changes.append(change)
         if change.document is not None:
-            self.tokens += _weight(change.document)
+            self.tokens += token_count(change.document)
 
     def segment(self, count: int) -> IndexSegment:
         """The first `count` changes as a segment. Any thread; two may do the same work."""
@@ -90,12 +90,6 @@ class _Tail:
         if made is None or made[0] < count:
             self.made = count, segment
         return segment
-
-
-def _weight(document: Document) -> int:
-    """Tokens of a document, with those below."""
-    own = sum(len(each.tokens) for each in document.values if isinstance(each, TokenList))
-    return own + sum(_weight(each) for below in document.children for each in below)
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,9 @@ class Analysis:
     def tokens(self, text: str) -> list[str]:
         """The tokens in the order of their positions; for `fuzzy` see `positions` as well."""
         found: list[str]
-        if self.blanks is not None and text.isascii():
-            return text.translate(self.blanks).split()
+        blanked = self.blanked(text)
+        if blanked is not None:
+            return blanked.split()
         if self.pattern is not None:
             found = self.pattern.findall(text)
         else:
@@ -65,6 +66,14 @@ class Analysis:
         if self.case_sensitive or not found:
             return found
         return _lower(found)
+
+    def blanked(self, text: str) -> str | None:
+        """The tokens with blanks between them, where a table can do it.
+
+        They have no other characters than letters and digits of ASCII; positions are 0, 1, 2 ….
+        """
+        blanks = self.blanks
+        return text.translate(blanks) if blanks is not None and text.isascii() else None
 
     def positions(self, text: str) -> Sequence[int] | None:
         """The position of each token; None where they are 0, 1, 2 ….
