@@ -4,10 +4,11 @@ Above a part of its heap (`hbase.regionserver.global.memstore.size`) a region se
 has into files, and lets writers wait. It looks at that before it takes a `Mutate` or a `Multi`, and
 not before it takes a call of a coprocessor, as all our commits are. Between those only a thread
 looks, every ten seconds (`hbase.server.thread.wakefrequency`). By then a server that takes commits
-quickly can have far more than its part, up to an `OutOfMemoryError`, which ends it (hbase.md §3).
+quickly can have far more than its part, up to an `OutOfMemoryError`, which ends it.
 
 So behind every few megabytes of commits a server is asked for a `Mutate` that changes nothing. It
-begins to write files then if need be, and answers when it has room. Until then no commit is sent.
+begins to write files then if need be, and answers when it has room. Until then no commit is sent
+(docs/spec/hbase.md §3).
 """
 
 import threading
