@@ -7,7 +7,7 @@ numbers of one column ascend. Both answer the arrays that `search.columns` reads
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -21,6 +21,7 @@ from widerow.search.terms import SortedTerms, gathered, packed, picked, run_begi
 
 __all__ = ["COLUMN_KINDS", "ColumnKind", "MergedPart"]
 
+_V = TypeVar("_V", str, bytes)
 _Built = dict[str, NDArray[Any]]
 _DOCUMENT_BITS: Final = 31  # of a document in a segment; the number of a token stands above them
 _WORD_BYTES: Final = 8  # of a token that is compared as a number
@@ -146,11 +147,17 @@ def _term_arrays(
     return _with_owners(built, owners)
 
 
+def _in_order(values: list[_V]) -> tuple[list[_V], Integers]:
+    """Values in ascending order, each once, and the place there of each that was given."""
+    every = sorted(set(values))
+    places = dict(zip(every, range(len(every)), strict=True))
+    return every, np.fromiter(map(places.__getitem__, values), np.int64, len(values))
+
+
 def _numbered(values: list[Any]) -> tuple[SortedTerms, NDArray[np.int32]]:
     """The terms that occur, and the number of each value's."""
-    every = sorted(set(values))
-    numbers = dict(zip(every, range(len(every)), strict=True))
-    return packed(every), np.fromiter(map(numbers.__getitem__, values), np.int32, len(values))
+    every, numbers = _in_order(values)
+    return packed(every), numbers.astype(np.int32)
 
 
 def _build_terms(given: Sequence[Any]) -> _Built:
@@ -216,8 +223,7 @@ def _listed_tokens(given: Sequence[TokenList | str | None]) -> _Tokens:
     """The tokens of all that are lists."""
     texts = [(at, each) for at, each in enumerate(given) if isinstance(each, TokenList)]
     tokens = list(chain.from_iterable([each.tokens for _, each in texts]))
-    every = sorted(set(tokens))  # texts stand in the order of their bytes in UTF-8
-    numbers = dict(zip(every, range(len(every)), strict=True))
+    every, numbers = _in_order(tokens)  # texts stand in the order of their bytes in UTF-8
     counts = np.fromiter((len(each.tokens) for _, each in texts), np.int64, len(texts))
     places = np.fromiter((at for at, _ in texts), np.int64, len(texts))
     positions = _counted(counts)
@@ -227,7 +233,7 @@ def _listed_tokens(given: Sequence[TokenList | str | None]) -> _Tokens:
             positions[end - count : end] = each.positions
     return _Tokens(
         [token.encode() for token in every],
-        np.fromiter(map(numbers.__getitem__, tokens), np.int64, len(tokens)),
+        numbers,
         np.repeat(places, counts),
         positions,
     )
@@ -260,20 +266,12 @@ def _plain_tokens(texts: Sequence[str], places: Sequence[int]) -> _Tokens:
     rest = np.flatnonzero(~is_word)
     if len(rest):
         longer = [content[a:b] for a, b in zip(starts[rest], stops[rest], strict=True)]
-        every = sorted(set(longer))
-        known = dict(zip(every, range(len(terms), len(terms) + len(every)), strict=True))
-        numbers[rest] = np.fromiter(map(known.__getitem__, longer), np.int64, len(longer))
+        every, known = _in_order(longer)
+        numbers[rest] = known + len(terms)
         terms, moved = _in_order(terms + every)
         numbers = moved[numbers]
     documents = np.repeat(np.array(places, dtype=np.int64), counts)
     return _Tokens(terms, numbers, documents, _counted(counts))
-
-
-def _in_order(terms: list[bytes]) -> tuple[list[bytes], Integers]:
-    """Terms in ascending order, each once, and the new number of each that was given."""
-    every = sorted(set(terms))
-    numbers = dict(zip(every, range(len(every)), strict=True))
-    return every, np.fromiter(map(numbers.__getitem__, terms), np.int64, len(terms))
 
 
 def _both_tokens(one: _Tokens, other: _Tokens) -> _Tokens:
