@@ -98,6 +98,7 @@ class MemoryDriver:
         self.weather = weather
         self.is_reachable = True
         self.away: set[bytes] = set()  # homes that are not reachable
+        self.full: set[bytes] = set()  # homes that can be read, and take no changes
         self.hangs = False  # whether what is away keeps its connections
         self.waits = 0  # reads that would have waited for what is away
         self.before_commit: Callable[[], None] | None = None
@@ -136,12 +137,18 @@ class MemoryDriver:
             return self.space.ranges.place(revision_key)
         return b"%d" % (sum(revision_key) % self.homes)
 
+    def try_home(self, revision_key: bytes) -> None:
+        """Read it, and see that its home takes changes."""
+        self.read_many([revision_key], patient=False)
+        self._check_room([revision_key])
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """Make all of the changes or none, or leave open what became of them."""
         self.trip()
         if len({self.home(change.revision_key) for change in changes}) > 1:
             raise StoreBusy("shards of several homes are not committed together")
         self.check_here(change.revision_key for change in changes)
+        self._check_room(change.revision_key for change in changes)
         if self.placement is not None:
             self._check_whole(changes)
         if self.before_commit is not None:
@@ -160,6 +167,10 @@ class MemoryDriver:
             if not refused:
                 self.space.make(changes)
             return refused
+
+    def _check_room(self, keys: Iterable[bytes]) -> None:
+        if self.full and not self.full.isdisjoint(map(self.home, keys)):
+            raise StoreBusy("a part of the database takes no changes")
 
     def _check_whole(self, changes: Sequence[ShardChange]) -> None:
         """Raise `StorageFailure` for a change of a shard that is in two ranges."""

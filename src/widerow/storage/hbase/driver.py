@@ -114,6 +114,15 @@ class HBaseDriver:
         except (ServerLost, RemoteFailure) as error:
             raise storage_failure(error) from error
 
+    def try_home(self, revision_key: bytes) -> None:
+        """Read it, and see that its server has room."""
+        self.read_many([revision_key], patient=False)
+        try:
+            region = self._regions.of(row_of(revision_key)[0])
+        except (ServerLost, RemoteFailure) as error:
+            raise storage_failure(error) from error
+        self._room.check(region.address)
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """One call, which is one transaction and one sync."""
         self._regions.servers.check_open()
@@ -196,7 +205,7 @@ class HBaseDriver:
 
     def _made(self, region: Region, request: CoprocessorServiceRequest) -> bool:
         """Ask for a change; False where a condition failed."""
-        self._room.wait(region.address)
+        self._room.check(region.address)
         try:
             connection = self._regions.servers.connection(region.address)
             answer = connection.call("ExecService", request, CoprocessorServiceResponse)

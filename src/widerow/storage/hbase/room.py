@@ -7,8 +7,9 @@ looks, every ten seconds (`hbase.server.thread.wakefrequency`). By then a server
 quickly can have far more than its part, up to an `OutOfMemoryError`, which ends it.
 
 So behind every few megabytes of commits a server is asked for a `Mutate` that changes nothing. It
-begins to write files then if need be, and answers when it has room. Until then no commit is sent
-(docs/spec/hbase.md §3).
+begins to write files then if need be, and answers when it has room (docs/spec/hbase.md §3). Where
+there is room, the answer comes long before as much again is committed; a server that has not
+answered by then is sent no more until it has. Nobody waits here.
 """
 
 import threading
@@ -23,7 +24,6 @@ from widerow.storage.hbase.rpc import Address, PendingCall, RpcConnection, Serve
 __all__ = ["ServerRoom"]
 
 _BYTES_UNASKED_MAX: Final = 4 * 1024 * 1024
-_WAIT_SECONDS_MAX: Final = 1.0  # a commit; its writes begin again then, or end (optimistic.py)
 
 
 @final
@@ -33,22 +33,23 @@ class ServerRoom:
     def __init__(self) -> None:
         """No server is known to be short of it."""
         self._lock = threading.Lock()
-        self._unasked: dict[Address, int] = {}  # bytes that were committed since
+        self._unasked: dict[Address, int] = {}  # bytes that were committed since the last question
         self._asked: dict[Address, PendingCall] = {}
 
-    def wait(self, address: Address) -> None:
-        """Wait for a server that has not said yet that it has room. Raises `StoreBusy`."""
+    def check(self, address: Address) -> None:
+        """Raises `StoreBusy` where no more may be committed before the server has answered."""
         asked = self._asked.get(address)
         if asked is None:
             return
-        if not asked.ends(_WAIT_SECONDS_MAX):
+        if asked.has_ended():
+            with self._lock:
+                if self._asked.get(address) is asked:
+                    del self._asked[address]
+        elif self._unasked.get(address, 0) >= _BYTES_UNASKED_MAX:
             raise StoreBusy(f"the region server {address} has no room in memory for more writes")
-        with self._lock:
-            if self._asked.get(address) is asked:
-                del self._asked[address]
 
     def committed(self, region: Region, connection: RpcConnection, size: int) -> None:
-        """So many bytes were committed: the server is asked if they are many. Waits for nothing."""
+        """So many bytes were committed: the server is asked if they are many, and answers later."""
         address = region.address
         with self._lock:
             unasked = self._unasked.get(address, 0) + size

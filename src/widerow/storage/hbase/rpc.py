@@ -13,7 +13,7 @@ nothing, and takes the server as lost where that stays without an answer too: af
 import socket
 import struct
 import threading
-from concurrent.futures import Future, InvalidStateError, wait
+from concurrent.futures import Future, InvalidStateError
 from concurrent.futures import TimeoutError as NoAnswer
 from contextlib import suppress
 from math import inf
@@ -124,16 +124,15 @@ class PendingCall:
         except DecodeError as error:
             raise self._connection.unreadable(error) from error
 
-    def ends(self, seconds: float) -> bool:
-        """Whether it has ended, with an answer or without, in so long a time.
+    def has_ended(self) -> bool:
+        """Whether it has ended by now, with an answer or without; to be asked again and again.
 
-        For calls that a server lets wait on purpose: the connection is lost where the server hangs
-        (to be called again and again then), and not because this call has no answer.
+        For calls that a server lets wait on purpose: the connection is lost where the server hangs,
+        and not because this call has no answer. Waits for nothing.
         """
-        if wait([self._future], seconds).done:
-            return True
-        self._connection.see_whether_it_hangs()
-        return False
+        if not self._future.done():
+            self._connection.see_whether_it_hangs()
+        return self._future.done()
 
     def _awaited(self) -> bytes:
         until = monotonic() + ANSWER_SECONDS_MAX

@@ -123,6 +123,10 @@ class PostgresDriver:
         """A database commits any shards together."""
         return b"database"
 
+    def try_home(self, revision_key: bytes) -> None:
+        """Read it: whoever answers takes changes."""
+        self.read_many([revision_key], patient=False)
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """One statement, which is one transaction and one sync."""
         self.check_open()

@@ -6,10 +6,10 @@ once, a few seconds; then the place is noted, and probed beside the groups until
 waits for nothing, so one place keeps no other one from being found again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
-from typing import Any, Final, NamedTuple, final
+from typing import Final, NamedTuple, final
 
 from widerow.errors import StoreBusy
 
@@ -27,7 +27,7 @@ class _Away(NamedTuple):
 
     error: StoreBusy
     key: bytes
-    probe: "Future[Any]"
+    probe: "Future[None]"
     since: float
 
 
@@ -35,14 +35,14 @@ class _Away(NamedTuple):
 class AwayHomes:
     """The places that were found away. For one group at a time; its threads may add to them."""
 
-    def __init__(self, read: Callable[[Sequence[bytes]], object]) -> None:
-        """None is away. `read` asks for keys, and waits for nothing that is away."""
-        self._read = read
+    def __init__(self, probe: Callable[[bytes], None]) -> None:
+        """None is away. `probe`: `Driver.try_home`."""
+        self._try = probe
         self._away: dict[bytes, _Away] = {}
         self._threads: ThreadPoolExecutor | None = None
 
     def note(self, home: bytes, key: bytes, error: StoreBusy) -> None:
-        """Refuse what is to be written to `home` until `key`, which it has, can be read."""
+        """Refuse what is to be written to `home` until that of `key` takes changes again."""
         self._away[home] = _Away(error, key, self._probe(key), monotonic())
 
     def refusal(self, home: bytes) -> StoreBusy | None:
@@ -67,7 +67,7 @@ class AwayHomes:
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
 
-    def _probe(self, key: bytes) -> "Future[Any]":
+    def _probe(self, key: bytes) -> "Future[None]":
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_PROBES_AT_ONCE, "widerow-probe")
-        return self._threads.submit(self._read, [key])
+        return self._threads.submit(self._try, key)

@@ -110,6 +110,13 @@ class Driver(Protocol):
         """
         ...
 
+    def try_home(self, revision_key: bytes) -> None:
+        """Whether changes of a shard would be taken now; what it costs is a read.
+
+        Raises `StoreBusy` where they would not. Nothing is waited for that is away for a moment.
+        """
+        ...
+
     def commit(self, changes: Sequence[ShardChange]) -> frozenset[bytes]:
         """Make all of these changes, durably, or none; the `revision_key`s whose condition failed.
 

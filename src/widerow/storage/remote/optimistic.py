@@ -139,7 +139,7 @@ class OptimisticStore(Store):
         self._guesses: dict[bytes, bytes | None] = {}
         self._memory = ShardMemory()
         self._lost_keys = LostKeys()
-        self._away = AwayHomes(partial(driver.read_many, patient=False))
+        self._away = AwayHomes(driver.try_home)
         self._open_commits: list[list[ShardChange]] = []  # of which nobody knows what became
         self._open_until: float | None = None  # until when the last one of them may be made
         self._threads: ThreadPoolExecutor | None = None

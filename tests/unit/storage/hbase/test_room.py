@@ -2,14 +2,13 @@
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from time import monotonic, sleep
 
 import pytest
 from tests.unit.storage.hbase.fake import FakeServer, Received, answer_frame, failure_frame
 
 from widerow.errors import StoreBusy
-from widerow.storage.hbase import room as module
 from widerow.storage.hbase import rpc
 from widerow.storage.hbase.messages import MutateRequest, MutateRowsResponse
 from widerow.storage.hbase.regions import Region
@@ -41,12 +40,20 @@ class Full:
             self.arrived.release()
 
     def commit(self, size: int) -> None:
-        self.room.wait(self.region.address)
+        self.room.check(self.region.address)
         self.room.committed(self.region, self.connection, size)
 
     def has_room(self) -> None:
         number = self.asked[-1].number
         self._connections[0].sendall(answer_frame(number, MutateRowsResponse(processed=False)))
+
+    def is_taken(self) -> bool:
+        """Whether a commit would be sent."""
+        try:
+            self.room.check(self.region.address)
+        except StoreBusy:
+            return False
+        return True
 
     def fail(self) -> None:
         self._connections[0].sendall(failure_frame(self.asked[-1].number, "a.NotServingRegion"))
@@ -57,11 +64,18 @@ class Full:
 
 
 @pytest.fixture
-def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[Full]:
+def full() -> Iterator[Full]:
     made = Full()
-    monkeypatch.setattr(module, "_WAIT_SECONDS_MAX", 0.02)
     yield made
     made.close()
+
+
+def soon(holds: Callable[[], bool]) -> None:
+    """An answer that was sent is read by the connection's thread."""
+    until = monotonic() + 5
+    while not holds():
+        assert monotonic() < until
+        sleep(0.001)
 
 
 def test_a_server_is_asked_behind_a_few_megabytes(full: Full) -> None:
@@ -80,30 +94,32 @@ def test_a_server_is_asked_behind_a_few_megabytes(full: Full) -> None:
     assert len(request.condition.qualifier) > 1, "no key stands there"
 
 
-def test_nothing_is_committed_until_it_says_that_it_has_room(
-    full: Full, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_as_much_again_is_committed_and_no_more_until_it_says_that_it_has_room(full: Full) -> None:
     full.commit(4 * MEGABYTE)
+    for _ in range(4):
+        full.commit(MEGABYTE)
     for _ in range(2):
         with pytest.raises(StoreBusy, match="no room in memory"):
             full.commit(1)
     assert full.arrived.acquire(timeout=5)
-    monkeypatch.setattr(module, "_WAIT_SECONDS_MAX", 5)
+    assert len(full.asked) == 1
     full.has_room()
-    full.commit(4 * MEGABYTE)
+    soon(full.is_taken)
+    full.commit(1)
     assert full.arrived.acquire(timeout=5), "and it is asked again"
 
 
-def test_a_server_that_is_lost_or_refuses_holds_nothing_up(
-    full: Full, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_WAIT_SECONDS_MAX", 5)
+def test_a_server_that_is_lost_or_refuses_holds_nothing_up(full: Full) -> None:
+    full.commit(4 * MEGABYTE)
     full.commit(4 * MEGABYTE)
     assert full.arrived.acquire(timeout=5)
     full.fail()
+    soon(full.is_taken)
+    full.commit(4 * MEGABYTE)
     full.commit(4 * MEGABYTE)
     assert full.arrived.acquire(timeout=5)
     full.connection.close()
+    soon(full.is_taken)
     full.commit(4 * MEGABYTE)
     full.commit(1)
 
@@ -115,13 +131,12 @@ def test_a_server_that_hangs_holds_nothing_up_for_long(
     monkeypatch.setattr(rpc, "QUIET_SECONDS_MAX", 0.05)
     monkeypatch.setattr(rpc, "HUNG_SECONDS", 0.05)
     full.commit(4 * MEGABYTE)
-    for _ in range(100):
-        with suppress(StoreBusy):
-            full.room.wait(full.region.address)
-            break
+    full.commit(4 * MEGABYTE)
+    soon(full.is_taken)
     assert full.connection.hung
 
 
 def test_other_servers_are_not_waited_for(full: Full) -> None:
     full.commit(4 * MEGABYTE)
-    full.room.wait(full.region.address._replace(port=1))
+    full.commit(4 * MEGABYTE)
+    full.room.check(full.region.address._replace(port=1))

@@ -171,9 +171,10 @@ def test_what_is_away_ends_busy_and_the_rest_is_committed(divided: Process) -> N
     assert divided.store.snapshot().get(A) == b"2"
 
 
-def test_nobody_waits_again_for_what_is_known_to_be_away(divided: Process) -> None:
-    home = divided.driver.home(revision_key(B))
-    divided.driver.away = {home}
+@pytest.mark.parametrize("state", ["away", "full"])
+def test_nobody_waits_again_for_what_is_known_to_be_away(divided: Process, state: str) -> None:
+    """Or to take no changes, though it can be read."""
+    setattr(divided.driver, state, {divided.driver.home(revision_key(B))})
     rests: list[float] = []
     divided.store.transact_group([add(A), add(B)])
     divided.store._rest = rests.append
@@ -207,10 +208,11 @@ def test_nobody_waits_for_what_hangs(divided: Process) -> None:
     assert rests == []
 
 
-def test_a_part_that_answers_again_is_written_to_again(divided: Process) -> None:
-    divided.driver.away = {divided.driver.home(revision_key(B))}
+@pytest.mark.parametrize("state", ["away", "full"])
+def test_a_part_that_answers_again_is_written_to_again(divided: Process, state: str) -> None:
+    setattr(divided.driver, state, {divided.driver.home(revision_key(B))})
     divided.store.transact_group([add(A), add(B)])
-    divided.driver.away = set()
+    setattr(divided.driver, state, set())
     while not _answers(divided):  # until a probe has found it there
         pass
     assert divided.store.transact_group([add(B)])[0].result == 1
