@@ -1,8 +1,11 @@
 """CreateTable (semantics §2.1)."""
 
+from itertools import chain, islice
+
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
+from widerow.limits import INDEXES_MAX
 from widerow.model.requests import CreateTable, OptionsChange
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.wire.tablestore.messages import CreateTableRequest, PartitionRange
@@ -23,8 +26,12 @@ __all__ = ["call", "decode", "encode"]
 
 @decoder(CreateTableRequest)
 def decode(sent: CreateTableRequest) -> CreateTable:
-    """The table asked for. Raises `InvalidRequest`."""
+    """The table asked for. Raises `InvalidRequest`.
+
+    One index too many is enough to be refused for; those behind it cost nothing.
+    """
     meta, has = sent.table_meta, sent.HasField
+    indexes = chain(sent.index_metas, meta.index_meta)
     return CreateTable(
         name=text(meta.table_name),
         key_columns=tuple(map(key_column, meta.primary_key)),
@@ -35,7 +42,7 @@ def decode(sent: CreateTableRequest) -> CreateTable:
         stream=stream_change(sent.stream_spec) if has("stream_spec") else None,
         encryption=encryption(sent.sse_spec) if has("sse_spec") else None,
         local_transactions=sent.enable_local_txn if has("enable_local_txn") else None,
-        indexes=tuple(map(index_definition, (*sent.index_metas, *meta.index_meta))),
+        indexes=tuple(map(index_definition, islice(indexes, INDEXES_MAX + 1))),
     )
 
 
