@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -33,6 +33,15 @@ SPLITTING: Final = (
     *("--partitions-max", "4"),
 )
 """Flags of a server that splits a table after a second of writes, and not without end."""
+
+LOG: Final = "server.log"
+"""The file beside what a program printed: the log of its server."""
+
+_LOG_CHARACTERS: Final = 20_000
+"""So much of its end stands in the report of a test that fails."""
+
+_PLACES: Final[dict[tuple[str, str], Path]] = {}
+"""Of the programs that tests of this process have asked for: by name and store."""
 
 # A program takes some seconds, and a machine under load takes longer.
 RUN_SECONDS_MAX: Final = 900
@@ -121,6 +130,7 @@ def run_program(store: str, tmp_path_factory: pytest.TempPathFactory) -> Callabl
     def run(name: str, build: Build, *flags: str) -> Facts:
         place = shared / f"program-{name}-{store}"
         place.mkdir(exist_ok=True)
+        _PLACES[name, store] = place
         record = place / "outcome.json"
         with locked(place / "lock"):
             if not record.exists():
@@ -133,6 +143,28 @@ def run_program(store: str, tmp_path_factory: pytest.TempPathFactory) -> Callabl
         return found["seen"]
 
     return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that fails shows the logs of the servers whose answers it judges."""
+    report = yield
+    if report.failed:
+        for (name, store), place in _PLACES.items():
+            log = place / LOG
+            if store == _store_of(item) and name.startswith(item.path.parent.name) and log.exists():
+                report.sections.append((f"server of {name}", log.read_text()[-_LOG_CHARACTERS:]))
+    return report
+
+
+@contextmanager
+def _kept_log(server: WiderowProcess, path: Path) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        path.write_text(server.written())
 
 
 @contextmanager
@@ -151,7 +183,7 @@ def outcome(build: Build, place: Path, store: str, flags: Sequence[str]) -> dict
         files = place / "files"
         files.mkdir()
         given = (*STORES[store](place), "--delivery-root", str(files), *flags)
-        with WiderowProcess(*given) as server:
+        with WiderowProcess(*given) as server, _kept_log(server, place / LOG):
             ran = subprocess.run(  # noqa: S603  # our own program
                 [*command, server.endpoint, "compat"],
                 capture_output=True,
