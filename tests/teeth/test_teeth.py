@@ -52,6 +52,16 @@ def test_a_patch_that_fits_no_more_is_told(tmp_path: Path) -> None:
         apply(DEFECTS[0], tmp_path, "--check")
 
 
+def test_a_defect_is_in_one_copy_only() -> None:
+    """The files of copies are links to the same ones."""
+    broken = Path("src", "widerow", "storage", "rocksdb.py")
+    with copy_of_repository() as first, copy_of_repository() as second:
+        planted = [defect for defect in DEFECTS if str(broken) in defect.patch.read_text()]
+        apply(planted[0], first)
+        assert (first / broken).read_bytes() != (second / broken).read_bytes()
+        assert (second / broken).read_bytes() == (ROOT / broken).read_bytes()
+
+
 def test_every_patch_fits_and_none_is_planted_by_looking() -> None:
     broken = ROOT / "src" / "widerow" / "storage" / "rocksdb.py"
     before = broken.read_bytes()
