@@ -8,6 +8,7 @@ Each check is a function from a file to findings, listed in the tables at the en
 
 import argparse
 import ast
+import gc
 import io
 import re
 import statistics
@@ -15,7 +16,7 @@ import sys
 import tokenize
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -100,6 +101,11 @@ class Source:
         return ast.parse(self.text, self.path)
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Those of the parsed module, from the outer ones to the inner ones."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def module(self) -> str:
         """The dotted name of a file under src."""
         parts = Path(self.path).with_suffix("").parts[1:]
@@ -117,7 +123,7 @@ class Source:
 
     def functions(self) -> Iterator["Function"]:
         """Every function and method, nested ones too."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield node
 
@@ -186,8 +192,8 @@ def nesting(node: ast.AST) -> int:
     """How deep blocks stand in one another below `node`. An `elif` is as deep as its `if`."""
     deepest = 0
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            continue  # measured by itself
+        if isinstance(child, ast.expr | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue  # an expression has no blocks, and the others are measured by themselves
         chained = isinstance(node, ast.If) and [child] == node.orelse and isinstance(child, ast.If)
         own = isinstance(child, BLOCKS) and not chained
         deepest = max(deepest, own + nesting(child))
@@ -217,14 +223,15 @@ def check_sizes(source: Source) -> Iterator[Finding]:
 # --- words ----------------------------------------------------------------------------------------
 
 
-def words(name: str) -> set[str]:
+@cache
+def words(name: str) -> frozenset[str]:
     """The words of a name in any of Python's spellings, in lower case."""
-    return {word.lower() for word in WORD.findall(name)}
+    return frozenset(word.lower() for word in WORD.findall(name))
 
 
-def defined_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+def defined_names(source: Source) -> Iterator[tuple[str, int]]:
     """Every name that a module gives to something, with its line."""
-    for node in ast.walk(tree):
+    for node in source.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.name, node.lineno
         elif isinstance(node, ast.arg):
@@ -239,7 +246,7 @@ def check_names(source: Source) -> Iterator[Finding]:
     for part in Path(source.path).with_suffix("").parts:
         for word in words(part) & VAGUE_WORDS:
             yield Finding(source.path, 1, message.format(word))
-    for name, line in defined_names(source.tree):
+    for name, line in defined_names(source):
         for word in words(name) & VAGUE_WORDS:
             yield Finding(source.path, line, f"{name}: {message.format(word)}")
 
@@ -273,6 +280,8 @@ def check_citations(tree: Tree) -> Iterator[Finding]:
 
 def check_exceptions(source: Source) -> Iterator[Finding]:
     """An exception to a rule names the rule, and says why behind a second `#`."""
+    if not EXCEPTION.search(source.text):
+        return
     reader = io.StringIO(source.text).readline
     for token in tokenize.generate_tokens(reader):
         found = EXCEPTION.search(token.string) if token.type == tokenize.COMMENT else None
@@ -289,7 +298,7 @@ def check_exceptions(source: Source) -> Iterator[Finding]:
 
 def check_comparisons(source: Source) -> Iterator[Finding]:
     """Secrets are compared in constant time."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.Compare):
             continue
         if not any(isinstance(operator, ast.Eq | ast.NotEq) for operator in node.ops):
@@ -315,14 +324,14 @@ def check_prints(source: Source) -> Iterator[Finding]:
     """Only the command line prints."""
     if source.path.startswith("src/widerow/cli/"):
         return
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Call) and last_name(node.func) == "print":
             yield Finding(source.path, node.lineno, "print outside the command line")
 
 
 def check_final_attributes(source: Source) -> Iterator[Finding]:
     """No `self.name: Final`: mypyc 2.4 lets go of such a value while it is still in use."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Attribute):
             continue
         if ast.unparse(node.annotation).startswith("Final"):
@@ -336,11 +345,7 @@ def check_generators(tree: Tree) -> Iterator[Finding]:
     mypyc makes a list of it, so whoever takes it for lazy reads everything.
     """
     for path in compiled_modules(tree):
-        parents = {
-            child: node
-            for node in ast.walk(tree[path].tree)
-            for child in ast.iter_child_nodes(node)
-        }
+        parents = {child: node for node in tree[path].nodes for child in ast.iter_child_nodes(node)}
         for node, parent in parents.items():
             if not isinstance(node, ast.GeneratorExp):
                 continue
@@ -352,7 +357,7 @@ def check_generators(tree: Tree) -> Iterator[Finding]:
 def check_causes(tree: Tree) -> Iterator[Finding]:
     """No `raise … from None` in a compiled module: mypyc keeps the cause as the error's context."""
     for path in compiled_modules(tree):
-        for node in ast.walk(tree[path].tree):
+        for node in tree[path].nodes:
             if not isinstance(node, ast.Raise) or not isinstance(node.cause, ast.Constant):
                 continue
             text = "compiled, 'from None' is ignored: raise outside of the handler"
@@ -364,7 +369,7 @@ def check_collected(source: Source) -> Iterator[Finding]:
 
     (ARCHITECTURE, "Compiled where it counts")
     """
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.keyword) and node.arg == "acyclic":
             yield Finding(source.path, node.value.lineno, "'acyclic' damages memory of others")
 
@@ -427,7 +432,7 @@ def entry_points(tree: Tree) -> Iterator[str]:
 
 def imported_modules(source: Source) -> Iterator[str]:
     """Names of modules (and of what stands in them) that a module imports, by any means."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -558,6 +563,14 @@ TREE_CHECKS: Final = (
 
 def check_tree(tree: Tree) -> list[Finding]:
     """Every finding in a tree of files, in the order of their places."""
+    gc.disable()  # it would look through all parsed modules again and again: half of the time
+    try:
+        return sorted(_findings(tree))
+    finally:
+        gc.enable()
+
+
+def _findings(tree: Tree) -> list[Finding]:
     findings: list[Finding] = []
     for source in tree.values():
         checks = TEXT_CHECKS + (PYTHON_CHECKS if source.is_python else ())
@@ -565,7 +578,7 @@ def check_tree(tree: Tree) -> list[Finding]:
             findings += check(source)
     for check_whole in TREE_CHECKS:
         findings += check_whole(tree)
-    return sorted(findings)
+    return findings
 
 
 def distribution(numbers: Iterable[int]) -> str:
