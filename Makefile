@@ -12,6 +12,8 @@ HOT_TESTS := tests/unit/engine tests/unit/keys tests/unit/rows tests/unit/storag
 	tests/unit/wire tests/unit/server tests/unit/auth tests/unit/search tests/conformance tests/golden \
 	tests/security \
 	tests/nosql/test_single_rows.py tests/nosql/test_write_many.py tests/nosql/test_multi_rows.py
+# With this set, as images of containers have it, every process of a test compiles what it imports.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST_ARGS ?=
 SECONDS ?= 30
 

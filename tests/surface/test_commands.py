@@ -41,7 +41,9 @@ def started(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """A command that ran in `folder`, and succeeded."""
     # Without the network: whatever asks for an index or a proxy meets a closed door.
     offline = {"PIP_NO_INDEX": "1", "HTTPS_PROXY": "http://127.0.0.1:1"}
-    settings = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    # Nor what was given to the `make` that runs these tests.
+    given = ("MAKE", "PYTEST_ARGS", "WORKERS")
+    settings = {name: value for name, value in os.environ.items() if not name.startswith(given)}
     run = subprocess.run(  # noqa: S603  # our own commands
         command,
         cwd=folder,

@@ -149,6 +149,15 @@ def test_what_fails_in_one_part_ends_the_others(
     assert counting.progress.done < len(ranges)
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Programs that are started end at SIGINT, also where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_says_what_was_counted(server: WiderowServer, endpoint: Endpoint) -> None:
     number = server.faults.add(action="GetRange", latency_ms=1000)
     words = ["row", "count", "cards", "--workers", "1", "--instance", endpoint.instance]
