@@ -4,10 +4,11 @@ The commands are in `commands.py`. Rich is loaded only to show something.
 """
 
 import os
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
+from widerow import __version__
 from widerow.cli.commands import CommandGroup
 from widerow.cli.ending import run_to_end
 from widerow.cli.shells import COMPLETE_VARIABLE, PROGRAM
@@ -25,9 +26,27 @@ app: Final = typer.Typer(
 )
 
 
+def _show_version(asked: bool) -> None:  # noqa: FBT001  # as typer hands it over
+    if asked:
+        typer.echo(f"{PROGRAM} {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _widerow() -> None:
+def _widerow(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            help="Show the version and exit. The command `version` shows more.",
+            callback=_show_version,
+            is_eager=True,
+        ),
+    ] = False,
+) -> None:
     """A self-hosted wide-column table store that speaks the Alibaba Tablestore protocol."""
+    del version  # the callback has ended the program where it was asked for
 
 
 def main() -> None:

@@ -300,6 +300,7 @@ def test_version_names_what_is_running(tmp_path: Path) -> None:
     facts = json.loads(run("version", "--json", cwd=tmp_path).stdout)
     assert facts["widerow"] == __version__
     assert facts["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert run("--version", cwd=tmp_path).stdout == f"widerow {__version__}\n"
     shown = run("version", cwd=tmp_path).stdout
     assert all(name in shown for name in facts)
 
