@@ -155,11 +155,11 @@ def verdict(command: Sequence[str], copy: Path) -> bool:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise RuntimeError(f"{' '.join(command)} took too long") from error
+        raise RuntimeError(f"{shlex.join(command)} took too long") from error
     told = " failed" in done.stdout if tested else done.stdout.startswith("{")
     if done.returncode == 0 or (done.returncode == 1 and told):
         return done.returncode == 0
-    raise RuntimeError(f"{' '.join(command)} could not run: {done.stdout}{done.stderr}")
+    raise RuntimeError(f"{shlex.join(command)} could not run: {done.stdout}{done.stderr}")
 
 
 def misfits(chosen: Iterable[Defect]) -> list[str]:
@@ -186,7 +186,7 @@ def _run_control(chosen: Iterable[Defect]) -> int:
     with copy_of_repository() as copy:
         failed = [command for command in commands if not verdict(command, copy)]
     for command in failed:
-        print(f"fails without any defect: {' '.join(command)}", file=sys.stderr)
+        print(f"fails without any defect: {shlex.join(command)}", file=sys.stderr)
     record(
         "teeth: nothing planted",
         volume=len(commands),
@@ -232,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(error, file=sys.stderr)
             caught = False
         missed += not caught
-        facts = {"breaks": defect.told, "caught_by": " ".join(defect.command)}
+        facts = {"breaks": defect.told, "caught_by": shlex.join(defect.command)}
         _record(f"control: teeth, {defect.name}", int(caught), time.monotonic() - begun, facts)
     return int(bool(missed))
 
