@@ -186,6 +186,11 @@ class Table:
         return tuple([each for each in (self.stream, self.journal) if each is not None])
 
     @property
+    def global_indexes(self) -> tuple[int, ...]:
+        """The numbers of its global indexes that are ready: their entries are rows of tables."""
+        return tuple([each.id for each in self.indexes if each.ready and not each.is_local])
+
+    @property
     def reserved_units(self) -> tuple[int, int]:
         """Reserved capacity units a second: read, write."""
         return self.throughput.reserved.read, self.throughput.reserved.write

@@ -22,6 +22,10 @@ class CatalogPartitions:
         self._catalog = catalog
         self.reads = catalog.reads
 
+    def epoch(self) -> int:
+        """The state of the catalogue."""
+        return self._catalog.seen().epoch
+
     def by_id(self, table_id: int) -> Partitioned | None:
         """The table of that number as it is now, or None."""
         return self._shown(self._catalog.seen().by_id.get(table_id))

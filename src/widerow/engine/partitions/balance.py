@@ -18,6 +18,7 @@ from widerow.clock import Clock
 from widerow.engine.lease import Lease
 from widerow.engine.partitions.following import Following
 from widerow.engine.partitions.history import Interval, decode_interval, encode_interval
+from widerow.engine.partitions.index_sizes import IndexSizes
 from widerow.engine.partitions.notes import Notes
 from widerow.engine.partitions.records import decode_counts, encode_counts
 from widerow.engine.partitions.rules import (
@@ -94,6 +95,8 @@ class Partitions:
         self._awake = {table.id for table in tables.tables() if table.splits != table.asked}
         self._unsaved: set[int] = set()
         self._grown: set[int] = set()  # tables in which sizes may have to be learnt again
+        self._index_sizes = IndexSizes()
+        self._epoch = -1
         self.following = Following(tables, store, self._size_of, self.thresholds.split_bytes)
         # What is noted was noted since `_drained`: where the counting of a table begins.
         self._drained = self._looked = self._flushed = self._seconds()
@@ -111,6 +114,7 @@ class Partitions:
 
     def absorb(self, count: int = NOTES_MAX) -> bool:
         """Take in at most `count` notes; whether more wait. One to two µs for each key."""
+        self._follow_indexes()
         notes = self.notes
         taken = notes.taken(min(count, len(notes)))
         self._take_in(taken if self.shared_notes is None else self.shared_notes.heard(taken))
@@ -129,13 +133,24 @@ class Partitions:
                 load = self._load(table_id)
                 if load is None:
                     continue  # dropped since
-            if table_id not in self._awake:
-                self._awake.add(table_id)
-                load.tick(self._drained)  # nothing was asked of it until then
+            self._wake(table_id, load)
             load.note(key, reads, writes, rows, size)
             self._unsaved.add(table_id)
+            if writes:
+                self._index_sizes.note(table_id, writes)
             if size > 0:
                 self._grown.add(table_id)
+
+    def _follow_indexes(self) -> None:
+        epoch = self._tables.epoch()
+        if epoch != self._epoch:
+            self._epoch = epoch
+            self._index_sizes.follow(self._tables.tables())
+
+    def _wake(self, table_id: int, load: TableLoad) -> None:
+        if table_id not in self._awake:
+            self._awake.add(table_id)
+            load.tick(self._drained)  # nothing was asked of it until then
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -266,6 +281,7 @@ class Partitions:
 
     def _look(self, now: float) -> list[Write[Any]]:
         writes: list[Write[Any]] = []
+        self._outdate_indexes(now)
         for table_id in list(self._awake):
             load, table = self._load(table_id), self._tables.by_id(table_id)
             if load is None or table is None:
@@ -287,6 +303,17 @@ class Partitions:
         }
         self._forget()
         return writes
+
+    def _outdate_indexes(self, now: float) -> None:
+        for table_id in self._index_sizes.due(self._rows_of, now):
+            load = self._load(table_id)
+            if load is not None:
+                load.sizes.outdate()
+                self._grown.add(table_id)
+
+    def _rows_of(self, table_id: int) -> int:
+        load = self._load(table_id)
+        return 0 if load is None else load.sizes.rows
 
     def _matters(self, load: TableLoad) -> bool:
         """Whether any rule could have something to say. False for most tables, at once."""
@@ -340,6 +367,7 @@ class Partitions:
             load.sizes.replace(walk.start, walk.stop, walk.found)
             load.sizes.simplify(table.splits)
             self._unsaved.add(table.id)
+            self._wake(table.id, load)  # it may be so large that it is to be divided
         return True
 
     def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:

@@ -82,6 +82,11 @@ class SizeMap:
         piece.walked, piece.only = _NEVER, None
         self._insert(index, index, [half])
 
+    def outdate(self) -> None:
+        """Every piece is to be walked again."""
+        for piece in self.pieces:
+            piece.walked = _NEVER
+
     def overdue(self) -> Piece | None:
         """A piece that should be walked: never walked, or doubled and large."""
         unit = self.unit

@@ -38,6 +38,14 @@ class Partitioned(Protocol):
         ...
 
     @property
+    def global_indexes(self) -> tuple[int, ...]:
+        """The numbers of the tables whose rows are written beside those of this one.
+
+        Of an index that is being built only when it is ready.
+        """
+        ...
+
+    @property
     def reserved_units(self) -> tuple[int, int]:
         """Capacity units a second at no extra charge: read, write."""
         ...
@@ -64,6 +72,10 @@ class PartitionedTables(Protocol):
 
     reads: tuple[bytes, ...]
     """What a write whose body asks for `current` names in its `reads`."""
+
+    def epoch(self) -> int:
+        """A number that is another one after each change of a table."""
+        ...
 
     def by_id(self, table_id: int) -> Partitioned | None:
         """The table of that number as it is now, or None if there is none."""

@@ -148,6 +148,11 @@ class TypedTable:
         return ()
 
     @property
+    def global_indexes(self) -> tuple[int, ...]:
+        """None: entries of typed indexes are no rows of a table."""
+        return ()
+
+    @property
     def reserved_units(self) -> tuple[int, int]:
         """Reserved capacity units a second, read and write: typed tables have no reserve."""
         return 0, 0

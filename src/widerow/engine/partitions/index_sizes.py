@@ -1,0 +1,66 @@
+"""When the rows of global indexes are counted: they are written beside those of their table.
+
+A write tells by how much its own row grew and not what became of its entries, which would have to
+be compared one by one. So an index is read through again (`walk.py`): twice a minute while its
+table is written and it is small, and else after as many writes as it has rows. That is one record
+read for each write at most, and counts that are off by a factor of two at most. A small one is read
+through once more half a minute after the last write, as entries may follow their rows later.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Final, final
+
+from widerow.engine.partitions.tables import Partitioned
+
+__all__ = ["IndexSizes"]
+
+SMALL_ROWS: Final = 65_536  # read through in 0.2 s, a few hundred records at a time
+SMALL_SECONDS: Final = 30.0
+
+
+@final
+class IndexSizes:
+    """The global indexes of all tables. One caller at a time."""
+
+    __slots__ = ("_indexes", "_looked", "_writes")
+
+    def __init__(self) -> None:
+        """No table is known."""
+        self._indexes: dict[int, tuple[int, ...]] | None = None  # by table
+        self._writes: Counter[int] = Counter()  # since each index was counted
+        self._looked = 0.0
+
+    def follow(self, tables: Iterable[Partitioned]) -> None:
+        """These are all tables now. Indexes that have come since the last time are counted."""
+        known = self._indexes
+        self._indexes = {each.id: each.global_indexes for each in tables if each.global_indexes}
+        if known is not None:
+            for table_id, indexes in self._indexes.items():
+                for index in set(indexes).difference(known.get(table_id, ())):
+                    self._writes[index] += 0
+
+    def note(self, table_id: int, writes: int) -> None:
+        """So many units were written to a table."""
+        for index in (self._indexes or {}).get(table_id, ()):
+            self._writes[index] += writes
+
+    def due(self, rows_of: Callable[[int], int], now: float) -> list[int]:
+        """The indexes that are to be counted at `now` (seconds).
+
+        `rows_of`: how many rows an index had when it was last counted.
+        """
+        late = now - self._looked >= SMALL_SECONDS
+        if late:
+            self._looked = now
+        found = []
+        for index, writes in self._writes.items():
+            rows = rows_of(index)
+            if (late and rows <= SMALL_ROWS) or writes >= max(rows, SMALL_ROWS):
+                found.append(index)
+        for index in found:
+            if self._writes[index]:
+                self._writes[index] = 0
+            else:
+                del self._writes[index]
+        return found

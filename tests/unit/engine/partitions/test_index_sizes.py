@@ -1,0 +1,160 @@
+"""Global indexes are counted though nobody tells how they grow (docs/operating/partitions.md)."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from widerow.engine.engine import Engine
+from widerow.engine.partitions.index_sizes import SMALL_ROWS, SMALL_SECONDS, IndexSizes
+from widerow.engine.partitions.rules import Thresholds
+from widerow.keys.layout import row_prefix
+from widerow.model.requests import CreateIndex, DropIndex, IndexDefinition
+from widerow.model.schema import DefinedColumn
+from widerow.model.values import ColumnType, KeyType
+from widerow.rows.record import record_bytes
+from widerow.storage.interface import Store
+from widerow.testing.changes import create, delete, put
+from widerow.testing.clock import FakeClock, FakeEntropy
+
+GLOBAL = IndexDefinition("g", ("s",), ())
+SMALL_SPLITS = Thresholds(split_bytes=3 * 1024 * 1024)
+
+
+@pytest.fixture
+def engine(store: Store, clock: FakeClock) -> Engine:
+    return Engine(store, clock, FakeEntropy(), thresholds=SMALL_SPLITS)
+
+
+def make(engine: Engine, *indexes: IndexDefinition) -> None:
+    defined = (DefinedColumn("s", ColumnType.STRING),)
+    asked = replace(create("t", {"k": KeyType.INTEGER}), defined_columns=defined, indexes=indexes)
+    engine.run(engine.create_table("i", asked))
+
+
+def write(engine: Engine, keys: range, text: str) -> None:
+    for key in keys:
+        change = put("t", {"k": key}, {"s": f"{text}{key}"})
+        engine.run(engine.rows.write_row("i", change))
+
+
+def pass_time(engine: Engine, clock: FakeClock, seconds: float = SMALL_SECONDS + 2) -> None:
+    """Let housekeeping do what is due, second by second."""
+    for _ in range(round(seconds)):
+        clock.advance(1)
+        while (plan := engine.housekeeping()) is not None:
+            engine.run(plan)
+        while (plan := engine.partitions.step()) is not None:
+            engine.run(plan)
+
+
+def counted(engine: Engine, name: str = "g") -> tuple[int, int]:
+    """The rows and the bytes that are told of a table."""
+    sizes = engine.partitions.load_of(engine.describe_table("i", name)).sizes
+    return sizes.rows, sizes.size
+
+
+def stored(engine: Engine, store: Store, name: str = "g") -> tuple[int, int]:
+    """The same of what is stored."""
+    prefix = row_prefix(engine.describe_table("i", name).id)
+    found = list(store.snapshot().scan(prefix, prefix + b"\xff" * 9))
+    return len(found), sum(record_bytes(key, record) for key, record in found)
+
+
+def test_an_index_is_counted_half_a_minute_after_its_rows(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    make(engine, GLOBAL)
+    write(engine, range(300), "a")
+    pass_time(engine, clock)
+    assert counted(engine) == stored(engine, store)
+    assert counted(engine)[0] == 300
+    write(engine, range(300), "another ")
+    for key in range(200):
+        engine.run(engine.rows.write_row("i", delete("t", {"k": key})))
+    pass_time(engine, clock)
+    assert counted(engine) == stored(engine, store)
+    assert counted(engine)[0] == 100
+
+
+def test_an_index_over_rows_from_before_it_is_counted_when_it_is_built(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    make(engine)
+    write(engine, range(300), "a")
+    pass_time(engine, clock)
+    engine.run(engine.indexes.create("i", CreateIndex("t", GLOBAL, include_base_data=True)))
+    assert counted(engine)[0] == 0
+    pass_time(engine, clock, 2 * SMALL_SECONDS)
+    assert counted(engine) == stored(engine, store)
+    assert counted(engine)[0] == 300
+
+
+def test_entries_that_follow_their_rows_later_are_counted(
+    engine: Engine, clock: FakeClock, store: Store
+) -> None:
+    engine.indexes.hold_back(10)
+    make(engine, GLOBAL)
+    pass_time(engine, clock, 28)
+    write(engine, range(50), "a")
+    pass_time(engine, clock, 3)
+    assert stored(engine, store)[0] == 0
+    pass_time(engine, clock, 2 * SMALL_SECONDS)
+    assert counted(engine) == stored(engine, store)
+    assert counted(engine)[0] == 50
+
+
+def test_an_index_that_was_dropped_is_counted_no_more(engine: Engine, clock: FakeClock) -> None:
+    make(engine, GLOBAL)
+    write(engine, range(10), "a")
+    engine.run(engine.indexes.drop("i", DropIndex("t", "g")))
+    pass_time(engine, clock, 3 * SMALL_SECONDS)
+    assert not engine.partitions._index_sizes._writes
+
+
+def test_a_large_index_is_divided_by_its_size(engine: Engine, clock: FakeClock) -> None:
+    """Its table needs no second partition for that."""
+    make(engine, GLOBAL)
+    for key in range(4000):
+        change = put("t", {"k": key}, {"s": f"{key:04d}" + "x" * 1000})
+        engine.run(engine.rows.write_row("i", change))
+    pass_time(engine, clock, 2 * SMALL_SECONDS)
+    assert len(engine.describe_table("i", "g").splits) >= 1
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A table with these global indexes."""
+
+    global_indexes: tuple[int, ...]
+    id: int = 1
+    qualified: str = "i/t"
+    splits: tuple[bytes, ...] = ()
+    asked: tuple[bytes, ...] = ()
+    reserved_units: tuple[int, int] = (0, 0)
+
+
+steps = st.lists(st.tuples(st.integers(0, 300_000), st.integers(0, 60)), max_size=40)
+
+
+@given(steps, st.integers(0, 2_000_000))
+def test_a_large_index_costs_a_record_for_each_write(
+    load: list[tuple[int, int]], rows: int
+) -> None:
+    """And a small one 65,536 records each half minute."""
+    sizes = IndexSizes()
+    sizes.follow([Indexed((2,))])
+    now = read = written = unseen = 0
+    for writes, seconds in load:
+        now += seconds
+        written += writes
+        unseen += writes
+        sizes.note(1, writes)
+        if sizes.due(lambda _: rows, float(now)):
+            read += rows
+            unseen = 0
+        assert unseen < max(rows, SMALL_ROWS)
+    if rows > SMALL_ROWS:
+        assert read <= written
+    assert read <= written + SMALL_ROWS * (1 + now / SMALL_SECONDS)
