@@ -351,7 +351,7 @@ class Engine:
             raise InvalidRequest(Rule.SPLIT_POINT_LIMIT, value=request.limit)
         table = self._table(instance, request.table)
         divided = self._divided(table)
-        load, written = self.partitions.load_of(divided), self.partitions.write_units(divided)
+        load, written = self.partitions.load_of(divided), self._written(divided)
         asked = request.split_bytes, request.limit
         numbered = divided.id, TABLESTORE_MODEL.partition_key(divided).end
 
@@ -361,6 +361,14 @@ class Engine:
         points = load.answered.of(written, asked, find)
         places = places_of(self.store, divided)
         return SplitPoints(table, points, find_locations(divided, points, places))
+
+    def _written(self, table: Table) -> tuple[int, int]:
+        """Another value after every write of a table: of an index, whose rows its table writes."""
+        partitions = self.partitions
+        if not table.index_of:
+            return partitions.write_units(table), 0
+        later = partitions.load_of(table).sizes.size  # entries may follow their rows
+        return partitions.write_units(self.indexes.table_of(table)), later
 
     def _divided(self, table: Table) -> Table:
         """Whose partitions a table's rows lie in: those of a local index lie beside the rows."""

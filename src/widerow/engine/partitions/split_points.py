@@ -32,18 +32,18 @@ class AnsweredPoints:
 
     def __init__(self) -> None:
         """Nothing answered yet."""
-        self._written = -1
+        self._written = (-1, 0)
         self._answers: dict[tuple[int, int | None], tuple[bytes, ...]] = {}
 
     def of(
         self,
-        written: int,
+        written: tuple[int, int],
         asked: tuple[int, int | None],
         find: Callable[[], tuple[bytes, ...]],
     ) -> tuple[bytes, ...]:
         """What was answered to `asked`, bytes of a part and most points, or what `find` finds now.
 
-        `written`: a number that grows with every write of the table.
+        `written`: what is another value after every write of the table.
         """
         if written != self._written:
             self._written, self._answers = written, {}

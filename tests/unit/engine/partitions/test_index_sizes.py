@@ -10,7 +10,7 @@ from widerow.engine.engine import Engine
 from widerow.engine.partitions.index_sizes import SMALL_ROWS, SMALL_SECONDS, IndexSizes
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keys.layout import row_prefix
-from widerow.model.requests import CreateIndex, DropIndex, IndexDefinition
+from widerow.model.requests import ComputeSplitPoints, CreateIndex, DropIndex, IndexDefinition
 from widerow.model.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyType
 from widerow.rows.record import record_bytes
@@ -121,6 +121,19 @@ def test_a_large_index_is_divided_by_its_size(engine: Engine, clock: FakeClock) 
         engine.run(engine.rows.write_row("i", change))
     pass_time(engine, clock, 2 * SMALL_SECONDS)
     assert len(engine.describe_table("i", "g").splits) >= 1
+
+
+def test_split_points_of_an_index_are_found_again_when_its_table_was_written(
+    engine: Engine,
+) -> None:
+    make(engine, GLOBAL)
+    asked = ComputeSplitPoints("g", 10_000, None)
+    write(engine, range(10), "a")
+    assert engine.compute_split_points("i", asked).points == ()
+    write(engine, range(1000, 2000), "a")
+    found = engine.compute_split_points("i", asked).points
+    assert len(found) >= 5
+    assert engine.compute_split_points("i", asked).points == found
 
 
 @dataclass(frozen=True)
