@@ -126,17 +126,18 @@ class Partitions:
         return False
 
     def _take_in(self, notes: Iterable[tuple[int, bytes, int, int, int, int]]) -> None:
-        loads = self._loads
+        loads, indexed = self._loads, self._index_sizes.of_tables
         for table_id, key, reads, writes, rows, size in notes:
             load = loads.get(table_id)
             if load is None:
                 load = self._load(table_id)
                 if load is None:
                     continue  # dropped since
-            self._wake(table_id, load)
+            if table_id not in self._awake:
+                self._wake(table_id, load)
             load.note(key, reads, writes, rows, size)
             self._unsaved.add(table_id)
-            if writes:
+            if table_id in indexed and writes:
                 self._index_sizes.note(table_id, writes)
             if size > 0:
                 self._grown.add(table_id)
@@ -148,9 +149,8 @@ class Partitions:
             self._index_sizes.follow(self._tables.tables())
 
     def _wake(self, table_id: int, load: TableLoad) -> None:
-        if table_id not in self._awake:
-            self._awake.add(table_id)
-            load.tick(self._drained)  # nothing was asked of it until then
+        self._awake.add(table_id)
+        load.tick(self._drained)  # nothing was asked of it until then
 
     # --- looking -----------------------------------------------------------------------------
 
@@ -367,7 +367,8 @@ class Partitions:
             load.sizes.replace(walk.start, walk.stop, walk.found)
             load.sizes.simplify(table.splits)
             self._unsaved.add(table.id)
-            self._wake(table.id, load)  # it may be so large that it is to be divided
+            if table.id not in self._awake:
+                self._wake(table.id, load)  # it may be so large that it is to be divided
         return True
 
     def _walks(self) -> Iterator[tuple[Partitioned, Walk]]:

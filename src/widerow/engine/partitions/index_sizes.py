@@ -2,9 +2,10 @@
 
 A write tells by how much its own row grew and not what became of its entries, which would have to
 be compared one by one. So an index is read through again (`walk.py`): twice a minute while its
-table is written and it is small, and else after as many writes as it has rows. That is one record
-read for each write at most, and counts that are off by a factor of two at most. A small one is read
-through once more half a minute after the last write, as entries may follow their rows later.
+table is written and it is small, and else after as many units were written as it has rows. So no
+more records are read than units are written, and an index has been read through again before it is
+twice as large. A small one is read through once more half a minute after the last write, as entries
+may follow their rows later.
 """
 
 from collections import Counter
@@ -21,28 +22,33 @@ SMALL_SECONDS: Final = 30.0
 
 @final
 class IndexSizes:
-    """The global indexes of all tables. One caller at a time."""
+    """The global indexes of all tables. One caller at a time.
 
-    __slots__ = ("_indexes", "_looked", "_writes")
+    `of_tables`: the numbers of those of each table that has any.
+    """
+
+    __slots__ = ("_begun", "_looked", "_writes", "of_tables")
 
     def __init__(self) -> None:
         """No table is known."""
-        self._indexes: dict[int, tuple[int, ...]] | None = None  # by table
+        self.of_tables: dict[int, tuple[int, ...]] = {}
+        self._begun = False
         self._writes: Counter[int] = Counter()  # since each index was counted
         self._looked = 0.0
 
     def follow(self, tables: Iterable[Partitioned]) -> None:
         """These are all tables now. Indexes that have come since the last time are counted."""
-        known = self._indexes
-        self._indexes = {each.id: each.global_indexes for each in tables if each.global_indexes}
-        if known is not None:
-            for table_id, indexes in self._indexes.items():
+        known = self.of_tables
+        self.of_tables = {each.id: each.global_indexes for each in tables if each.global_indexes}
+        if self._begun:
+            for table_id, indexes in self.of_tables.items():
                 for index in set(indexes).difference(known.get(table_id, ())):
                     self._writes[index] += 0
+        self._begun = True
 
     def note(self, table_id: int, writes: int) -> None:
-        """So many units were written to a table."""
-        for index in (self._indexes or {}).get(table_id, ()):
+        """So many units were written to a table, which has a global index."""
+        for index in self.of_tables[table_id]:
             self._writes[index] += writes
 
     def due(self, rows_of: Callable[[int], int], now: float) -> list[int]:
