@@ -111,6 +111,7 @@ CLUSTERS: Final = (
     Step("stops.py", ("--store", "hbase"), ("--times", 2)),
     Step("growth.py", ()),
     Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/compat")),  # the SDKs over HBase
+    Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/conformance")),  # a full region server
 )
 
 

@@ -5,6 +5,7 @@ Without the questions of storage/hbase/room.py it ends with an `OutOfMemoryError
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from time import monotonic, sleep
 from typing import Final
 
@@ -28,11 +29,12 @@ pytestmark = [pytest.mark.night, pytest.mark.timeout(SECONDS_MAX)]
 @pytest.fixture
 def small() -> Iterator[Cluster]:
     """A cluster with one region server, which no other test uses."""
-    try:
-        with private_cluster(servers=1) as cluster:
-            yield cluster
-    except ClusterError as error:
-        pytest.skip(f"HBase cannot be run: {error}")
+    with ExitStack() as opened:
+        try:
+            cluster = opened.enter_context(private_cluster(servers=1))
+        except ClusterError as error:
+            pytest.skip(f"HBase cannot be run: {error}")
+        yield cluster
 
 
 def write(driver: Driver, writer: int) -> int:
