@@ -31,9 +31,9 @@ from killing import fraction, live_and_die, live_and_lose_power
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, WiderowError
-from widerow.model.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
-from widerow.model.row import RowChange
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.requests import BatchWrite, IndexDefinition, StreamChange, TableWrite
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store

@@ -29,11 +29,9 @@ from evidence import record, record_skipped
 from killing import fraction, live_and_die, live_and_lose_power
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.streams.log import LOG_START, record_key, shard_prefix
+from widerow.engine.tablestore.streams.log import LOG_START, record_key, shard_prefix
 from widerow.errors import Conflict, WiderowError
 from widerow.keys.encode import after_prefix
-from widerow.model.requests import BatchWrite, TableWrite
-from widerow.model.row import RowChange
 from widerow.model.search.requests import (
     ColumnReturn,
     ColumnReturnType,
@@ -41,6 +39,8 @@ from widerow.model.search.requests import (
     Search,
 )
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.row import RowChange
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER
 from widerow.server.search.files import SearchDirectory

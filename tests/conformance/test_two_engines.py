@@ -38,7 +38,7 @@ from widerow.errors import Conflict, NotFound, OutcomeUnknown, Unsupported
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_INDEXES, SPACE_ROWS, SPACE_SEQUENCES, SPACE_STATISTICS
 from widerow.limits import LEASE_SECONDS, TRANSACTION_SECONDS_MAX
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.table import Index, IndexField

@@ -6,8 +6,6 @@ from typing import Any, Final, TypeVar
 
 from widerow.engine.engine import Engine
 from widerow.keys.encode import encode_key_value
-from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
-from widerow.model.schema import DefinedColumn, KeyColumn
 from widerow.model.search.requests import CreateSearchIndex, DescribeSearchIndex
 from widerow.model.search.schema import (
     AnalyzerName,
@@ -16,6 +14,8 @@ from widerow.model.search.schema import (
     SearchSchema,
     TextAnalyzer,
 )
+from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.types import INTEGER, LONG, STRING

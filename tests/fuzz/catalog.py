@@ -4,7 +4,7 @@ from typing import Final
 
 from recorded import NOW_MS, recorded
 from widerow.engine.engine import Engine
-from widerow.engine.table_record import decode_table, encode_table
+from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_CATALOG

@@ -9,10 +9,10 @@ from typing import Final
 
 from tests.fuzz.prepared import Prepared
 
-from widerow.engine.indexes.intents import decode_entry_intent
 from widerow.engine.intents import Intent, IntentKind, decode_intent
-from widerow.engine.streams.intents import decode_change_intent
-from widerow.engine.streams.log import (
+from widerow.engine.tablestore.indexes.intents import decode_entry_intent
+from widerow.engine.tablestore.streams.intents import decode_change_intent
+from widerow.engine.tablestore.streams.log import (
     LogHead,
     LogPosition,
     LogRecord,
@@ -21,13 +21,18 @@ from widerow.engine.streams.log import (
     encode_head,
     encode_record,
 )
-from widerow.engine.tunnels.records import (
+from widerow.engine.tablestore.tunnels.records import (
     decode_channel,
     decode_client,
     encode_channel,
     encode_client,
 )
-from widerow.engine.tunnels.state import Channel, ChannelPosition, ChannelStatus, TunnelClient
+from widerow.engine.tablestore.tunnels.state import (
+    Channel,
+    ChannelPosition,
+    ChannelStatus,
+    TunnelClient,
+)
 from widerow.errors import StoreDamaged
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.rows import decode_change

@@ -7,7 +7,7 @@ from typing import Final
 from recorded import recorded
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import FILTER_NODES_MAX
-from widerow.model.filter import Comparison, Filter, columns_of, passes
+from widerow.model.tablestore.filter import Comparison, Filter, columns_of, passes
 from widerow.model.values import Value
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.filters import decode_condition, decode_read_filter

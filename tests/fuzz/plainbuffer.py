@@ -4,7 +4,7 @@ from contextlib import suppress
 from typing import Final
 
 from widerow.errors import InvalidRequest, Unsupported
-from widerow.model.row import Modification
+from widerow.model.tablestore.row import Modification
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import encode_key_section
 from widerow.testing.buffers import cell, decoded_row, key_buffer, row_buffer

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Final
 
-from widerow.engine.stored import check_order, key_section_of, row_cells, segment_cells
+from widerow.engine.tablestore.stored import check_order, key_section_of, row_cells, segment_cells
 from widerow.errors import StoreDamaged
 from widerow.rows.cells import cell_body, cell_value, encode_key_section, seal
 from widerow.rows.record import (

@@ -7,12 +7,16 @@ and tokens that go on with a wide row.
 from contextlib import suppress
 from typing import Final
 
-from widerow.engine.streams.iterators import ShardIterator, decode_iterator, encode_iterator
-from widerow.engine.streams.log import LogPosition
-from widerow.engine.transactions.identity import ID_CHANCE_BYTES, check_id, make_id
-from widerow.engine.tunnels.state import ChannelPosition
+from widerow.engine.tablestore.streams.iterators import (
+    ShardIterator,
+    decode_iterator,
+    encode_iterator,
+)
+from widerow.engine.tablestore.streams.log import LogPosition
+from widerow.engine.tablestore.transactions.identity import ID_CHANCE_BYTES, check_id, make_id
+from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
-from widerow.model.selection import Resume
+from widerow.model.tablestore.selection import Resume
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from widerow.engine.table_record import decode_table, encode_table
+from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import StoreDamaged
-from widerow.model.schema import KeyColumn, Throughput
+from widerow.model.tablestore.schema import KeyColumn, Throughput
 from widerow.model.values import ColumnType, KeyType
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")

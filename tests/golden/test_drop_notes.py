@@ -11,8 +11,8 @@ from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import StoreDamaged
 from widerow.keys.layout import CATALOG_EPOCH_KEY, dropped_key, table_prefixes
-from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
-from widerow.model.schema import KeyColumn
+from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
 from widerow.testing.clock import FakeClock, FakeEntropy

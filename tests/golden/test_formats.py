@@ -10,7 +10,7 @@ from widerow.errors import InvalidRequest
 from widerow.keys import layout
 from widerow.keys.decode import decode_key, decode_key_value
 from widerow.keys.encode import encode_bound, encode_key, encode_key_value
-from widerow.model.row import PrimaryKey
+from widerow.model.tablestore.row import PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue, Value
 from widerow.rows.cells import (
     Cell,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.engine.tunnels.records import (
+from widerow.engine.tablestore.tunnels.records import (
     DeliveryTrouble,
     decode_channel,
     decode_client,
@@ -14,7 +14,12 @@ from widerow.engine.tunnels.records import (
     encode_client,
     encode_trouble,
 )
-from widerow.engine.tunnels.state import Channel, ChannelPosition, ChannelStatus, TunnelClient
+from widerow.engine.tablestore.tunnels.state import (
+    Channel,
+    ChannelPosition,
+    ChannelStatus,
+    TunnelClient,
+)
 from widerow.errors import StoreDamaged
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats" / "tunnels.md"

@@ -14,8 +14,8 @@ from widerow import nosql
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, StoreLocked
-from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
-from widerow.model.schema import KeyColumn
+from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.nosql import Conflict, InvalidRequest, NotFound, TableEvolver, WiderowError
 from widerow.storage.opener import open_store

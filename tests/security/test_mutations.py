@@ -13,7 +13,7 @@ import pytest
 import mutate
 import mutations
 import recorded
-from widerow.engine.row_operations import RowOperations
+from widerow.engine.tablestore.row_operations import RowOperations
 from widerow.testing.http import Answer, Sender, Wire
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS

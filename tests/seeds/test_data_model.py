@@ -14,9 +14,9 @@ from widerow.errors import AnyRule, InvalidRequest, Rule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import INT64_MAX, INT64_MIN
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.row import RowChange
-from widerow.model.selection import Selection, TimeRange
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType, KeyValue, Value
 from widerow.storage.interface import Store
 from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row, plain

@@ -23,7 +23,7 @@ from widerow.engine.partitions.rules import (
 )
 from widerow.errors import Exhausted
 from widerow.keys.encode import encode_key_value
-from widerow.model.schema import KeyColumn, Table
+from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 from widerow.storage.interface import Store
 from widerow.testing.changes import create, put

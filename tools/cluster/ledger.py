@@ -28,7 +28,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
 
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyMarker, Value
 from widerow.testing.answers import AnsweredRow, decode_answer_rows
 from widerow.testing.buffers import cell, key_buffer, row_buffer

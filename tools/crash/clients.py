@@ -14,7 +14,7 @@ from random import Random  # noqa: TID251  # seeded, so that a run can be told a
 from typing import Final
 
 from crash.ledger import COUNTER, Change, Key, Ledger, Violation, content, stamp_of
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import Value
 from widerow.testing.answers import decode_answer_rows, decode_row
 from widerow.testing.buffers import cell, key_buffer, row_buffer

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from widerow.engine.capacity import units
 from widerow.errors import WiderowError
-from widerow.model.row import Modification, SentCells
+from widerow.model.tablestore.row import Modification, SentCells
 from widerow.model.values import KeyMarker, value_bytes
 from widerow.rows.reading import Row, decode_plain_rows
 from widerow.wire.tablestore.plainbuffer import decode_row_change

@@ -13,7 +13,7 @@ from widerow.cli.places import no_table, require_store
 from widerow.cli.progress import progress_bar
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.table_models import open_catalog
-from widerow.engine.tablestore_model import TABLESTORE_MODEL
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.errors import NotFound
 from widerow.keydesign.advisor import Advice, KeyAssessment, Question, Verdict, advise
 from widerow.keydesign.candidate import CandidateKind

@@ -7,9 +7,9 @@ from widerow.server.beside import PagesHandler, ServerParts
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from widerow.model.filter import Filter
     from widerow.model.search.requests import Search
     from widerow.model.search.schema import SearchSchema
+    from widerow.model.tablestore.filter import Filter
 
 __all__ = ["open_console"]
 

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from widerow.engine.catalog.catalog import Tables
-from widerow.engine.search.backlog import JournalBacklog
 from widerow.engine.table_models import open_catalog
-from widerow.engine.tablestore_model import TABLESTORE_MODEL
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
+from widerow.engine.tablestore.search.backlog import JournalBacklog
 from widerow.model.values import KeyValue
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
-    from widerow.engine.search.check import IndexComparison
+    from widerow.engine.tablestore.search.check import IndexComparison
 
 __all__ = ["SearchReport", "print_search", "search_document", "search_report"]
 
@@ -59,8 +59,8 @@ def search_report(
         return SearchReport()
     if find_spec("numpy") is None:
         return SearchReport(reason=_NO_LIBRARY)
-    from widerow.engine.search.check import compare_indexes  # noqa: PLC0415  # few stores have any
-    from widerow.engine.search.live import IndexParts  # noqa: PLC0415  # same
+    from widerow.engine.tablestore.search.check import compare_indexes  # noqa: PLC0415  # few stores have any
+    from widerow.engine.tablestore.search.live import IndexParts  # noqa: PLC0415  # same
     from widerow.server.search.files import SearchDirectory  # noqa: PLC0415  # same
     from widerow.server.search.host import ServerSearchHost  # noqa: PLC0415  # same
     from widerow.server.system import SystemClock  # noqa: PLC0415  # same

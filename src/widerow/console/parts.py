@@ -11,9 +11,9 @@ from widerow.errors import InvalidRequest, NotPermitted, Rule, WiderowError
 from widerow.server.beside import ServerParts
 
 if TYPE_CHECKING:
-    from widerow.model.filter import Filter
     from widerow.model.search.requests import Search
     from widerow.model.search.schema import SearchSchema
+    from widerow.model.tablestore.filter import Filter
 
 __all__ = [
     "ROOT",

@@ -8,7 +8,7 @@ from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.typed.form import TableForm
 from widerow.errors import NotFound
 from widerow.keys.layout import SPACE_TYPED_CATALOG
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 
 __all__ = [
     "MODELS",

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from widerow.console.forms import typed_value
 from widerow.console.parts import ConsoleRefused
-from widerow.model.row import PrimaryKey
-from widerow.model.schema import KeyColumn, Table
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 
 __all__ = [

@@ -25,8 +25,8 @@ from widerow.console.row_keys import KEY_TYPE_NAMES, key_from_text, key_text_of,
 from widerow.console.rows_page import no_such_row, shown_row
 from widerow.console.typed_rows import show_typed_row
 from widerow.limits import CONSOLE_COLUMNS_MAX, CONSOLE_VALUE_CHARACTERS_MAX, FILTER_NODES_MAX
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.filter import (
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.filter import (
     Comparator,
     Comparison,
     Composite,
@@ -34,8 +34,8 @@ from widerow.model.filter import (
     LogicalOperator,
     Pagination,
 )
-from widerow.model.requests import GetRow
-from widerow.model.row import (
+from widerow.model.tablestore.requests import GetRow
+from widerow.model.tablestore.row import (
     CellChange,
     CellOperation,
     Modification,
@@ -44,8 +44,8 @@ from widerow.model.row import (
     ReturnType,
     RowChange,
 )
-from widerow.model.schema import Table
-from widerow.model.selection import Selection
+from widerow.model.tablestore.schema import Table
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, Value, value_bytes
 from widerow.rows.cells import cell_body
 from widerow.rows.reading import PLAIN_HEADER, Row, VersionedValue, decode_plain_rows

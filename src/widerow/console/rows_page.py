@@ -22,12 +22,12 @@ from widerow.limits import (
     CONSOLE_ROWS_DEFAULT,
     CONSOLE_ROWS_MAX,
 )
-from widerow.model.answers import RangePage
-from widerow.model.filter import Filter, Pagination
-from widerow.model.requests import GetRange, GetRow
-from widerow.model.row import PrimaryKey
-from widerow.model.schema import Table
-from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.model.tablestore.answers import RangePage
+from widerow.model.tablestore.filter import Filter, Pagination
+from widerow.model.tablestore.requests import GetRange, GetRow
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.schema import Table
+from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.rows.cells import TAG_ROW_CHECKSUM
 from widerow.rows.checksum import crc8_byte
 from widerow.rows.reading import PLAIN_HEADER, Row, VersionedValue, decode_plain_rows

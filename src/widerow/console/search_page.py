@@ -7,9 +7,9 @@ from widerow.console.places import TablePlace, all_tables, asked_table, the_tabl
 from widerow.console.refusals import with_refusal
 from widerow.console.rows_page import shown_row
 from widerow.limits import CONSOLE_ROWS_DEFAULT, CONSOLE_ROWS_MAX
-from widerow.model.schema import Table
 from widerow.model.search.requests import Hit
 from widerow.model.search.schema import SearchField, SearchIndex
+from widerow.model.tablestore.schema import Table
 from widerow.rows.reading import decode_plain_rows
 
 __all__ = ["show_search"]

@@ -16,8 +16,8 @@ from widerow.console.places import (
 )
 from widerow.engine.typed.form import TableForm
 from widerow.limits import CONSOLE_PARTITIONS_MAX
-from widerow.model.schema import Table
 from widerow.model.search.schema import SearchField
+from widerow.model.tablestore.schema import Table
 from widerow.model.typed.schema_json import table_document
 from widerow.nosql.ddl.text import definition_text, type_text
 

@@ -17,22 +17,22 @@ from typing import Final
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check_part import CheckPart
-from widerow.engine.check_rows import tablestore_parts
-from widerow.engine.indexes.check import index_parts
-from widerow.engine.indexes.intents import decode_entry_intent
 from widerow.engine.intents import IntentKind, decode_intent
 from widerow.engine.nodes.record import decode_node
 from widerow.engine.partitions.check import check_bounds
 from widerow.engine.partitions.history import decode_interval
 from widerow.engine.partitions.records import decode_counts
 from widerow.engine.partitions.shared_notes import decode_notes
-from widerow.engine.streams.check import check_row_named, stream_parts
-from widerow.engine.streams.intents import decode_change_intent
-from widerow.engine.streams.log import decode_record
 from widerow.engine.sweep.record import decode_sweep
 from widerow.engine.table_models import open_catalog
-from widerow.engine.tablestore_model import TABLESTORE_MODEL
-from widerow.engine.tunnels.check import tunnel_parts
+from widerow.engine.tablestore.check_rows import tablestore_parts
+from widerow.engine.tablestore.indexes.check import index_parts
+from widerow.engine.tablestore.indexes.intents import decode_entry_intent
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
+from widerow.engine.tablestore.streams.check import check_row_named, stream_parts
+from widerow.engine.tablestore.streams.intents import decode_change_intent
+from widerow.engine.tablestore.streams.log import decode_record
+from widerow.engine.tablestore.tunnels.check import tunnel_parts
 from widerow.engine.typed.check import typed_parts
 from widerow.engine.typed.plans import check_plan
 from widerow.errors import InvalidRequest, StoreDamaged
@@ -59,7 +59,7 @@ from widerow.keys.layout import (
     statistics_prefix,
     sweep_key,
 )
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 from widerow.rows.reading import decode_plain_record
 from widerow.storage.interface import Snapshot, Store
 from widerow.storage.read_anew import read_anew

@@ -15,20 +15,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from widerow.clock import Clock, Entropy
-from widerow.engine.bodies import BodyContext
 from widerow.engine.catalog.catalog import Tables
 from widerow.engine.catalog.draft import Draft
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.index_builds import IndexBuilds
-from widerow.engine.indexes.definitions import check_columns_free, check_definitions
-from widerow.engine.indexes.indexes import Indexes
 from widerow.engine.intents import IntentQueue
 from widerow.engine.lease import Lease
 from widerow.engine.nodes.document import nodes_document
 from widerow.engine.nodes.nodes import LoadOfAll, Nodes
-from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import Observers, RowObserver
 from widerow.engine.once import Once
 from widerow.engine.partitions.balance import Partitions
@@ -39,22 +35,27 @@ from widerow.engine.partitions.split_points import find_locations, find_split_po
 from widerow.engine.partitions.tables import Partitioned
 from widerow.engine.partitions.throttle import Throttle
 from widerow.engine.plan import Plan, failing, single
-from widerow.engine.row_operations import RowOperations
-from widerow.engine.search.backlog import JournalBacklog
-from widerow.engine.search.host import ALONE, SearchHost
-from widerow.engine.static import (
+from widerow.engine.sweep.sweep import Sweep
+from widerow.engine.table_models import open_catalog
+from widerow.engine.tablestore.bodies import BodyContext
+from widerow.engine.tablestore.indexes.definitions import check_columns_free, check_definitions
+from widerow.engine.tablestore.indexes.indexes import Indexes
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
+from widerow.engine.tablestore.observed import ObservedRow
+from widerow.engine.tablestore.row_operations import RowOperations
+from widerow.engine.tablestore.search.backlog import JournalBacklog
+from widerow.engine.tablestore.search.host import ALONE, SearchHost
+from widerow.engine.tablestore.static import (
     ColumnNames,
     check_table_name,
 )
-from widerow.engine.streams.log import LogPosition
-from widerow.engine.streams.mover import ChangeMover
-from widerow.engine.streams.reading import Streams
-from widerow.engine.streams.recorder import ChangeRecorder
-from widerow.engine.streams.trim import StreamTrim
-from widerow.engine.sweep.sweep import Sweep
-from widerow.engine.sweep.tablestore import TablestoreSweep
-from widerow.engine.table_models import open_catalog
-from widerow.engine.tables import (
+from widerow.engine.tablestore.streams.log import LogPosition
+from widerow.engine.tablestore.streams.mover import ChangeMover
+from widerow.engine.tablestore.streams.reading import Streams
+from widerow.engine.tablestore.streams.recorder import ChangeRecorder
+from widerow.engine.tablestore.streams.trim import StreamTrim
+from widerow.engine.tablestore.sweep import TablestoreSweep
+from widerow.engine.tablestore.tables import (
     check_columns_named,
     check_create,
     check_update,
@@ -63,8 +64,7 @@ from widerow.engine.tables import (
     with_columns,
     without_columns,
 )
-from widerow.engine.tablestore_model import TABLESTORE_MODEL
-from widerow.engine.transactions.transactions import Transactions
+from widerow.engine.tablestore.transactions.transactions import Transactions
 from widerow.errors import (
     Conflict,
     Exhausted,
@@ -76,19 +76,19 @@ from widerow.keys.layout import NODE_ID_BYTES, SPACE_CATALOG, SPACE_TYPED_CATALO
 from widerow.limits import (
     TABLES_PER_INSTANCE_MAX,
 )
-from widerow.model.requests import (
+from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
     CreateTable,
     SplitPoints,
     UpdateTable,
 )
-from widerow.model.schema import DefinedColumn, Table
+from widerow.model.tablestore.schema import DefinedColumn, Table
 from widerow.storage.interface import Store
 
 if TYPE_CHECKING:
-    from widerow.engine.delivery.service import Deliveries
-    from widerow.engine.search.service import SearchIndexes
-    from widerow.engine.tunnels.service import Tunnels
+    from widerow.engine.tablestore.delivery.service import Deliveries
+    from widerow.engine.tablestore.search.service import SearchIndexes
+    from widerow.engine.tablestore.tunnels.service import Tunnels
     from widerow.engine.typed.engine import TypedEngine
     from widerow.engine.typed.form import TableForm
 
@@ -248,7 +248,7 @@ class Engine:
         return self._tunnels.get()
 
     def _make_tunnels(self) -> "Tunnels":
-        from widerow.engine.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
+        from widerow.engine.tablestore.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
 
         given = self.store, self._clock, self._entropy
         return open_tunnels(self.tables, given, self.partitions, self.rows.note_read, self.streams)
@@ -263,11 +263,11 @@ class Engine:
         return self._deliveries.get()
 
     def _make_deliveries(self) -> "Deliveries":
-        from widerow.engine.delivery.service import (  # noqa: PLC0415  # as `typed`
+        from widerow.engine.tablestore.delivery.service import (  # noqa: PLC0415  # as `typed`
             Deliveries,
             delivery_tunnels,
         )
-        from widerow.engine.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
+        from widerow.engine.tablestore.tunnels.opening import open_tunnels  # noqa: PLC0415  # as `typed`
 
         given = self.store, self._clock, self._entropy
         tunnels = open_tunnels(
@@ -296,8 +296,8 @@ class Engine:
         return self._search.get().covered(table) if self._search.is_made() else {}
 
     def _make_search(self) -> "SearchIndexes":
-        from widerow.engine.search.answers import AnswerRows  # noqa: PLC0415  # as `typed`
-        from widerow.engine.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
+        from widerow.engine.tablestore.search.answers import AnswerRows  # noqa: PLC0415  # as `typed`
+        from widerow.engine.tablestore.search.service import SearchIndexes  # noqa: PLC0415  # as `typed`
 
         given = self.store, self._clock, self._entropy, self.nodes.settled
         rows = AnswerRows(self.store, self._clock, self.rows.note_read)
@@ -409,7 +409,7 @@ class Engine:
         def make(table: Table, draft: Draft) -> Table:
             after = updated_table(table, request, self._clock.now_us(), draft.number)
             if after.search:
-                from widerow.engine.search.definitions import (  # noqa: PLC0415  # as `typed`
+                from widerow.engine.tablestore.search.definitions import (  # noqa: PLC0415  # as `typed`
                     check_options_of_searched,
                 )
 

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from widerow.engine.catalog.draft import Draft, read_epoch
 from widerow.engine.catalog.state import CatalogState
 from widerow.engine.engine import Engine
-from widerow.engine.log_shards import first_shards
 from widerow.engine.plan import Plan, single
-from widerow.engine.tablestore_model import TABLESTORE_MODEL
+from widerow.engine.tablestore.log_shards import first_shards
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.errors import Replan, WiderowError
 from widerow.keys.decode import key_value_end
 from widerow.keys.encode import after_prefix
@@ -42,8 +42,8 @@ from widerow.keys.layout import (
     tunnels_prefix,
 )
 from widerow.limits import COPY_BYTES_MAX
-from widerow.model.schema import Stream, Table
-from widerow.model.tunnel import Tunnel
+from widerow.model.tablestore.schema import Stream, Table
+from widerow.model.tablestore.tunnel import Tunnel
 from widerow.storage.interface import Outcome, Snapshot
 
 if TYPE_CHECKING:

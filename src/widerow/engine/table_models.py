@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from widerow.engine.catalog.catalog import Catalog
 from widerow.engine.catalog.model import TableModelEntry
-from widerow.engine.tablestore_model import TABLESTORE_MODEL, TablestoreModel
+from widerow.engine.tablestore.model import TABLESTORE_MODEL, TablestoreModel
 from widerow.keys.layout import SPACE_CATALOG, SPACE_TYPED_CATALOG
 from widerow.storage.interface import Store
 

@@ -14,7 +14,7 @@ from widerow.keys.decode import decode_key
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
 from widerow.limits import INT64_MAX
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 from widerow.rows.record import Header, RecordKind, header_of
 from widerow.storage.interface import Store
 

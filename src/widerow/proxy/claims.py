@@ -13,7 +13,7 @@ from google.protobuf.message import Message
 
 from widerow.errors import WiderowError
 from widerow.limits import PROXY_FACTS_MAX
-from widerow.model.row import Modification
+from widerow.model.tablestore.row import Modification
 from widerow.model.values import KeyMarker
 from widerow.proxy.decoding import Tree
 from widerow.proxy.turns import Claim

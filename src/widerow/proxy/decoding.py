@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError, Message
 
 from widerow.errors import StoreDamaged, WiderowError
 from widerow.limits import PROXY_ANSWER_BYTES_MAX
-from widerow.model.row import CellChange, CellOperation, Modification, SentCells
+from widerow.model.tablestore.row import CellChange, CellOperation, Modification, SentCells
 from widerow.model.values import KeyMarker
 from widerow.proxy.exchange import OK, ProxiedAnswer
 from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message, result_kind

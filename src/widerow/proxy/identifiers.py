@@ -16,7 +16,7 @@ from google.protobuf.message import Message
 
 from widerow.errors import WiderowError
 from widerow.limits import PROXY_IDENTIFIERS_MAX
-from widerow.model.row import Modification, SentCells
+from widerow.model.tablestore.row import Modification, SentCells
 from widerow.proxy.decoding import Tree, made_keys, message_types, parse_message
 from widerow.proxy.nested import NESTED_DEPTH_MAX, nested_message
 from widerow.rows.cells import encode_key_section

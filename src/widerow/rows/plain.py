@@ -9,7 +9,7 @@ from typing import Final, final
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
-from widerow.model.row import CellChange, CellOperation, RowShape, SentCells
+from widerow.model.tablestore.row import CellChange, CellOperation, RowShape, SentCells
 from widerow.rows.cells import (
     TAG_CELL_CHECKSUM,
     TAG_CELL_TIMESTAMP,

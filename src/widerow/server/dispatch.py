@@ -40,7 +40,7 @@ from widerow.limits import (
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
-from widerow.model.answers import RowRead
+from widerow.model.tablestore.answers import RowRead
 from widerow.server.answering import AnswersTogether
 from widerow.server.gathering import GatheredReads, of_keys, of_pages
 from widerow.server.message import Reply, Request, Response

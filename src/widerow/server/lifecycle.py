@@ -57,7 +57,7 @@ from widerow.wire.dialect import Dialect, HeaderNames
 from widerow.wire.dialects import DIALECTS
 
 if TYPE_CHECKING:
-    from widerow.engine.search.host import SearchHost
+    from widerow.engine.tablestore.search.host import SearchHost
     from widerow.server.delivery.thread import DeliveryThread
     from widerow.server.dev.handler import DevHandler
     from widerow.server.dev.mode import DevMode

@@ -1,6 +1,7 @@
 """What a group commit takes and gives: one write, and what became of it.
 
-Made for every row that is written, so plain objects with slots (`model/row.py` says why).
+Made for every row that is written, so plain objects with slots (`model/tablestore/row.py` says
+why).
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +54,7 @@ class Write(Generic[T]):
         """
         return None
 
-    def run(self, txn: Any) -> T:  # noqa: ANN401  # a `Transaction` of `interface.py`, on top of this
+    def run(self, txn: Any) -> T:  # noqa: ANN401  # a `Transaction` (interface.py)
         """Make the change, and answer it. May be called more than once; raises what it refuses."""
         body = self._body
         assert body is not None, "a write without a body overrides run"

@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterable
 from typing import Final
 
-from widerow.model.row import CellChange, Modification, PrimaryKey
+from widerow.model.tablestore.row import CellChange, Modification, PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, Value
 from widerow.rows.cells import encode_variant
 from widerow.rows.checksum import crc8, crc8_byte

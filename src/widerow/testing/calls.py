@@ -11,8 +11,8 @@ from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from widerow.model.filter import Comparator
-from widerow.model.row import CellOperation, ReturnType
+from widerow.model.tablestore.filter import Comparator
+from widerow.model.tablestore.row import CellOperation, ReturnType
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.rows.cells import encode_variant
 from widerow.testing.answers import decode_answer_rows, decode_row, plain

@@ -7,9 +7,15 @@ A column is a value (the server chooses its version) or a list of (version, valu
 
 from collections.abc import Iterable, Mapping
 
-from widerow.model.condition import UNCONDITIONAL, Condition
-from widerow.model.requests import CreateTable, GetRange, GetRow, OptionsChange, ThroughputChange
-from widerow.model.row import (
+from widerow.model.tablestore.condition import UNCONDITIONAL, Condition
+from widerow.model.tablestore.requests import (
+    CreateTable,
+    GetRange,
+    GetRow,
+    OptionsChange,
+    ThroughputChange,
+)
+from widerow.model.tablestore.row import (
     CellChange,
     CellOperation,
     Modification,
@@ -17,8 +23,8 @@ from widerow.model.row import (
     ReturnContent,
     RowChange,
 )
-from widerow.model.schema import KeyColumn
-from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.model.tablestore.schema import KeyColumn
+from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyInput, KeyType, Value, value_bytes
 from widerow.rows.cells import cell_body
 

@@ -7,9 +7,9 @@ The engine is held against this model by stateful tests. It is written from the 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.filter import passes
-from widerow.model.row import CellChange, CellOperation, Modification, RowChange
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.filter import passes
+from widerow.model.tablestore.row import CellChange, CellOperation, Modification, RowChange
 from widerow.model.values import KeyValue, Value
 from widerow.rows.cells import body_value
 

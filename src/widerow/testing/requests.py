@@ -11,8 +11,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
-from widerow.engine.streams.iterators import ShardIterator, encode_iterator
-from widerow.engine.streams.log import LogPosition
+from widerow.engine.tablestore.streams.iterators import ShardIterator, encode_iterator
+from widerow.engine.tablestore.streams.log import LogPosition
 from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m

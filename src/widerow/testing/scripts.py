@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Conflict, InvalidRequest, NotFound
-from widerow.model.answers import RowWritten
-from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
-from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchWrite, TableWrite
-from widerow.model.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.answers import RowWritten
+from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyInput, KeyType
 from widerow.testing.answers import decode_row, plain
 from widerow.testing.changes import create, delete, delete_all, increment, put, put_cells, update

@@ -54,7 +54,7 @@ from widerow.errors import (
 )
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import row_prefix
-from widerow.model.row import Modification
+from widerow.model.tablestore.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.server.metrics import Metrics
 from widerow.storage.interface import Transaction, Write

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from widerow.engine.engine import Engine
-from widerow.model.requests import IndexDefinition, StreamChange
-from widerow.model.row import CellOperation, RowChange
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.requests import IndexDefinition, StreamChange
+from widerow.model.tablestore.row import CellOperation, RowChange
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, KeyValue, Value
 from widerow.rows.reading import CellDeletion, VersionedValue
 from widerow.testing.answers import decode_answer_rows

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from widerow.errors import StoreDamaged
 from widerow.limits import CELLS_PER_CHANGE_MAX
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyValue, Value
 from widerow.rows.cells import (
     TAG_CELL,

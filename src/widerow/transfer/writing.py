@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
 
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.rows.reading import Row
 from widerow.transfer.client import Client

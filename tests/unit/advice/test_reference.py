@@ -21,7 +21,7 @@ from widerow.advice.sampling import TableSample
 from widerow.advice.unit_rules import Units
 from widerow.advice.version_reads import count_version_reads
 from widerow.engine.engine import Engine
-from widerow.model.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyType
 from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
 from widerow.rows.reading import Row, VersionedValue, decode_plain_rows

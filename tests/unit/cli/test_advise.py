@@ -10,7 +10,7 @@ from widerow.cli.main import app
 from widerow.engine.engine import Engine
 from widerow.errors import WiderowError
 from widerow.keydesign.sketch import mixed
-from widerow.model.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyInput, KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.changes import Columns, create, put

@@ -20,7 +20,7 @@ from tests.unit.engine.search.tables import (
 from widerow.cli.backup import backup_store, restore_store
 from widerow.cli.doctor import examine
 from widerow.engine.engine import Engine
-from widerow.engine.search import check
+from widerow.engine.tablestore.search import check
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex

@@ -4,9 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from widerow.engine.engine import Engine
-from widerow.model.requests import GetRange
-from widerow.model.row import PrimaryKey
-from widerow.model.schema import Stream, Table
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import (
     ColumnReturn,
@@ -14,8 +11,11 @@ from widerow.model.search.requests import (
     DescribeSearchIndex,
     Search,
 )
-from widerow.model.selection import RangeDirection, RowRange, Selection
-from widerow.model.tunnel import Tunnel, TunnelName
+from widerow.model.tablestore.requests import GetRange
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.schema import Stream, Table
+from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
+from widerow.model.tablestore.tunnel import Tunnel, TunnelName
 from widerow.model.values import KeyMarker
 from widerow.rows.reading import PLAIN_HEADER
 

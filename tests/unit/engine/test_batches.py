@@ -4,12 +4,12 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, WiderowError
-from widerow.model.answers import RowOutcome
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchGet, BatchWrite, TableGet, TableWrite
-from widerow.model.row import RowChange
-from widerow.model.selection import Selection
+from widerow.model.tablestore.answers import RowOutcome
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison
+from widerow.model.tablestore.requests import BatchGet, BatchWrite, TableGet, TableWrite
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyType
 from widerow.testing.answers import decode_row, plain
 from widerow.testing.changes import create, delete, get, primary_key, put, put_cells, update

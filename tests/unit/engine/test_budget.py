@@ -10,9 +10,9 @@ from widerow.engine.budget import Budget, BudgetReader
 from widerow.engine.engine import Engine
 from widerow.errors import TooLong
 from widerow.limits import LOOP_READ_BYTES_MAX, READ_SLICE_ROWS, WHOLE_ROW_BYTES_MAX
-from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchGet, GetRange, GetRow, TableGet
-from widerow.model.selection import Selection
+from widerow.model.tablestore.filter import Comparator, Comparison
+from widerow.model.tablestore.requests import BatchGet, GetRange, GetRow, TableGet
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Reader
 from widerow.storage.opener import open_store

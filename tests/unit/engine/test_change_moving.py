@@ -17,8 +17,8 @@ from widerow.engine.engine import Engine
 from widerow.errors import OutcomeUnknown
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES
-from widerow.model.requests import IndexDefinition, StreamChange
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.requests import IndexDefinition, StreamChange
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.testing.answers import decode_answer_rows
 from widerow.testing.changes import create, delete, scan_all

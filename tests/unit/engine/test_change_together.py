@@ -6,16 +6,16 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, Rule
-from widerow.model.requests import (
+from widerow.model.tablestore.requests import (
     BatchWrite,
     IndexDefinition,
     StreamChange,
     TableWrite,
     UpdateTable,
 )
-from widerow.model.row import RowChange
-from widerow.model.schema import DefinedColumn
-from widerow.model.tunnel import CreateTunnel, TunnelKind
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.schema import DefinedColumn
+from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.testing.answers import decode_answer_rows
 from widerow.testing.changes import (

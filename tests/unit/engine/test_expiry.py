@@ -4,8 +4,8 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, Rule
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyMarker, KeyType
 from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row
 from widerow.testing.changes import create, get, increment, put, put_cells, scan_all, update

@@ -24,8 +24,8 @@ from widerow.engine.instance_copy import (
 )
 from widerow.errors import NotFound
 from widerow.limits import COPY_BYTES_MAX
-from widerow.model.requests import StreamChange
-from widerow.model.schema import KeyColumn
+from widerow.model.tablestore.requests import StreamChange
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store

@@ -18,20 +18,20 @@ from tests.unit.engine.tunnels.log import Consumer
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.instance_copy import EMPTY_COPY, InstanceCopy, copy_instance, reset_instance
-from widerow.engine.tunnels.records import DeliveryTrouble
+from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
 from widerow.errors import NotFound, Rule
 from widerow.limits import SEARCH_BUILD_ROWS_AT_ONCE, TUNNEL_TIMEOUT_SECONDS_MIN
-from widerow.model.delivery import (
+from widerow.model.search.requests import CreateSearchIndex, Search, SearchIndexName
+from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.model.tablestore.delivery import (
     CreateDelivery,
     DeliveryColumn,
     DeliveryConfig,
     DeliveryType,
     ParquetType,
 )
-from widerow.model.requests import OptionsChange, StreamChange, UpdateTable
-from widerow.model.search.requests import CreateSearchIndex, Search, SearchIndexName
-from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
-from widerow.model.tunnel import CreateTunnel, TunnelKind, TunnelName
+from widerow.model.tablestore.requests import OptionsChange, StreamChange, UpdateTable
+from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store

@@ -15,11 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest
-from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
-from widerow.model.filter import Comparator, Comparison, Composite, LogicalOperator
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.row import CellChange, RowChange
-from widerow.model.selection import Selection
+from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison, Composite, LogicalOperator
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.row import CellChange, RowChange
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.opener import open_store
 from widerow.testing.answers import decode_answer_rows, decode_row

@@ -36,8 +36,8 @@ from widerow.limits import (
     SILENT_SECONDS,
     TRANSACTION_SECONDS_MAX,
 )
-from widerow.model.requests import CreateIndex, IndexDefinition
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.requests import CreateIndex, IndexDefinition
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyType
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
+from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import Conflict
 from widerow.keys.layout import SPACE_INTENTS, index_prefix
 from widerow.limits import SWEEP_PAUSE_SECONDS
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.schema import KeyColumn, Table
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyMarker, KeyType, Value
 from widerow.rows.cells import cell_value
 from widerow.rows.record import RecordKind, header_of

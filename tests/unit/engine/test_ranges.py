@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.answers import RangePage
-from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchWrite, GetRange, TableWrite
-from widerow.model.row import PrimaryKey
-from widerow.model.selection import Selection
+from widerow.model.tablestore.answers import RangePage
+from widerow.model.tablestore.filter import Comparator, Comparison
+from widerow.model.tablestore.requests import BatchWrite, GetRange, TableWrite
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.answers import AnsweredRow, decode_answer_rows

@@ -4,11 +4,11 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import BatchGet, GetRow, TableGet
-from widerow.model.row import ReturnContent, ReturnType, RowChange
-from widerow.model.selection import Selection, TimeRange
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
+from widerow.model.tablestore.requests import BatchGet, GetRow, TableGet
+from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.testing.answers import AnsweredRow, decode_row, plain
 from widerow.testing.changes import (

@@ -13,7 +13,7 @@ from widerow.limits import (
     SWEEP_STEP_RECORDS,
     WRITE_SECONDS_MAX,
 )
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
 from widerow.testing.answers import decode_row

@@ -1,6 +1,6 @@
 """When passes of the sweep are due: laws over any history of writes and waiting.
 
-The rules stand in `engine/sweep/tablestore.py` and `engine/typed/sweep.py`; the version window and
+The rules stand in `engine/tablestore/sweep.py` and `engine/typed/sweep.py`; the version window and
 time to live in semantics §1.5 and §1.6, expiry of typed rows in model §8.
 """
 
@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.stored import row_cells
+from widerow.engine.tablestore.stored import row_cells
 from widerow.engine.typed.form import TableForm
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, row_prefix, sequence_key, sweep_key
 from widerow.limits import SWEEP_PAUSE_SECONDS
-from widerow.model.requests import OptionsChange, UpdateTable
-from widerow.model.schema import KeyColumn
+from widerow.model.tablestore.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.table import TimeToLive

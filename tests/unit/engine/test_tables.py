@@ -7,11 +7,11 @@ import pytest
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.table_record import decode_table, encode_table
+from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule, StoreDamaged
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS, SPACE_SEQUENCES
-from widerow.model.requests import (
+from widerow.model.tablestore.requests import (
     BatchWrite,
     CreateTable,
     OptionsChange,
@@ -20,9 +20,9 @@ from widerow.model.requests import (
     ThroughputChange,
     UpdateTable,
 )
-from widerow.model.row import ReturnContent, ReturnType
-from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
-from widerow.model.selection import Selection
+from widerow.model.tablestore.row import ReturnContent, ReturnType
+from widerow.model.tablestore.schema import DefinedColumn, Encryption, KeyColumn, Table, Throughput
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.answers import decode_row, plain

@@ -20,15 +20,15 @@ from widerow.errors import Conflict
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix, statistics_key
 from widerow.limits import NODE_LOOK_SECONDS, SILENT_SECONDS, TRANSACTION_SECONDS_MAX
-from widerow.model.delivery import (
+from widerow.model.tablestore.delivery import (
     CreateDelivery,
     DeliveryColumn,
     DeliveryConfig,
     DeliveryType,
     ParquetType,
 )
-from widerow.model.requests import CreateIndex, IndexDefinition, StreamChange
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.requests import CreateIndex, IndexDefinition, StreamChange
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyMarker, KeyType
 from widerow.server.delivery.files import DeliveryRoot
 from widerow.server.delivery.task import DeliveryParts

@@ -8,20 +8,20 @@ from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.reads import read_row
-from widerow.engine.schema import row_key
-from widerow.engine.select import ReadRule
-from widerow.engine.wide import read_wide
+from widerow.engine.tablestore.reads import read_row
+from widerow.engine.tablestore.schema import row_key
+from widerow.engine.tablestore.select import ReadRule
+from widerow.engine.tablestore.wide import read_wide
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_ROWS
 from widerow.limits import INT64_MIN, SEGMENT_CELLS_MAX, WHOLE_ROW_BYTES_MAX, WHOLE_ROW_CELLS_MAX
-from widerow.model.answers import RowRead
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import BatchGet, GetRow, TableGet
-from widerow.model.row import RowChange
-from widerow.model.selection import Selection
+from widerow.model.tablestore.answers import RowRead
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
+from widerow.model.tablestore.requests import BatchGet, GetRow, TableGet
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.record import RecordKind, header_of
 from widerow.storage.interface import Reader, Store

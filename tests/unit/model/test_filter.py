@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.model.filter import (
+from widerow.model.tablestore.filter import (
     Comparator,
     Comparison,
     Composite,

@@ -2,7 +2,13 @@
 
 import pytest
 
-from widerow.model.schema import KeyColumn, Table, TableOptions, Throughput, ThroughputState
+from widerow.model.tablestore.schema import (
+    KeyColumn,
+    Table,
+    TableOptions,
+    Throughput,
+    ThroughputState,
+)
 from widerow.model.values import KeyType
 
 PARTITION = KeyColumn("p", KeyType.STRING)

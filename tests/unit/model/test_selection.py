@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.selection import Selection, TimeRange
+from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
+from widerow.model.tablestore.selection import Selection, TimeRange
 
 
 @pytest.mark.parametrize(

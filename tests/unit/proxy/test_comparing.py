@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.model.row import Modification
+from widerow.model.tablestore.row import Modification
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.proxy.claims import TrafficFacts, claims_of
 from widerow.proxy.comparing import Allowances, ServerTimes, compare_answers

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from librt.strings import BytesWriter
 from tests.unit.rows.strategies import storable
 
-from widerow.model.row import CellChange, RowShape
+from widerow.model.tablestore.row import CellChange, RowShape
 from widerow.model.values import Value, value_bytes
 from widerow.rows.cells import Cell, encode_key_section, seal
 from widerow.rows.checksum import crc8

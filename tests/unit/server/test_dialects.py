@@ -18,8 +18,8 @@ from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, NotPermitted, Rule, Unsupported
-from widerow.model.requests import CreateTable, OptionsChange, ThroughputChange
-from widerow.model.schema import KeyColumn
+from widerow.model.tablestore.requests import CreateTable, OptionsChange, ThroughputChange
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.server import lifecycle
 from widerow.testing.http import Sender, Wire

@@ -29,7 +29,7 @@ from widerow.limits import (
     STAGE_REQUESTS_MAX,
     STAGED_ROW_BYTES_MAX,
 )
-from widerow.model.answers import RowRead
+from widerow.model.tablestore.answers import RowRead
 from widerow.server.admission import Admission
 from widerow.server.dispatch import AccessRules, Dispatcher, Service
 from widerow.server.message import Request, Response

@@ -12,10 +12,10 @@ from widerow.limits import (
     JOURNAL_PACED_ROWS_SEARCHED,
     SEARCH_ASKED_CHANGES,
 )
-from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.search.query import MATCH_ALL
 from widerow.model.search.requests import CreateSearchIndex, Search
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
 from widerow.server import pacing
 from widerow.server.pacing import PacedAnswers

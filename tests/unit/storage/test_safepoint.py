@@ -14,13 +14,13 @@ from threading import Event, Thread
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.engine.ranges import RangeBounds, read_range
-from widerow.engine.select import ReadRule
+from widerow.engine.tablestore.ranges import RangeBounds, read_range
+from widerow.engine.tablestore.select import ReadRule
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import row_prefix
 from widerow.limits import INT64_MIN
-from widerow.model.requests import BatchWrite, TableWrite
-from widerow.model.selection import RangeDirection, Selection
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.selection import RangeDirection, Selection
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store

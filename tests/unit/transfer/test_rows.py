@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.model.row import CellOperation, Modification
+from widerow.model.tablestore.row import CellOperation, Modification
 from widerow.model.values import KeyType
 from widerow.rows.cells import body_value
 from widerow.rows.reading import Row, VersionedValue

@@ -12,7 +12,7 @@ from widerow.cli.rows.keys import column_kinds
 from widerow.cli.rows.times import parse_time_range
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT32_MAX
-from widerow.model.filter import columns_of
+from widerow.model.tablestore.filter import columns_of
 from widerow.rows.reading import Row
 from widerow.transfer.client import FIRST_PATIENCE_SECONDS, Client
 from widerow.transfer.reading import ReadOptions

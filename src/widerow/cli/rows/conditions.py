@@ -21,7 +21,13 @@ from typing import Final, NamedTuple
 
 from widerow.cli.rows.words import WordInvalid, kind_of
 from widerow.limits import FILTER_NODES_MAX, INT64_MAX, INT64_MIN
-from widerow.model.filter import Comparator, Comparison, Composite, Filter, LogicalOperator
+from widerow.model.tablestore.filter import (
+    Comparator,
+    Comparison,
+    Composite,
+    Filter,
+    LogicalOperator,
+)
 from widerow.model.values import Value
 from widerow.rows.cells import encode_variant
 from widerow.transfer.columns import kind_named

@@ -48,7 +48,7 @@ from widerow.cli.rows.words import (
     shown_value,
 )
 from widerow.limits import INT32_MAX
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.rows.reading import Row
 from widerow.transfer.client import Refused
 from widerow.transfer.export import known_table

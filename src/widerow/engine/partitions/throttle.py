@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from widerow.clock import Clock
 from widerow.errors import Exhausted, Rule
 from widerow.limits import NODE_TAKEN_MAX
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 
 __all__ = ["Taken", "Throttle"]
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Final
 
-from widerow.engine.delivery.names import DeliveredFile
+from widerow.engine.tablestore.delivery.names import DeliveredFile
 from widerow.errors import WiderowError
 
 __all__ = ["DeliveryFailed", "DeliveryRoot", "Disk", "FileDraft"]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import IO, Any, Final
 
-from widerow.engine.delivery.values import DeliveredRow
-from widerow.model.delivery import DeliveryColumn, ParquetType
+from widerow.engine.tablestore.delivery.values import DeliveredRow
+from widerow.model.tablestore.delivery import DeliveryColumn, ParquetType
 from widerow.server.delivery.files import DeliveryFailed
 
 __all__ = ["write_parquet"]

@@ -11,17 +11,17 @@ from contextlib import AbstractContextManager
 from typing import Any, Final, NamedTuple, TypeVar
 
 from widerow.clock import Clock
-from widerow.engine.delivery.names import (
+from widerow.engine.plan import Plan
+from widerow.engine.tablestore.delivery.names import (
     DeliveredFile,
     dirty_file,
     expanded,
     parquet_file,
 )
-from widerow.engine.delivery.service import Deliveries, FoundTask
-from widerow.engine.delivery.values import DeliveredRow, delivered_row
-from widerow.engine.plan import Plan
-from widerow.engine.tunnels.service import ChannelCall, TunnelCall
-from widerow.engine.tunnels.state import Channel, ChannelReport, ChannelStatus
+from widerow.engine.tablestore.delivery.service import Deliveries, FoundTask
+from widerow.engine.tablestore.delivery.values import DeliveredRow, delivered_row
+from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall
+from widerow.engine.tablestore.tunnels.state import Channel, ChannelReport, ChannelStatus
 from widerow.errors import NotFound, Rule
 from widerow.limits import (
     DELIVERY_BUFFER_BYTES_MAX,
@@ -29,7 +29,7 @@ from widerow.limits import (
     DELIVERY_CLIENT_SECONDS,
     DELIVERY_HEARTBEAT_SECONDS,
 )
-from widerow.model.tunnel import TunnelName
+from widerow.model.tablestore.tunnel import TunnelName
 from widerow.server.delivery.files import DeliveryRoot
 from widerow.server.delivery.parquet import write_parquet
 

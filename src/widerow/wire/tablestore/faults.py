@@ -9,13 +9,13 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
-from widerow.engine.batch import arrange, filled, without
 from widerow.engine.engine import Engine
-from widerow.engine.streams.iterators import decode_iterator
+from widerow.engine.tablestore.batch import arrange, filled, without
+from widerow.engine.tablestore.streams.iterators import decode_iterator
 from widerow.errors import WiderowError
-from widerow.model.answers import RowOutcome
-from widerow.model.requests import BatchGet, BatchWrite, InTransaction, TableGet
-from widerow.model.tunnel import TunnelName
+from widerow.model.tablestore.answers import RowOutcome
+from widerow.model.tablestore.requests import BatchGet, BatchWrite, InTransaction, TableGet
+from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.dialect import FaultParts
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN, UNEXPECTED, Foreign
 from widerow.wire.tablestore.operations.batches import BatchAnswer

@@ -6,7 +6,7 @@ it is parsed: at most `FILTER_NODES_MAX` messages are ever made, however a reque
 lines them up.
 
 Which columns a filter names is for the engine to check; what the tree means is said in
-`model/filter.py`.
+`model/tablestore/filter.py`.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ from widerow.limits import (
     FILTER_PATTERN_MEMORY_MAX,
     VALUE_BYTES_MAX,
 )
-from widerow.model.filter import (
+from widerow.model.tablestore.filter import (
     Comparator,
     Comparison,
     Composite,

@@ -13,7 +13,7 @@ from librt.strings import read_f64_le, read_i32_le, read_i64_le
 from mypy_extensions import i64
 
 from widerow.limits import NAME_BYTES_MAX
-from widerow.model.row import PrimaryKey, RowShape
+from widerow.model.tablestore.row import PrimaryKey, RowShape
 from widerow.model.values import ColumnType, KeyInput
 from widerow.rows.cells import (
     TAG_CELL,

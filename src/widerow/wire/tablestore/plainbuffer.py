@@ -19,7 +19,13 @@ from math import isfinite, isnan
 from typing import Final, NamedTuple
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey, SentCells
+from widerow.model.tablestore.row import (
+    CellChange,
+    CellOperation,
+    Modification,
+    PrimaryKey,
+    SentCells,
+)
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import (
     TAG_CELL,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from widerow.cli.rows.conditions import encode_filter, parse_condition
 from widerow.cli.rows.words import WordInvalid
-from widerow.model.filter import (
+from widerow.model.tablestore.filter import (
     Comparator,
     Comparison,
     Composite,

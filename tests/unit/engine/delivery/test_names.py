@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.engine.delivery.names import (
+from widerow.engine.tablestore.delivery.names import (
     check_bucket,
     check_prefix,
     check_task_name,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.engine.delivery.times import event_time_us
-from widerow.model.delivery import EventTimeFormat as Form
+from widerow.engine.tablestore.delivery.times import event_time_us
+from widerow.model.tablestore.delivery import EventTimeFormat as Form
 from widerow.model.values import Value
 
 

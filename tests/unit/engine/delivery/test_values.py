@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from widerow.engine.delivery.values import delivered_row, read_delivered
+from widerow.engine.tablestore.delivery.values import delivered_row, read_delivered
 from widerow.errors import StoreDamaged
-from widerow.model.delivery import (
+from widerow.model.tablestore.delivery import (
     DeliveryColumn,
     DeliveryConfig,
     EventColumn,

@@ -18,7 +18,7 @@ from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, OutcomeUnknown
 from widerow.keys.layout import SPACE_INTENTS
 from widerow.limits import LEASE_SECONDS, TRANSACTION_SECONDS_MAX
-from widerow.model.requests import (
+from widerow.model.tablestore.requests import (
     BatchGet,
     BatchWrite,
     CreateIndex,
@@ -27,9 +27,9 @@ from widerow.model.requests import (
     TableGet,
     TableWrite,
 )
-from widerow.model.row import CellChange, RowChange
-from widerow.model.schema import DefinedColumn, SecondaryIndex
-from widerow.model.selection import Selection
+from widerow.model.tablestore.row import CellChange, RowChange
+from widerow.model.tablestore.schema import DefinedColumn, SecondaryIndex
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store

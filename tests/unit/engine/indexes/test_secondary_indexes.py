@@ -13,7 +13,7 @@ from widerow.engine.plan import Plan
 from widerow.errors import Conflict, Exhausted, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES, row_prefix
 from widerow.limits import INTENTS_MAX, SWEEP_PAUSE_SECONDS, WHOLE_ROW_CELLS_MAX
-from widerow.model.requests import (
+from widerow.model.tablestore.requests import (
     ComputeSplitPoints,
     CreateIndex,
     DropIndex,
@@ -21,7 +21,7 @@ from widerow.model.requests import (
     OptionsChange,
     UpdateTable,
 )
-from widerow.model.schema import DefinedColumn, KeyColumn
+from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.rows.record import RecordKind
 from widerow.storage.interface import Store

@@ -18,10 +18,10 @@ from widerow.engine.partitions.rules import Reason, Report, Thresholds
 from widerow.engine.partitions.table_load import HALF_LIFE_SECONDS, TableLoad
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import SPACE_STATISTICS, statistics_prefix
-from widerow.model.requests import GetRange
-from widerow.model.row import PrimaryKey
-from widerow.model.schema import KeyColumn, Table
-from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.model.tablestore.requests import GetRange
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.schema import KeyColumn, Table
+from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store

@@ -6,7 +6,7 @@ import pytest
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.table_record import encode_table
+from widerow.engine.tablestore.table_record import encode_table
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import catalog_key, catalog_prefix, statistics_key, statistics_prefix
 from widerow.model.values import KeyType

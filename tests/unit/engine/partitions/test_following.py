@@ -25,8 +25,8 @@ from widerow.limits import (
     RANGES_SECONDS,
     TRANSACTION_SECONDS_MAX,
 )
-from widerow.model.requests import ComputeSplitPoints
-from widerow.model.schema import Table
+from widerow.model.tablestore.requests import ComputeSplitPoints
+from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyMarker, KeyType
 from widerow.server.partition_events import log_events
 from widerow.server.partition_metrics import partition_lines

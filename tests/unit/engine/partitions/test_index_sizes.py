@@ -10,8 +10,13 @@ from widerow.engine.engine import Engine
 from widerow.engine.partitions.index_sizes import SMALL_ROWS, SMALL_SECONDS, IndexSizes
 from widerow.engine.partitions.rules import Thresholds
 from widerow.keys.layout import row_prefix
-from widerow.model.requests import ComputeSplitPoints, CreateIndex, DropIndex, IndexDefinition
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.requests import (
+    ComputeSplitPoints,
+    CreateIndex,
+    DropIndex,
+    IndexDefinition,
+)
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyType
 from widerow.rows.record import record_bytes
 from widerow.storage.interface import Store

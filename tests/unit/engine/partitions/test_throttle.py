@@ -7,9 +7,9 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.errors import Exhausted, Rule
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import BatchGet, BatchWrite, TableGet, TableWrite
-from widerow.model.selection import Selection
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import BatchGet, BatchWrite, TableGet, TableWrite
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.changes import create, get, primary_key, put

@@ -3,9 +3,7 @@
 from typing import Any
 
 from widerow.engine.engine import Engine
-from widerow.engine.search.host import SearchHost
-from widerow.model.requests import GetRange
-from widerow.model.row import PrimaryKey
+from widerow.engine.tablestore.search.host import SearchHost
 from widerow.model.search.query import MATCH_ALL, Query
 from widerow.model.search.requests import (
     ColumnReturn,
@@ -15,7 +13,9 @@ from widerow.model.search.requests import (
     SearchAnswer,
 )
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
-from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.model.tablestore.requests import GetRange
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER, decode_plain_rows
 from widerow.storage.interface import Store

@@ -26,12 +26,12 @@ from widerow.engine.engine import Engine
 from widerow.errors import Rule, WiderowError
 from widerow.keys.encode import encode_key_value
 from widerow.limits import TRANSACTION_SECONDS_MAX
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.row import RowChange
-from widerow.model.schema import KeyColumn
 from widerow.model.search.query import RangeQuery, TermQuery
 from widerow.model.search.requests import CreateSearchIndex, SearchIndexName
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store

@@ -15,10 +15,9 @@ from tests.unit.engine.search.tables import (
 )
 
 from widerow.engine.engine import Engine
-from widerow.engine.table_record import decode_table, encode_table
+from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.layout import change_prefix
-from widerow.model.requests import OptionsChange, UpdateTable
 from widerow.model.search.query import FieldSort, NestedFilter, SearchSort, TermQuery
 from widerow.model.search.requests import (
     DescribeSearchIndex,
@@ -34,6 +33,7 @@ from widerow.model.search.schema import (
     SearchIndex,
     SearchSchema,
 )
+from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.testing.changes import put
 from widerow.testing.clock import FakeClock
 

@@ -21,8 +21,6 @@ from widerow.limits import (
     JOURNAL_STEP_ROWS,
     SEARCH_BUILD_ROWS_AT_ONCE,
 )
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.search.query import RangeQuery, TermQuery
 from widerow.model.search.requests import (
     ColumnReturn,
@@ -34,6 +32,8 @@ from widerow.model.search.requests import (
     SyncPhase,
 )
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.rows.reading import decode_plain_rows
 from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -101,7 +101,7 @@ def test_a_long_build_is_said_and_never_a_wrong_answer(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An index answers when it has all rows; until then it is refused, with the rows so far."""
-    service = "widerow.engine.search.service.SEARCH_BUILD_ROWS_AT_ONCE"
+    service = "widerow.engine.tablestore.search.service.SEARCH_BUILD_ROWS_AT_ONCE"
     monkeypatch.setattr(service, JOURNAL_STEP_ROWS * 2)
     make_table(engine)
     count = JOURNAL_STEP_ROWS * 5
@@ -126,7 +126,7 @@ def test_writers_wait_where_an_index_cannot_follow(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bounded backlog: only where somebody works it off, and only of indexes that are built."""
-    monkeypatch.setattr("widerow.engine.search.backlog.JOURNAL_BACKLOG_MAX", 10)
+    monkeypatch.setattr("widerow.engine.tablestore.search.backlog.JOURNAL_BACKLOG_MAX", 10)
     make_table(engine)
     make_index(engine)
     puts = [put("t", {"k": k}, {"n": k}) for k in range(25)]
@@ -151,8 +151,8 @@ def test_what_is_taken_counts_though_writers_never_stop(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else writers would be refused beside an index that is hardly behind."""
-    monkeypatch.setattr("widerow.engine.search.backlog.JOURNAL_BACKLOG_MAX", 40)
-    monkeypatch.setattr("widerow.engine.search.service.SEARCH_FOLLOW_ROWS", 3)
+    monkeypatch.setattr("widerow.engine.tablestore.search.backlog.JOURNAL_BACKLOG_MAX", 40)
+    monkeypatch.setattr("widerow.engine.tablestore.search.service.SEARCH_FOLLOW_ROWS", 3)
     make_table(engine)
     make_index(engine)
     assert search(engine).total == 0

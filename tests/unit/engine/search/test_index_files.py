@@ -15,8 +15,8 @@ from tests.unit.engine.search.tables import (
 )
 
 from widerow.engine.engine import Engine
-from widerow.engine.search.journal import JournalPositions
-from widerow.engine.streams.log import LogPosition
+from widerow.engine.tablestore.search.journal import JournalPositions
+from widerow.engine.tablestore.streams.log import LogPosition
 from widerow.errors import Conflict, Rule, StoreDamaged
 from widerow.keys.layout import change_prefix
 from widerow.limits import JOURNAL_HOURS, SEARCH_CHECKPOINT_SECONDS, SEARCH_RETRY_SECONDS

@@ -5,21 +5,13 @@ from typing import Any
 
 import pytest
 
-from widerow.engine.search.schema_rules import (
+from widerow.engine.tablestore.search.schema_rules import (
     check_added_fields,
     check_index,
     check_index_names,
     check_schema,
 )
 from widerow.errors import Conflict, InvalidRequest, NotFound, Rule, Unsupported
-from widerow.model.schema import (
-    DefinedColumn,
-    KeyColumn,
-    Table,
-    TableOptions,
-    Throughput,
-    ThroughputState,
-)
 from widerow.model.search.query import (
     FieldSort,
     PrimaryKeySort,
@@ -38,6 +30,14 @@ from widerow.model.search.schema import (
     TextAnalyzer,
     VectorMetric,
     VectorOptions,
+)
+from widerow.model.tablestore.schema import (
+    DefinedColumn,
+    KeyColumn,
+    Table,
+    TableOptions,
+    Throughput,
+    ThroughputState,
 )
 from widerow.model.values import ColumnType, KeyType
 from widerow.wire.tablestore.errors import foreign

@@ -26,9 +26,9 @@ from widerow.engine.plan import Plan
 from widerow.errors import Conflict, OutcomeUnknown
 from widerow.keys.encode import encode_key_value
 from widerow.limits import TRANSACTION_SECONDS_MAX
-from widerow.model.requests import BatchWrite, TableWrite
 from widerow.model.search.query import TermQuery
 from widerow.model.search.requests import SearchIndexName
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update

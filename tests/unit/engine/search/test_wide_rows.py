@@ -4,7 +4,7 @@ import pytest
 from tests.unit.engine.search.tables import engine_of, make_index, make_table, search, write
 
 from widerow.engine.engine import Engine
-from widerow.engine.search import answers
+from widerow.engine.tablestore.search import answers
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import ROW_PAGE_BYTES_MAX
 from widerow.rows.reading import decode_plain_rows

@@ -17,13 +17,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.streams.reading import ChangeRecord
+from widerow.engine.tablestore.streams.reading import ChangeRecord
 from widerow.errors import Exhausted, NotFound, OutcomeUnknown, Rule
 from widerow.keys.encode import after_prefix, encode_key_value
 from widerow.keys.layout import SPACE_CHANGES, SPACE_INTENTS
 from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
-from widerow.model.requests import BatchWrite, StreamChange, TableWrite, UpdateTable
-from widerow.model.schema import Table
+from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWrite, UpdateTable
+from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
 from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
@@ -375,7 +375,7 @@ def test_what_one_transaction_changed_is_moved_by_one_step(
 ) -> None:
     """The records of one request share their time (change §C1.8 rule 4)."""
     one, _ = pair
-    monkeypatch.setattr("widerow.engine.streams.mover.STEP_CHANGES", 1)
+    monkeypatch.setattr("widerow.engine.tablestore.streams.mover.STEP_CHANGES", 1)
     rows = tuple(put("t", {"k": 1, "r": at}, {"n": at}) for at in range(3))
     one.run(one.rows.batch_write_row("i", BatchWrite((TableWrite("t", rows),), atomic=True)))
     clock.advance(1)

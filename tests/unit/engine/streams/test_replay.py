@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.streams.reading import ChangeRecord
+from widerow.engine.tablestore.streams.reading import ChangeRecord
 from widerow.keys.encode import encode_key_value
-from widerow.model.requests import BatchWrite, StreamChange, TableWrite
-from widerow.model.row import RowChange
-from widerow.model.schema import Table
+from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWrite
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore

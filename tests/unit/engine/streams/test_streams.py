@@ -8,14 +8,14 @@ import pytest
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.streams.log import LogPosition, record_key, shard_prefix
-from widerow.engine.streams.reading import ChangePage, ChangeRecord
-from widerow.engine.table_record import decode_table, encode_table
+from widerow.engine.tablestore.streams.log import LogPosition, record_key, shard_prefix
+from widerow.engine.tablestore.streams.reading import ChangePage, ChangeRecord
+from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import change_prefix
-from widerow.model.requests import StreamChange, UpdateTable
-from widerow.model.schema import KeyColumn, Table
+from widerow.model.tablestore.requests import StreamChange, UpdateTable
+from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.testing.changes import (

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
+from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import InvalidRequest, NotFound, OutcomeUnknown, Rule, StoreFull
 from widerow.keys.layout import SPACE_INTENTS, index_prefix
-from widerow.model.requests import OptionsChange, UpdateTable
-from widerow.model.schema import Table
+from widerow.model.tablestore.requests import OptionsChange, UpdateTable
+from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyInput, KeyType, Value
 from widerow.rows.cells import cell_value
 from widerow.storage.interface import Store, Transaction

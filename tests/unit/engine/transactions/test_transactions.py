@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from widerow.engine.engine import Engine
-from widerow.engine.transactions.identity import make_id
+from widerow.engine.tablestore.transactions.identity import make_id
 from widerow.errors import (
     Conflict,
     Exhausted,
@@ -23,11 +23,11 @@ from widerow.limits import (
     LOCAL_TRANSACTION_SECONDS,
     LOCAL_TRANSACTIONS_MAX,
 )
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.row import ReturnContent, ReturnType, RowChange
-from widerow.model.schema import KeyColumn
-from widerow.model.selection import Selection
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.schema import KeyColumn
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store, Write
 from widerow.testing.answers import decode_answer_rows, decode_row
@@ -499,7 +499,7 @@ def test_all_transactions_share_a_bound_of_memory(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "widerow.engine.transactions.transactions.LOCAL_TRANSACTIONS_BYTES_MAX", 40_000
+        "widerow.engine.tablestore.transactions.transactions.LOCAL_TRANSACTIONS_BYTES_MAX", 40_000
     )
     first, second = begin(engine, "a"), begin(engine, "b")
     large = "x" * 10_000

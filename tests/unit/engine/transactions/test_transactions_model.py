@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from widerow.engine.engine import Engine
-from widerow.engine.observed import ObservedRow
 from widerow.engine.observer import RowEvent
 from widerow.engine.plan import Plan
+from widerow.engine.tablestore.observed import ObservedRow
 from widerow.errors import AnyRule, Conflict, InvalidRequest, NotFound, Rule
 from widerow.keys.layout import SPACE_LOCAL_INDEXES, row_prefix
 from widerow.limits import LOCAL_TRANSACTION_SECONDS
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import BatchWrite, TableWrite
-from widerow.model.row import RowChange
-from widerow.model.schema import Table
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.row import RowChange
+from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store

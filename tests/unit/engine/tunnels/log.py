@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from widerow.engine.plan import Plan
-from widerow.engine.streams.log import (
+from widerow.engine.tablestore.streams.log import (
     LogPosition,
     LogRecord,
     encode_record,
@@ -14,17 +14,17 @@ from widerow.engine.streams.log import (
     record_key,
     shard_prefix,
 )
-from widerow.engine.streams.reading import ChangePage, ShardInfo
-from widerow.engine.tunnels.base import TunnelRecord
-from widerow.engine.tunnels.service import ChannelCall, TunnelCall, Tunnels
-from widerow.engine.tunnels.state import (
+from widerow.engine.tablestore.streams.reading import ChangePage, ShardInfo
+from widerow.engine.tablestore.tunnels.base import TunnelRecord
+from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, Tunnels
+from widerow.engine.tablestore.tunnels.state import (
     Channel,
     ChannelPosition,
     ChannelReport,
     ChannelStatus,
 )
 from widerow.errors import InvalidRequest, NotFound, Rule
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 
 Run = Callable[[Callable[[], Plan[Any]]], Any]
 """Plans and commits, as often as it takes."""

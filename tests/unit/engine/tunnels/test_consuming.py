@@ -17,18 +17,18 @@ from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan, single
-from widerow.engine.streams.reading import ShardInfo
-from widerow.engine.tunnels.base import TunnelRecord
-from widerow.engine.tunnels.opening import open_tunnels
-from widerow.engine.tunnels.records import read_state
-from widerow.engine.tunnels.service import TunnelCall, Tunnels, TunnelShown
-from widerow.engine.tunnels.state import TunnelState
+from widerow.engine.tablestore.streams.reading import ShardInfo
+from widerow.engine.tablestore.tunnels.base import TunnelRecord
+from widerow.engine.tablestore.tunnels.opening import open_tunnels
+from widerow.engine.tablestore.tunnels.records import read_state
+from widerow.engine.tablestore.tunnels.service import TunnelCall, Tunnels, TunnelShown
+from widerow.engine.tablestore.tunnels.state import TunnelState
 from widerow.errors import Conflict, NotFound, OutcomeUnknown
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import tunnel_prefix
 from widerow.limits import TUNNEL_TIMEOUT_SECONDS_MIN
-from widerow.model.schema import Table
-from widerow.model.tunnel import CreateTunnel, TunnelKind, TunnelName
+from widerow.model.tablestore.schema import Table
+from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER, VersionedValue
 from widerow.storage.interface import Store

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, order, parquet
 
 from widerow.engine.plan import Plan
-from widerow.engine.tablestore_model import TABLESTORE_MODEL
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
 from widerow.keys.encode import encode_key_value
-from widerow.model.delivery import DeliveryType
+from widerow.model.tablestore.delivery import DeliveryType
 from widerow.server.delivery import task as task_module
 from widerow.server.delivery.files import Disk
 from widerow.storage.interface import Store

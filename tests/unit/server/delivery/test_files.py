@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from widerow.engine.delivery.names import DeliveredFile
+from widerow.engine.tablestore.delivery.names import DeliveredFile
 from widerow.server.delivery.files import DeliveryFailed, DeliveryRoot, Disk
 
 FILE = DeliveredFile(("a", "b"), "name")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, parquet
 
-from widerow.engine.delivery.service import DeliveryPhase
 from widerow.engine.engine import Engine
+from widerow.engine.tablestore.delivery.service import DeliveryPhase
 from widerow.limits import DELIVERY_RETRY_SECONDS
-from widerow.model.delivery import (
+from widerow.model.tablestore.delivery import (
     DeliveryColumn,
     DeliveryType,
     EventColumn,

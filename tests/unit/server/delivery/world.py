@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from widerow.engine.delivery.service import DeliveryShown
 from widerow.engine.engine import Engine
-from widerow.model.delivery import (
+from widerow.engine.tablestore.delivery.service import DeliveryShown
+from widerow.model.tablestore.delivery import (
     CreateDelivery,
     DeliveryColumn,
     DeliveryConfig,
     DeliveryType,
     ParquetType,
 )
-from widerow.model.row import RowChange
+from widerow.model.tablestore.row import RowChange
 from widerow.model.values import KeyType
 from widerow.server.delivery.files import DeliveryRoot, Disk
 from widerow.server.delivery.task import DeliveryParts

@@ -14,8 +14,14 @@ from widerow.engine.in_order import Behind, in_order
 from widerow.errors import OutcomeUnknown, StoreBusy, StoreHangs
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import SPACE_INTENTS, revision_key
-from widerow.model.requests import BatchGet, BatchWrite, StreamChange, TableGet, TableWrite
-from widerow.model.selection import Selection
+from widerow.model.tablestore.requests import (
+    BatchGet,
+    BatchWrite,
+    StreamChange,
+    TableGet,
+    TableWrite,
+)
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyType
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.remote import optimistic

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import FILTER_NODES_MAX, FILTER_PATTERN_BYTES_MAX, VALUE_BYTES_MAX
-from widerow.model.filter import (
+from widerow.model.tablestore.filter import (
     Comparator,
     Comparison,
     Composite,

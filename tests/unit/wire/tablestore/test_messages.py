@@ -14,10 +14,10 @@ from google.protobuf.descriptor_pb2 import (
 from google.protobuf.message import DecodeError
 
 import gen_messages
-from widerow.model.condition import RowExpectation
-from widerow.model.filter import Comparator, LogicalOperator
-from widerow.model.row import Modification, ReturnType
-from widerow.model.selection import RangeDirection
+from widerow.model.tablestore.condition import RowExpectation
+from widerow.model.tablestore.filter import Comparator, LogicalOperator
+from widerow.model.tablestore.row import Modification, ReturnType
+from widerow.model.tablestore.selection import RangeDirection
 from widerow.wire.tablestore import messages
 
 PACKAGE = Path(messages.__file__).parent
@@ -73,7 +73,7 @@ def test_messages_of_tunnels_are_loaded_when_they_are_asked_for() -> None:
     program = (
         "import sys; import widerow.wire.dialects; "
         "print('widerow.wire.tablestore.tunnel_messages' in sys.modules, "
-        "'widerow.engine.tunnels.service' in sys.modules)"
+        "'widerow.engine.tablestore.tunnels.service' in sys.modules)"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)  # noqa: S603  # our own program
     assert said.stdout.split() == [b"False", b"False"]

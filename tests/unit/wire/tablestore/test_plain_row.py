@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.rows.strategies import storable
 
-from widerow.model.row import Modification, SentCells
+from widerow.model.tablestore.row import Modification, SentCells
 from widerow.model.values import KeyInput, Value
 from widerow.rows.plain import PlainCells
 from widerow.testing.buffers import cell, decoded_row, key_buffer, row_buffer

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.rows.strategies import storable
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.row import CellChange, CellOperation, Modification, PrimaryKey
+from widerow.model.tablestore.row import CellChange, CellOperation, Modification, PrimaryKey
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import body_value, cell_body, encode_key_section, encode_variant, seal
 from widerow.rows.checksum import crc8, crc8_byte

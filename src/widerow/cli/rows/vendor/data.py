@@ -22,7 +22,7 @@ from widerow.cli.rows.vendor.json_rows import (
 )
 from widerow.cli.rows.vendor.session import TsSession
 from widerow.cli.rows.words import WordInvalid
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.rows.reading import Row
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.reading import ReadOptions, fetch_row, scan_pages

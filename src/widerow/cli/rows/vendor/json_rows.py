@@ -14,7 +14,7 @@ from typing import Any, Final
 from widerow.cli.rows.keys import KeyColumns, json_key
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT64_MAX, INT64_MIN
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import Value
 from widerow.rows.reading import Row
 from widerow.transfer.columns import kind_named

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.schema import DefinedColumn
+from widerow.model.tablestore.schema import DefinedColumn
 from widerow.wire.tablestore.messages import AddDefinedColumnRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import defined_column

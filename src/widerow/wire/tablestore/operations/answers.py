@@ -8,7 +8,7 @@ hold every answer against the protobuf runtime's reading of it.
 from collections.abc import Sequence
 from functools import lru_cache
 
-from widerow.model.answers import RowWritten
+from widerow.model.tablestore.answers import RowWritten
 from widerow.rows.fields import field, varint
 from widerow.wire.tablestore.plainbuffer import HEADER
 

@@ -4,8 +4,8 @@ from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_GET_ROWS_MAX
-from widerow.model.requests import BatchGet, TableGet
-from widerow.model.selection import Resume
+from widerow.model.tablestore.requests import BatchGet, TableGet
+from widerow.model.tablestore.selection import Resume
 from widerow.wire.tablestore.messages import BatchGetRowRequest, TableInBatchGetRowRequest
 from widerow.wire.tablestore.operations.batches import BatchAnswer, encode_batch
 from widerow.wire.tablestore.operations.bodies import decoder, text

@@ -12,9 +12,9 @@ from widerow.limits import (
     LENGTHY_BODY_BYTES,
     VERSION_BYTES,
 )
-from widerow.model.condition import UNCONDITIONAL
-from widerow.model.requests import BatchWrite, InTransaction, TableWrite
-from widerow.model.row import Modification, RowChange
+from widerow.model.tablestore.condition import UNCONDITIONAL
+from widerow.model.tablestore.requests import BatchWrite, InTransaction, TableWrite
+from widerow.model.tablestore.row import Modification, RowChange
 from widerow.safepoint import safepoint
 from widerow.wire.tablestore.messages import (
     BatchWriteRowRequest,

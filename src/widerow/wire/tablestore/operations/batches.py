@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from widerow.model.answers import RowOutcome
+from widerow.model.tablestore.answers import RowOutcome
 from widerow.rows.fields import field, varint
 from widerow.wire.tablestore.errors import encode_error, foreign
 from widerow.wire.tablestore.operations.answers import consumed_field

@@ -4,11 +4,11 @@ from typing import Final, NamedTuple
 
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
-from widerow.engine.static import check_table_name
+from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.answers import RangePage
-from widerow.model.requests import GetRange
-from widerow.model.selection import RangeDirection, RowRange
+from widerow.model.tablestore.answers import RangePage
+from widerow.model.tablestore.requests import GetRange
+from widerow.model.tablestore.selection import RangeDirection, RowRange
 from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import BulkExportRequest, GetRangeRequest
 from widerow.wire.tablestore.operations.answers import data_size_field, with_pieces

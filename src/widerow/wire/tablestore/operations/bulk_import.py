@@ -8,10 +8,10 @@ from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_ROWS_MAX, LENGTHY_BODY_BYTES
-from widerow.model.answers import RowOutcome
-from widerow.model.condition import UNCONDITIONAL
-from widerow.model.requests import BatchWrite, TableWrite
-from widerow.model.row import Modification, RowChange
+from widerow.model.tablestore.answers import RowOutcome
+from widerow.model.tablestore.condition import UNCONDITIONAL
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.row import Modification, RowChange
 from widerow.rows.fields import field
 from widerow.safepoint import safepoint
 from widerow.wire.tablestore.errors import encode_error, foreign

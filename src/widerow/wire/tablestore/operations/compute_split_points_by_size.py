@@ -3,7 +3,7 @@
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import SPLIT_UNIT_BYTES, SPLIT_UNIT_BYTES_MIN
-from widerow.model.requests import ComputeSplitPoints, SplitPoints
+from widerow.model.tablestore.requests import ComputeSplitPoints, SplitPoints
 from widerow.wire.tablestore.messages import (
     CapacityUnit,
     ComputeSplitPointsBySizeRequest,

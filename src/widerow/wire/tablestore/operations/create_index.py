@@ -2,7 +2,7 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.requests import CreateIndex
+from widerow.model.tablestore.requests import CreateIndex
 from widerow.wire.tablestore.messages import CreateIndexRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import index_definition

@@ -6,7 +6,7 @@ from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INDEXES_MAX
-from widerow.model.requests import CreateTable, OptionsChange
+from widerow.model.tablestore.requests import CreateTable, OptionsChange
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.wire.tablestore.messages import CreateTableRequest, PartitionRange
 from widerow.wire.tablestore.operations.bodies import decoder, text

@@ -5,8 +5,19 @@ from typing import Final
 
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.keys.decode import decode_key_value
-from widerow.model.requests import IndexDefinition, OptionsChange, StreamChange, ThroughputChange
-from widerow.model.schema import DefinedColumn, Encryption, KeyColumn, SecondaryIndex, Table
+from widerow.model.tablestore.requests import (
+    IndexDefinition,
+    OptionsChange,
+    StreamChange,
+    ThroughputChange,
+)
+from widerow.model.tablestore.schema import (
+    DefinedColumn,
+    Encryption,
+    KeyColumn,
+    SecondaryIndex,
+    Table,
+)
 from widerow.model.values import ColumnType, KeyType
 from widerow.rows.cells import encode_key_section
 from widerow.wire.tablestore import messages

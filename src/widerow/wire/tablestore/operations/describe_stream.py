@@ -3,9 +3,9 @@
 from typing import Final, NamedTuple
 
 from widerow.engine.engine import Engine
-from widerow.engine.streams.reading import ShardInfo, stream_of
+from widerow.engine.tablestore.streams.reading import ShardInfo, stream_of
 from widerow.errors import InvalidRequest, NotFound, Rule
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import (
     DescribeStreamRequest,
     DescribeStreamResponse,

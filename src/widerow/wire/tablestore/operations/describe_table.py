@@ -3,7 +3,7 @@
 from typing import Final
 
 from widerow.engine.engine import Engine
-from widerow.model.schema import Table
+from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import DescribeTableRequest, DescribeTableResponse
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import (

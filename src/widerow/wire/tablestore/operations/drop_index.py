@@ -2,7 +2,7 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.requests import DropIndex
+from widerow.model.tablestore.requests import DropIndex
 from widerow.wire.tablestore.messages import DropIndexRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
 

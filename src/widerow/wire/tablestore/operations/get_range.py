@@ -6,12 +6,12 @@ from google.protobuf.message import DecodeError
 
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
-from widerow.engine.static import check_table_name
+from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.limits import LENGTHY_RANGE_ROWS
-from widerow.model.answers import RangePage
-from widerow.model.requests import GetRange, InTransaction
-from widerow.model.selection import RangeDirection, RowRange, Selection
+from widerow.model.tablestore.answers import RangePage
+from widerow.model.tablestore.requests import GetRange, InTransaction
+from widerow.model.tablestore.selection import RangeDirection, RowRange, Selection
 from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRangeRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, with_pieces

@@ -2,8 +2,8 @@
 
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
-from widerow.model.answers import RowRead
-from widerow.model.requests import GetRow, InTransaction
+from widerow.model.tablestore.answers import RowRead
+from widerow.model.tablestore.requests import GetRow, InTransaction
 from widerow.rows.fields import field
 from widerow.wire.tablestore.messages import GetRowRequest
 from widerow.wire.tablestore.operations.answers import consumed_field, with_rows

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from widerow.engine.budget import Budget
 from widerow.engine.engine import Engine
-from widerow.engine.streams.reading import ChangePage
+from widerow.engine.tablestore.streams.reading import ChangePage
 from widerow.rows.fields import field, varint
 from widerow.wire.tablestore.messages import GetStreamRecordRequest
 from widerow.wire.tablestore.operations.answers import consumed_field

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from widerow.engine.engine import Engine
-from widerow.engine.streams.reading import stream_of
-from widerow.model.schema import Table
+from widerow.engine.tablestore.streams.reading import stream_of
+from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import ListStreamRequest, ListStreamResponse, Stream
 from widerow.wire.tablestore.operations.bodies import parsed, text
 

@@ -2,9 +2,9 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.answers import RowWritten
-from widerow.model.requests import InTransaction
-from widerow.model.row import Modification, RowChange
+from widerow.model.tablestore.answers import RowWritten
+from widerow.model.tablestore.requests import InTransaction
+from widerow.model.tablestore.row import Modification, RowChange
 from widerow.wire.tablestore.messages import PutRowRequest
 from widerow.wire.tablestore.operations.answers import written
 from widerow.wire.tablestore.operations.writing import row_change

@@ -3,11 +3,11 @@
 from functools import lru_cache
 from typing import Final
 
-from widerow.engine.static import check_table_name
+from widerow.engine.tablestore.static import check_table_name
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import INT64_MAX, VERSION_MAX
-from widerow.model.filter import Filter, Pagination, has_pattern
-from widerow.model.selection import Selection, TimeRange
+from widerow.model.tablestore.filter import Filter, Pagination, has_pattern
+from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.filters import decode_read_filter
 from widerow.wire.tablestore.operations.bodies import text, texts

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.static import check_table_name
-from widerow.model.row import PrimaryKey
+from widerow.engine.tablestore.static import check_table_name
+from widerow.model.tablestore.row import PrimaryKey
 from widerow.wire.tablestore.messages import (
     StartLocalTransactionRequest,
     StartLocalTransactionResponse,

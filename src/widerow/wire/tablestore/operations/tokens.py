@@ -11,7 +11,7 @@ from typing import Final
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import NAME_BYTES_MAX
-from widerow.model.selection import Resume
+from widerow.model.tablestore.selection import Resume
 from widerow.rows.checksum import crc8
 
 __all__ = ["decode_token", "encode_token"]

@@ -1,8 +1,8 @@
 """What an answer says was consumed, as (read, write) capacity units (semantics §9)."""
 
-from widerow.model.answers import RangePage, RowRead, RowWritten
-from widerow.model.requests import SplitPoints
 from widerow.model.search.requests import ScanPage, SearchAnswer
+from widerow.model.tablestore.answers import RangePage, RowRead, RowWritten
+from widerow.model.tablestore.requests import SplitPoints
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.get_range import MatrixPage
 

@@ -2,8 +2,8 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.requests import UpdateTable
-from widerow.model.schema import Table
+from widerow.model.tablestore.requests import UpdateTable
+from widerow.model.tablestore.schema import Table
 from widerow.wire.tablestore.messages import UpdateTableRequest, UpdateTableResponse
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.definitions import (

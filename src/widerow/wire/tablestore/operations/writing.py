@@ -3,9 +3,9 @@
 from typing import Final, cast
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.condition import Condition, RowExpectation
-from widerow.model.requests import InTransaction
-from widerow.model.row import (
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.requests import InTransaction
+from widerow.model.tablestore.row import (
     Modification,
     PrimaryKey,
     ReturnContent,

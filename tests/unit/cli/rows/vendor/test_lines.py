@@ -26,7 +26,7 @@ from widerow.cli.rows.vendor.json_rows import (
 )
 from widerow.cli.rows.words import WordInvalid
 from widerow.limits import INT64_MAX, INT64_MIN
-from widerow.model.row import CellOperation
+from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyType
 from widerow.rows.reading import Row, VersionedValue
 from widerow.transfer.rows import CellEdit

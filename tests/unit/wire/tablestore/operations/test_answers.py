@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from widerow.errors import Conflict, InvalidRequest, Rule, StoreDamaged, StorePoisoned
 from widerow.limits import INT64_MAX
-from widerow.model.answers import RangePage, RowOutcome, RowRead, RowWritten
-from widerow.model.selection import Resume
+from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.tablestore.selection import Resume
 from widerow.rows.cells import encode_key_section
 from widerow.rows.fields import field, read_varint, varint
 from widerow.rows.record import join_row

@@ -10,13 +10,13 @@ from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.table_record import decode_table, encode_table
-from widerow.engine.tunnels.records import DeliveryTrouble
-from widerow.engine.tunnels.service import TunnelCall
+from widerow.engine.tablestore.table_record import decode_table, encode_table
+from widerow.engine.tablestore.tunnels.records import DeliveryTrouble
+from widerow.engine.tablestore.tunnels.service import TunnelCall
 from widerow.errors import InvalidRequest, NotFound, Rule, WiderowError
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import DELIVERY_TASKS_PER_TABLE_MAX
-from widerow.model.requests import StreamChange, UpdateTable
+from widerow.model.tablestore.requests import StreamChange, UpdateTable
 from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
 from widerow.testing.changes import create

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from widerow.engine.engine import Engine
 from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
 from widerow.limits import INT64_MAX, VERSION_MAX
-from widerow.model.filter import Comparator, Comparison, Pagination
-from widerow.model.requests import GetRange, GetRow, InTransaction
-from widerow.model.row import PrimaryKey
-from widerow.model.selection import RangeDirection, Resume, Selection, TimeRange
+from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
+from widerow.model.tablestore.requests import GetRange, GetRow, InTransaction
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.selection import RangeDirection, Resume, Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import encode_key_section
 from widerow.storage.opener import open_store

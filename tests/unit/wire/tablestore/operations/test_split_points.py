@@ -7,7 +7,7 @@ from tablestore.protobuf import table_store_pb2 as sdk
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, NotFound, Rule
-from widerow.model.schema import KeyColumn
+from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.changes import create, put

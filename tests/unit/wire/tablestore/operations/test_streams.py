@@ -6,7 +6,7 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, NotFound, Rule
-from widerow.model.requests import StreamChange
+from widerow.model.tablestore.requests import StreamChange
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
 from widerow.testing.changes import create, put

@@ -9,13 +9,19 @@ import pytest
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.row_operations import RowOperations
-from widerow.engine.transactions.transactions import Transactions
+from widerow.engine.tablestore.row_operations import RowOperations
+from widerow.engine.tablestore.transactions.transactions import Transactions
 from widerow.errors import Rule, Unsupported
-from widerow.model.requests import BatchGet, BatchWrite, InTransaction, TableGet, TableWrite
-from widerow.model.row import PrimaryKey
-from widerow.model.schema import DefinedColumn
-from widerow.model.selection import Selection
+from widerow.model.tablestore.requests import (
+    BatchGet,
+    BatchWrite,
+    InTransaction,
+    TableGet,
+    TableWrite,
+)
+from widerow.model.tablestore.row import PrimaryKey
+from widerow.model.tablestore.schema import DefinedColumn
+from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import get_row
@@ -26,7 +32,7 @@ from widerow.wire.tablestore.operations.start_local_transaction import StartTran
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED, operation
 
 if TYPE_CHECKING:
-    from widerow.model.answers import RowOutcome
+    from widerow.model.tablestore.answers import RowOutcome
 
 SERVED = {
     "CreateTable": ("manage", True, "create_table"),

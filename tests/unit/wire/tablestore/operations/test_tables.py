@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from widerow.errors import InvalidRequest, Rule, Unsupported
 from widerow.keys.encode import encode_key_value
-from widerow.model.requests import (
+from widerow.model.tablestore.requests import (
     CreateTable,
     OptionsChange,
     StreamChange,
     ThroughputChange,
     UpdateTable,
 )
-from widerow.model.schema import (
+from widerow.model.tablestore.schema import (
     DefinedColumn,
     Encryption,
     KeyColumn,

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.selection import Resume
+from widerow.model.tablestore.selection import Resume
 from widerow.rows.checksum import crc8
 from widerow.wire.tablestore.operations.tokens import decode_token, encode_token
 

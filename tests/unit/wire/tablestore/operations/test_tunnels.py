@@ -11,7 +11,7 @@ from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
-from widerow.engine.tunnels.state import ChannelPosition
+from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, OutcomeUnknown, StoreFull
 from widerow.keys.layout import tunnels_prefix
 from widerow.limits import (
@@ -20,7 +20,7 @@ from widerow.limits import (
     TUNNEL_TOKEN_TIME_MS_MAX,
     TUNNELS_PER_TABLE_MAX,
 )
-from widerow.model.requests import BatchWrite, TableWrite
+from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
 from widerow.rows.reading import PLAIN_HEADER
 from widerow.storage.memory import MemoryStore

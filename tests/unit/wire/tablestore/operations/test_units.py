@@ -1,7 +1,7 @@
 """What an answer consumed, for the metrics (semantics §9)."""
 
 from widerow.errors import Conflict, Rule
-from widerow.model.answers import RangePage, RowOutcome, RowRead, RowWritten
+from widerow.model.tablestore.answers import RangePage, RowOutcome, RowRead, RowWritten
 from widerow.wire.tablestore.operations.batches import BatchAnswer
 from widerow.wire.tablestore.operations.table import OPERATIONS
 

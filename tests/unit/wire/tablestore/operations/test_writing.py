@@ -10,10 +10,16 @@ from hypothesis import strategies as st
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_BYTES_MAX
-from widerow.model.condition import UNCONDITIONAL, Condition, RowExpectation
-from widerow.model.filter import Comparator, Comparison
-from widerow.model.requests import BatchWrite, InTransaction
-from widerow.model.row import CellOperation, Modification, ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison
+from widerow.model.tablestore.requests import BatchWrite, InTransaction
+from widerow.model.tablestore.row import (
+    CellOperation,
+    Modification,
+    ReturnContent,
+    ReturnType,
+    RowChange,
+)
 from widerow.model.values import KeyMarker, Value
 from widerow.rows.cells import body_value, cell_body, encode_key_section, seal
 from widerow.rows.checksum import crc8_byte

@@ -5,7 +5,7 @@ from typing import Final
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.delivery import CreateDelivery, DeliveryType
+from widerow.model.tablestore.delivery import CreateDelivery, DeliveryType
 from widerow.wire.tablestore.delivery_messages import CreateDeliveryTaskRequest
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.delivery.parts import read_config

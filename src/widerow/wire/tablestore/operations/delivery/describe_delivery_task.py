@@ -1,7 +1,7 @@
 """DescribeDeliveryTask (change §D3)."""
 
-from widerow.engine.delivery.service import DeliveryShown
 from widerow.engine.engine import Engine
+from widerow.engine.tablestore.delivery.service import DeliveryShown
 from widerow.wire.tablestore.delivery_messages import (
     DescribeDeliveryTaskRequest,
     DescribeDeliveryTaskResponse,

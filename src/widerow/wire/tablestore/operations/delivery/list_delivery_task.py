@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from widerow.engine.delivery.service import FoundTask
 from widerow.engine.engine import Engine
+from widerow.engine.tablestore.delivery.service import FoundTask
 from widerow.wire.tablestore.delivery_messages import (
     DeliveryTaskInfo,
     ListDeliveryTaskRequest,

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.delivery import (
+from widerow.model.tablestore.delivery import (
     DeliveryColumn,
     DeliveryConfig,
     EventColumn,

@@ -5,7 +5,7 @@ from typing import Final
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import InvalidRequest, Rule, Unsupported
-from widerow.model.tunnel import CreateTunnel, StreamStart, TunnelConfig, TunnelKind
+from widerow.model.tablestore.tunnel import CreateTunnel, StreamStart, TunnelConfig, TunnelKind
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.tunnel_messages import (
     CreateTunnelRequest,

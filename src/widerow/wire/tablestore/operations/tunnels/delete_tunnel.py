@@ -2,7 +2,7 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.model.tunnel import TunnelName
+from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import tunnel_name
 from widerow.wire.tablestore.tunnel_messages import DeleteTunnelRequest

@@ -1,8 +1,8 @@
 """DescribeTunnel (change §C2.2)."""
 
 from widerow.engine.engine import Engine
-from widerow.engine.tunnels.service import TunnelShown
-from widerow.model.tunnel import TunnelName
+from widerow.engine.tablestore.tunnels.service import TunnelShown
+from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import (
     show_channels,

@@ -1,8 +1,8 @@
 """GetCheckpoint: how far a channel is consumed (change §C2.1)."""
 
 from widerow.engine.engine import Engine
-from widerow.engine.tunnels.service import ChannelCall
-from widerow.engine.tunnels.state import ChannelPosition
+from widerow.engine.tablestore.tunnels.service import ChannelCall
+from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import channel_call
 from widerow.wire.tablestore.operations.tunnels.tokens import encode_position

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from widerow.engine.engine import Engine
-from widerow.engine.tunnels.service import TunnelShown
-from widerow.model.tunnel import TunnelName
+from widerow.engine.tablestore.tunnels.service import TunnelShown
+from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnels.parts import rpo_documents
 from widerow.wire.tablestore.tunnel_messages import GetRpoRequest, GetRpoResponse

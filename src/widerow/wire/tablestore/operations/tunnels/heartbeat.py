@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.tunnels.service import TunnelCall
-from widerow.engine.tunnels.state import Channel, ChannelReport
+from widerow.engine.tablestore.tunnels.service import TunnelCall
+from widerow.engine.tablestore.tunnels.state import Channel, ChannelReport
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import (
     encode_channels,

@@ -1,7 +1,7 @@
 """ListTunnel (change §C2.1)."""
 
 from widerow.engine.engine import Engine
-from widerow.engine.tunnels.service import TunnelShown
+from widerow.engine.tablestore.tunnels.service import TunnelShown
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnels.parts import show_tunnel
 from widerow.wire.tablestore.tunnel_messages import ListTunnelRequest, ListTunnelResponse

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final
 
-from widerow.engine.tunnels.service import ChannelCall, TunnelCall, TunnelShown
-from widerow.engine.tunnels.state import Channel, ChannelReport, ChannelStatus
+from widerow.engine.tablestore.tunnels.service import ChannelCall, TunnelCall, TunnelShown
+from widerow.engine.tablestore.tunnels.state import Channel, ChannelReport, ChannelStatus
 from widerow.errors import InvalidRequest, Rule
-from widerow.model.tunnel import TunnelName
+from widerow.model.tablestore.tunnel import TunnelName
 from widerow.wire.tablestore import tunnel_messages as messages
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -3,9 +3,9 @@
 from typing import NamedTuple
 
 from widerow.engine.engine import Engine
-from widerow.engine.tunnels.base import TunnelPage
-from widerow.engine.tunnels.service import ChannelCall
-from widerow.engine.tunnels.state import ChannelPosition
+from widerow.engine.tablestore.tunnels.base import TunnelPage
+from widerow.engine.tablestore.tunnels.service import ChannelCall
+from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnels.parts import channel_call
 from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.tunnels.state import ChannelReport
+from widerow.engine.tablestore.tunnels.state import ChannelReport
 from widerow.wire.tablestore.operations.bodies import decoder, text
 from widerow.wire.tablestore.operations.tunnels.parts import reports_of
 from widerow.wire.tablestore.tunnel_messages import ScheduleRequest

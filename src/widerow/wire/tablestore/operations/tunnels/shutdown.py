@@ -2,7 +2,7 @@
 
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
-from widerow.engine.tunnels.service import TunnelCall
+from widerow.engine.tablestore.tunnels.service import TunnelCall
 from widerow.wire.tablestore.operations.bodies import decoder
 from widerow.wire.tablestore.operations.tunnels.parts import tunnel_call
 from widerow.wire.tablestore.tunnel_messages import ShutdownRequest

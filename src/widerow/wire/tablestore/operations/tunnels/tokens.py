@@ -14,7 +14,7 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from widerow.engine.tunnels.state import ChannelPosition
+from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import (
     TUNNEL_TOKEN_CHARACTERS_MAX,

@@ -1,0 +1,190 @@
+"""Row changes as a group commit runs them, one for each row (semantics §4.1-4.7)."""
+
+from typing import final
+
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.locks import Locks, check_unlocked
+from widerow.engine.observer import Observers
+from widerow.engine.partitions.notes import Notes
+from widerow.engine.tablestore.expiry import check_versions
+from widerow.engine.tablestore.observed import change_observed
+from widerow.engine.tablestore.schema import concrete, key_in_shard
+from widerow.engine.tablestore.sequences import next_value, note_value
+from widerow.engine.tablestore.writes import RowWrite, write_row
+from widerow.errors import Replan
+from widerow.keys.layout import ROW_PREFIX_BYTES, sequence_key
+from widerow.model.tablestore.answers import RowWritten
+from widerow.model.tablestore.row import Modification, RowChange
+from widerow.model.tablestore.schema import Table
+from widerow.model.values import KeyInput, KeyMarker, KeyValue
+from widerow.storage.interface import Transaction, Write
+
+__all__ = ["BodyContext", "Planned", "RowBody", "write_observed"]
+
+
+def write_observed(
+    observers: Observers[Table],
+    txn: Transaction,
+    write: RowWrite,
+    tables: tuple[Table, Table],
+    asked: tuple[bytes, int],
+) -> RowWritten:
+    """Make a change, of which the table's observers hear.
+
+    `tables`: the definition it was planned for, and that of now. `asked`: the row's shard, and when
+    the change was asked for (`RowEvent`). Raises `Replan` where the observers of now need more than
+    those it was planned for.
+    """
+    planned, current = tables
+    watch = observers.of(current)
+    if not watch:
+        return write_row(txn, write)
+    if not observers.of(planned).covers(watch):
+        raise Replan
+    shard, asked_us = asked
+    row = write.key, shard
+    return change_observed(
+        txn, row, watch, lambda buffer: write_row(buffer, write), (write, asked_us)
+    )
+
+
+@final
+class Planned:
+    """The moment that the rows of one request are planned at.
+
+    `epoch`: of the catalogue, -1 where nobody else changes it. `by_sight`: bodies go by the sight
+    of it and read no epoch. `asked_us`: microseconds since 1970; 0 where nobody observes rows.
+    """
+
+    __slots__ = ("asked_us", "by_sight", "epoch")
+
+    def __init__(self, epoch: int, asked_us: int, *, by_sight: bool) -> None:
+        """This moment."""
+        self.epoch = epoch
+        self.asked_us = asked_us
+        self.by_sight = by_sight
+
+
+@final
+class BodyContext:
+    """What all bodies of one engine use."""
+
+    __slots__ = ("clock", "locks", "notes", "observers", "tables")
+
+    def __init__(self, tables: Tables[Table], clock: Clock, notes: Notes) -> None:
+        """`notes`: where rows are counted for their partitions."""
+        self.tables = tables
+        self.clock = clock
+        self.notes = notes
+        self.observers: Observers[Table] | None = None  # nobody: the usual case costs a look
+        self.locks: Locks = {}  # of local transactions; the same
+
+    def planned(self) -> Planned:
+        """The moment that rows are planned at, asked for before their tables are looked up."""
+        asked_us = 0 if self.observers is None else self.clock.now_us()
+        catalog = self.tables.catalog
+        epoch = catalog.planned()
+        return Planned(epoch, asked_us, by_sight=epoch >= 0 and catalog.sees())
+
+
+@final
+class RowBody(Write[RowWritten]):
+    """A checked change on its way: makes it, and counts it once it is durable."""
+
+    __slots__ = (
+        "asked_us",
+        "by_sight",
+        "change",
+        "context",
+        "planned",
+        "shard",
+        "table",
+        "values",
+    )
+
+    def __init__(
+        self,
+        context: BodyContext,
+        table: Table,
+        change: RowChange,
+        values: tuple[KeyInput, ...],
+        shard: bytes,
+        planned: Planned,
+    ) -> None:
+        """`values`: those of the key; `shard`: that of the first of them."""
+        super().__init__((shard,))
+        self.context = context
+        self.table = table
+        self.change = change
+        self.values = values
+        self.shard = shard
+        self.planned = planned.epoch
+        self.by_sight = planned.by_sight
+        self.asked_us = planned.asked_us
+        if planned.epoch >= 0 and not planned.by_sight:
+            self.reads = context.tables.catalog.reads
+        if table.auto_increment is not None:
+            self.shards = (shard, sequence_key(table.id, concrete(values)[0]))
+        if context.observers is not None:
+            watch = context.observers.of(table)
+            if watch:
+                self.shards += watch.beside(shard)
+                self.reads += watch.reads
+
+    def run(self, txn: Transaction) -> RowWritten:
+        """Make the change, unless a local transaction holds its key since it was planned."""
+        context = self.context
+        if context.locks:
+            check_unlocked(context.locks, self.shard, context.clock)
+        return self.make(txn, self.prepare(txn))
+
+    def prepare(self, txn: Transaction) -> RowWrite:
+        """The change as it is to be made now: to the table as it is, with the number it gets."""
+        index = self.table.auto_increment
+        values = concrete(self.values) if index is None else self._numbered(index, txn)
+        context, change = self.context, self.change
+        table = self._current(txn)
+        now_ms = context.clock.now_us() // 1000
+        check_versions(change, table.options, now_ms)
+        return RowWrite(table, change, key_in_shard(self.shard, values), values, now_ms)
+
+    def _current(self, txn: Transaction) -> Table:
+        """The table as it is now. Raises `NotFound`, `Replan`."""
+        tables = self.context.tables
+        if self.by_sight:
+            return tables.in_sight(self.table, self.planned)
+        return tables.current(self.table, txn, self.planned)
+
+    def _numbered(self, index: int, txn: Transaction) -> tuple[KeyValue, ...]:
+        """The key where the table has an auto-increment column, with the number that it gets."""
+        partition_key, number = self.values[0], self.values[index]
+        assert not isinstance(partition_key, KeyMarker)
+        if number is KeyMarker.AUTO_INCREMENT:
+            table = self._current(txn)
+            number = next_value(txn, table, partition_key, self.context.clock.now_us())
+        elif isinstance(number, int) and self.change.modification is not Modification.DELETE:
+            note_value(txn, self.table, partition_key, number)
+        return concrete((*self.values[:index], number, *self.values[index + 1 :]))
+
+    def make(self, txn: Transaction, write: RowWrite) -> RowWritten:
+        """Make what `prepare` gave; the table's observers hear of it.
+
+        Raises `Replan` where they need more than the change was planned for.
+        """
+        observers = self.context.observers
+        if observers is None:
+            return write_row(txn, write)
+        tables = self.table, write.table
+        return write_observed(observers, txn, write, tables, (self.shard, self.asked_us))
+
+    def settle(self, result: RowWritten) -> None:
+        """The row is durable: count it for its partition."""
+        self.context.notes.add(
+            self.table.id,
+            self.shard[ROW_PREFIX_BYTES:],
+            result.read_units,
+            result.write_units,
+            result.rows,
+            result.size,
+        )

@@ -1,0 +1,163 @@
+"""The indexes of Tablestore's tables as builds see them (change §A6, `engine/index_builds.py`)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import final
+
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.index_builds import BuildStep, Unready, next_rows
+from widerow.engine.plan import Plan, failing
+from widerow.engine.tablestore.indexes.definitions import remove_index
+from widerow.engine.tablestore.indexes.intents import entry_intents
+from widerow.engine.tablestore.indexes.keeper import SecondaryIndexKeeper
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
+from widerow.engine.tablestore.observed import ObservedRow
+from widerow.errors import NotFound, Rule
+from widerow.keys.decode import key_value_end
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import ROW_PREFIX_BYTES, row_prefix
+from widerow.model.tablestore.schema import SecondaryIndex, Table
+from widerow.rows.record import RecordKind, header_of
+from widerow.storage.interface import Store, Transaction, Write
+
+__all__ = ["TablestoreBuilds"]
+
+
+@final
+class TablestoreBuilds:
+    """The `BuildSource` of Tablestore's tables.
+
+    A build begins `lag_us` microseconds after its index was created, and not before every write has
+    ended that went by the catalogue from before the index (`Nodes.settled`).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        tables: Tables[Table],
+        clock: Clock,
+        keeper: SecondaryIndexKeeper,
+        settled: Callable[[int], bool],
+    ) -> None:
+        """Those of `tables`, whose entries `keeper` makes. `settled`: as `Nodes` tells it."""
+        self.lag_us = 0
+        self._store = store
+        self._tables = tables
+        self._clock = clock
+        self._keeper = keeper
+        self._settled = settled
+
+    def epoch(self) -> int:
+        """The state of the catalogue."""
+        return self._tables.catalog.seen().epoch
+
+    def unready(self) -> list[tuple[Table, Unready]]:
+        """Tables with each index that is not ready."""
+        return [
+            (table, Unready(index.id, index.name, table.qualified))
+            for table in self._tables.all()
+            for index in table.indexes
+            if not index.ready
+        ]
+
+    def is_due(self, table: Table, index: Unready) -> bool:  # noqa: ARG002  # as the protocol has it
+        """Whether the index has waited as long as it has to."""
+        entry = self._tables.by_id(index.id)
+        return entry is not None and self._is_old(entry)
+
+    def _is_old(self, entry: Table) -> bool:
+        is_old = self._clock.now_us() >= entry.created_us + self.lag_us
+        return is_old and self._settled(entry.created_us)
+
+    def index_id(self, table: Table, name: str) -> int:
+        """The number of an index by its name; 0 where the table has none."""
+        return next((index.id for index in table.indexes if index.name == name), 0)
+
+    def current(self, table: Table) -> Table:
+        """The table as it is now. Raises `NotFound`."""
+        return self._tables.current(table)
+
+    def build_step(self, table: Table, name: str, start: bytes) -> BuildStep:
+        """The entries of the next rows from key `start` on. Raises `NotFound`."""
+        index = _named(table, name)
+        prefix = row_prefix(table.id)
+        reader = self._store.snapshot()
+        rows, following = next_rows(reader, max(prefix, start), after_prefix(prefix), _is_row)
+        writes = tuple(self._write(table, index, key) for key in rows)
+        return BuildStep(Plan(writes, failing), len(rows), following)
+
+    def _write(self, table: Table, index: SecondaryIndex, key: bytes) -> Write[None]:
+        shard = key[: key_value_end(key, ROW_PREFIX_BYTES, table.key_columns[0].type)]
+        beside = [bytes((space,)) + shard[1:] for space in self._keeper.spaces(table)]
+        shards = (shard, *beside, *self._keeper.shards(table))
+        body = partial(self._add, table, index, (key, shard))
+        return Write(shards, body, reads=self._tables.catalog.reads)
+
+    def _add(
+        self, table: Table, index: SecondaryIndex, row: tuple[bytes, bytes], txn: Transaction
+    ) -> None:
+        """Put the entry of a row as it is now; nothing where it was deleted meanwhile."""
+        current = self._tables.current(table, txn)
+        key, shard = row
+        found = _named(current, index.name)
+        if found.id != index.id:
+            raise _missing(table, index.name)
+        record = txn.get(key)
+        if record is not None:
+            self._keeper.add(txn, current, found, (ObservedRow(txn, key, record), shard))
+
+    def mark(self, table: Table) -> int:
+        """The time of the newest intent in microseconds since 1970; 0 where none waits."""
+        reader = self._store.snapshot()
+        return max((each.intent.time_us for each in entry_intents(reader, table)), default=0)
+
+    def is_settled(self, table: Table, index: Unready, mark: int) -> bool:
+        """Whether no intent waits that was left until then and is of the index.
+
+        Cost: linear in the intents of the table that wait.
+        """
+        return not any(
+            number == index.id and each.intent.time_us <= mark
+            for each in entry_intents(self._store.snapshot(), table)
+            for number, _ in each.entries
+        )
+
+    def finish(self, table: Table, name: str) -> Plan[None]:
+        """Let an index answer. Its plan raises `NotFound` if it was dropped."""
+
+        def make(draft: Draft) -> None:
+            newest = draft.current(TABLESTORE_MODEL, table)
+            _named(newest, name)
+            indexes = tuple(
+                replace(each, ready=True) if each.name == name else each for each in newest.indexes
+            )
+            draft.put(TABLESTORE_MODEL, replace(newest, indexes=indexes))
+
+        return Plan((self._tables.catalog.change(make),), failing)
+
+    def drop(self, table: Table, name: str) -> Plan[None]:
+        """Take an index away. Its plan raises `NotFound` if it was dropped."""
+
+        def make(draft: Draft) -> None:
+            remove_index(draft, draft.current(TABLESTORE_MODEL, table), name)
+
+        due_us = self._tables.catalog.due_us(self._clock.now_us())
+        return Plan((self._tables.catalog.change(make, due_us=due_us),), failing)
+
+
+def _is_row(record: bytes) -> bool:
+    return header_of(record).kind != RecordKind.SEGMENT
+
+
+def _named(table: Table, name: str) -> SecondaryIndex:
+    for index in table.indexes:
+        if index.name == name:
+            return index
+    raise _missing(table, name)
+
+
+def _missing(table: Table, name: str) -> NotFound:
+    return NotFound(Rule.TABLE_NOT_FOUND, instance=table.instance, table=name)

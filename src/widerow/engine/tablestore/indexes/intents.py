@@ -1,0 +1,82 @@
+"""What a global index has still to hear of, where the transaction of a row does not tell it.
+
+An intent (`engine/intents.py`) of this kind says only which entries have to be looked at again.
+Whoever works it off makes each of them agree with the row as it is then, so working off an intent
+twice, late or in another order leads to the same end, and the entry of an older state never stays.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from widerow.engine.intents import Intent, IntentKind, IntentQueue, intents_between
+from widerow.errors import StoreDamaged
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import intent_prefix
+from widerow.model.tablestore.schema import Table
+from widerow.storage.interface import Reader, Transaction
+
+__all__ = ["EntryIntent", "decode_entry_intent", "entry_intents", "leave_entry_intent"]
+
+_HEAD: Final = struct.Struct(">IH")  # length of the row's key, entries
+_ENTRY: Final = struct.Struct(">II")  # the index, length of the entry's key
+
+
+class EntryIntent(NamedTuple):
+    """An intent, and what it says.
+
+    `row`: the key of the row. `entries`: the number of an index and the key of an entry, for each
+    that is concerned.
+    """
+
+    intent: Intent
+    row: bytes
+    entries: tuple[tuple[int, bytes], ...]
+
+    @property
+    def key(self) -> bytes:
+        """The key of the intent, which is in the store until it is worked off."""
+        return self.intent.key
+
+
+def leave_entry_intent(
+    queue: IntentQueue,
+    txn: Transaction,
+    shard: bytes,
+    row: bytes,
+    entries: Sequence[tuple[int, bytes]],
+) -> None:
+    """Leave an intent in the shard of the row. Raises as `IntentQueue.leave`."""
+    parts = [_HEAD.pack(len(row), len(entries)), row]
+    for number, key in entries:
+        parts += (_ENTRY.pack(number, len(key)), key)
+    queue.leave(txn, shard, IntentKind.ENTRIES, b"".join(parts))
+
+
+def decode_entry_intent(intent: Intent) -> EntryIntent:
+    """What an intent of this kind says. Raises `StoreDamaged`."""
+    body = intent.body
+    try:
+        length, count = _HEAD.unpack_from(body)
+        position = _HEAD.size + length
+        row = body[_HEAD.size : position]
+        entries: list[tuple[int, bytes]] = []
+        for _ in range(count):
+            number, length = _ENTRY.unpack_from(body, position)
+            position += _ENTRY.size + length
+            entries.append((number, body[position - length : position]))
+    except struct.error as error:
+        raise StoreDamaged(f"an intent is not readable: {body.hex()}") from error
+    if position != len(body):
+        raise StoreDamaged(f"an intent has bytes behind it, or too few: {body.hex()}")
+    return EntryIntent(intent, row, tuple(entries))
+
+
+def entry_intents(reader: Reader, table: Table) -> Iterator[EntryIntent]:
+    """The intents of this kind that rows of a table left and that wait, in the order of their keys.
+
+    Raises `StoreDamaged`.
+    """
+    prefix = intent_prefix(table.id)
+    found = intents_between(reader, prefix, after_prefix(prefix), IntentKind.ENTRIES)
+    return map(decode_entry_intent, found)

@@ -1,0 +1,193 @@
+"""Removing what logs no longer keep, one bounded step at a time (change §C1.6).
+
+A record goes when it is older than the expiration time of its stream, or of the journal; in a
+journal also when every search index has taken it. What is gone of a shard says its head, in the
+same transaction.
+
+A closed shard leaves the list when all its records are gone and the stream's hours have passed
+since it was seen to be closed: who reads at its tail comes back within that time and is told that
+it ended. Those that go on from it keep naming it, and their heads keep its time, so that no record
+of theirs is older. Where changes are moved into the log (`mover.py`), a shard is sealed before it
+leaves the list.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from widerow.clock import Clock
+from widerow.engine.catalog.catalog import Tables
+from widerow.engine.catalog.draft import Draft
+from widerow.engine.catalog.state import Leftover
+from widerow.engine.plan import Plan, put_off
+from widerow.engine.tablestore.streams.log import (
+    EMPTY_HEAD,
+    LOG_START,
+    LogPosition,
+    encode_head,
+    new_head,
+    position_of,
+    read_head,
+    record_key,
+    shard_prefix,
+)
+from widerow.engine.tablestore.streams.recorder import floor_of
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import dropped_key
+from widerow.limits import STREAM_TRIM_SECONDS
+from widerow.model.tablestore.schema import LogShard, Stream, Table
+from widerow.storage.interface import Reader, Store, Transaction, Write
+
+__all__ = ["Covered", "StreamTrim"]
+
+Covered = Callable[[Table], Mapping[int, LogPosition]]
+"""For shards of a table's journal, from where on its records are still needed."""
+
+_HOUR_US: Final = 3_600_000_000
+_SECOND_NS: Final = 1_000_000_000
+_REST_NS: Final = STREAM_TRIM_SECONDS * _SECOND_NS
+
+
+class StreamTrim:
+    """Where trimming stands. For one caller at a time."""
+
+    def __init__(self, store: Store, tables: Tables[Table], clock: Clock, covered: Covered) -> None:
+        """Nothing was looked at."""
+        self._store = store
+        self._tables = tables
+        self._clock = clock
+        self._moved = not store.capabilities.atomic_across_shards
+        self._covered = covered
+        self._waiting: list[tuple[int, int]] = []  # tables and their logs, by their numbers
+        self._looked_ns = -_REST_NS
+
+    def step(self) -> Plan[None] | None:
+        """The next step; None where nothing is to go. All logs are looked at once a minute."""
+        now_ns = self._clock.monotonic_ns()
+        if not self._waiting and now_ns - self._looked_ns >= _REST_NS:
+            self._looked_ns = now_ns
+            logs = ((table.id, log.number) for table in self._tables.all() for log in table.logs)
+            self._waiting = list(logs)
+        while self._waiting:
+            table_id, number = self._waiting.pop()
+            table = self._tables.by_id(table_id)
+            log = None if table is None else _log_numbered(table, number)
+            if table is not None and log is not None:
+                plan = self._plan(table, log)
+                if plan is not None:
+                    self._waiting.append((table_id, number))  # there may be more to do
+                    return plan
+        return None
+
+    def _plan(self, table: Table, log: Stream) -> Plan[None] | None:
+        """Of one log: remove old records; note closed shards; take spent ones off the list."""
+        snapshot = self._store.snapshot()
+        until_us = self._clock.now_us() - log.expiration_hours * _HOUR_US
+        covered = self._covered(table) if log is table.journal else {}
+        writes: list[Write[None]] = []
+        spent: list[LogShard] = []
+        for shard in log.shards:
+            prefix = shard_prefix(table.id, log.number, shard.number)
+            oldest = _oldest(snapshot, prefix)
+            until = max(LogPosition(max(until_us, 0), 0), covered.get(shard.number, LOG_START))
+            if oldest is not None and oldest < until:
+                writes.append(Write((prefix,), partial(_trim, prefix, until)))
+            elif oldest is None and not shard.is_open and 0 < shard.closed_us < until_us:
+                head = read_head(snapshot, prefix)
+                if not self._moved or (head is not None and head.sealed):
+                    spent.append(shard)
+        if writes:
+            return Plan(tuple(writes), put_off)
+        if any(not each.is_open and not each.closed_us for each in log.shards):
+            return self._note_closed(table, log)
+        return self._forget(table, log, spent) if spent else None
+
+    def _note_closed(self, table: Table, log: Stream) -> Plan[None]:
+        """Write down that shards are closed by now."""
+        now_us = self._clock.now_us()
+
+        def noted(shard: LogShard) -> LogShard:
+            known = shard.is_open or shard.closed_us
+            return shard if known else replace(shard, closed_us=now_us)
+
+        def make(draft: Draft) -> None:
+            found: Table | None = draft.state.by_id.get(table.id)
+            current = None if found is None else _log_numbered(found, log.number)
+            if found is None or current is None:
+                return
+            shards = tuple([noted(each) for each in current.shards])
+            _put_shards(draft, self._tables, found, replace(current, shards=shards))
+
+        return Plan((self._tables.catalog.change(make),), put_off)
+
+    def _forget(self, table: Table, log: Stream, spent: list[LogShard]) -> Plan[None]:
+        """Take shards off the list, once the heads of those that go on from them keep their times.
+
+        What is left of their keys goes as what was dropped does.
+        """
+        gone = frozenset([each.number for each in spent])
+        floors = tuple(self._floors(table, log, gone))
+        if floors:
+            return Plan(floors, put_off)
+
+        def make(draft: Draft) -> None:
+            found: Table | None = draft.state.by_id.get(table.id)
+            current = None if found is None else _log_numbered(found, log.number)
+            if found is None or current is None:
+                return
+            listed = [each for each in current.shards if each.number in gone]
+            if listed:
+                number = draft.number()
+                logs = [shard_prefix(found.id, log.number, each.number) for each in listed]
+                key = dropped_key(found.instance, number)
+                draft.leave(Leftover(number, key, tuple(logs), due_us=draft.due_us))
+            kept = tuple([each for each in current.shards if each.number not in gone])
+            _put_shards(draft, self._tables, found, replace(current, shards=kept))
+
+        due_us = self._tables.catalog.due_us(self._clock.now_us())
+        return Plan((self._tables.catalog.change(make, due_us=due_us),), put_off)
+
+    def _floors(self, table: Table, log: Stream, gone: frozenset[int]) -> Iterator[Write[None]]:
+        """The writes that let shards without a head know the times of those that go."""
+        reader = self._store.snapshot()
+        for shard in log.shards:
+            prefix = shard_prefix(table.id, log.number, shard.number)
+            if gone & set(shard.parents) and read_head(reader, prefix) is None:
+                floor_us = floor_of(reader, table, log, shard)
+                yield Write((prefix,), partial(_keep_floor, prefix, floor_us))
+
+
+def _log_numbered(table: Table, number: int) -> Stream | None:
+    return next((log for log in table.logs if log.number == number), None)
+
+
+def _put_shards(draft: Draft, tables: Tables[Table], table: Table, log: Stream) -> None:
+    """Put a log of a table in the place of the one that has its number."""
+    journal = table.journal
+    if journal is not None and journal.number == log.number:
+        draft.put(tables.model, replace(table, journal=log))
+    else:
+        draft.put(tables.model, replace(table, stream=log))
+
+
+def _oldest(reader: Reader, prefix: bytes) -> LogPosition | None:
+    for key, _ in reader.scan(record_key(prefix, LOG_START), after_prefix(prefix)):
+        return position_of(key)
+    return None
+
+
+def _trim(prefix: bytes, until: LogPosition, txn: Transaction) -> None:
+    start, stop = record_key(prefix, LOG_START), record_key(prefix, until)
+    found = next(txn.scan(start, stop, reverse=True), None)
+    if found is not None:
+        head = read_head(txn, prefix) or EMPTY_HEAD
+        gone = position_of(found[0]).behind
+        txn.delete_range(start, record_key(prefix, gone))
+        txn.put(prefix, encode_head(head._replace(trimmed=gone)))
+
+
+def _keep_floor(prefix: bytes, floor_us: int, txn: Transaction) -> None:
+    """Let a shard without records begin behind a time."""
+    if read_head(txn, prefix) is None:
+        txn.put(prefix, encode_head(new_head(floor_us)))

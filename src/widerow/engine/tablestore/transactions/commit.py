@@ -1,0 +1,129 @@
+"""Commit of a local transaction: its row writes, made again in their order in one body.
+
+All of them or none, in one write of the shard. Conditions were judged when each write was made, on
+the rows as the transaction saw them; the rows below are still the same, so they hold again, by the
+same clock and the same definition of the table. Observers are those of now.
+
+A commit owns its transaction from the first time that its body runs, so nothing is added to what
+another run of the body would miss. The transaction ends when its group has told how it ended
+(`storage/interface.py`, rule 14). Where the store refuses the whole group and nothing was written,
+it tells nobody: the transaction is then over when its time is.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import final
+
+from widerow.engine.plan import Plan
+from widerow.engine.tablestore.bodies import BodyContext, write_observed
+from widerow.engine.tablestore.transactions.open_transaction import OpenTransaction
+from widerow.engine.tablestore.transactions.row_writes import sequence_of
+from widerow.engine.tablestore.writes import write_row
+from widerow.errors import Conflict, Exhausted, NotFound, Replan, Rule
+from widerow.keys.layout import ROW_PREFIX_BYTES
+from widerow.limits import REPLANS_MAX
+from widerow.model.tablestore.answers import RowWritten
+from widerow.model.tablestore.schema import Table
+from widerow.storage.interface import Outcome, Transaction, Write
+
+__all__ = ["Commit", "keep_sequence"]
+
+
+@final
+class Commit:
+    """One commit, planned as often as it takes. `end` removes the transaction from those open."""
+
+    __slots__ = ("_asked_us", "_attempts", "_context", "_end", "_transaction")
+
+    def __init__(
+        self,
+        context: BodyContext,
+        transaction: OpenTransaction,
+        end: Callable[[OpenTransaction], object],
+    ) -> None:
+        """Commit what `transaction` has written until the body runs."""
+        self._context = context
+        self._transaction = transaction
+        self._end = end
+        self._attempts = 0
+        self._asked_us = context.clock.now_us()  # one moment for all rows
+
+    def plan(self) -> Plan[None]:
+        """The one write. Its plan raises what the body raised, and the transaction is over then.
+
+        Only `Conflict(TRANSACTION_BUSY)` leaves it open. Raises `NotFound(TRANSACTION_ENDED)` where
+        the table is gone.
+        """
+        transaction, context = self._transaction, self._context
+        table = context.tables.by_id(transaction.table.id)
+        if table is None:
+            self._end(transaction)
+            raise NotFound(Rule.TRANSACTION_ENDED)
+        shard = transaction.lock.shard
+        shards: tuple[bytes, ...] = (shard, sequence_of(shard))
+        reads: tuple[bytes, ...] = ()
+        if context.observers is not None:
+            watch = context.observers.of(table)
+            shards, reads = shards + watch.beside(shard), watch.reads
+
+        def body(txn: Transaction) -> list[RowWritten]:
+            return self._run(txn, table)
+
+        write = Write(shards, body, settled=self._settle, doubted=self._doubt, reads=reads)
+        return Plan((write,), self._finish, transaction.held_bytes, lambda _: self.plan())
+
+    def _run(self, txn: Transaction, planned: Table) -> list[RowWritten]:
+        transaction, context = self._transaction, self._context
+        if not transaction.lock.is_held:
+            raise NotFound(Rule.TRANSACTION_ENDED)
+        transaction.commit_by(self)
+        current = context.tables.current(planned, txn)
+        observers, shard = context.observers, transaction.lock.shard
+        if observers is None:
+            made = [write_row(txn, write) for write in transaction.writes]
+        else:
+            tables, asked = (planned, current), (shard, self._asked_us)
+            made = [
+                write_observed(observers, txn, write, tables, asked) for write in transaction.writes
+            ]
+        keep_sequence(txn, transaction)
+        return made
+
+    def _settle(self, made: list[RowWritten]) -> None:
+        """All of it is durable, and readers see it: others may write the key."""
+        transaction = self._transaction
+        self._end(transaction)
+        partition_key = transaction.lock.shard[ROW_PREFIX_BYTES:]
+        for written in made:
+            self._context.notes.add(
+                transaction.table.id,
+                partition_key,
+                written.read_units,
+                written.write_units,
+                written.rows,
+                written.size,
+            )
+
+    def _doubt(self) -> None:
+        """Nobody knows whether it is durable. A body behind this one finds it decided."""
+        self._end(self._transaction)
+
+    def _finish(self, outcomes: Sequence[Outcome[list[RowWritten]]]) -> None:
+        error = outcomes[0].error
+        if error is None:
+            return
+        if isinstance(error, Replan) and self._attempts < REPLANS_MAX:
+            self._attempts += 1
+            raise error
+        if not (isinstance(error, Conflict) and error.rule is Rule.TRANSACTION_BUSY):
+            self._end(self._transaction)
+        if isinstance(error, Replan):
+            raise Exhausted(Rule.SERVER_BUSY) from error
+        raise error
+
+
+def keep_sequence(txn: Transaction, transaction: OpenTransaction) -> None:
+    """Let auto-increment values that a transaction drew be drawn, whatever becomes of its rows."""
+    key = sequence_of(transaction.lock.shard)
+    drawn = transaction.overlay.entries.get(key)
+    if drawn is not None and (txn.get(key) or b"") < drawn:
+        txn.put(key, drawn)

@@ -1,0 +1,100 @@
+"""A row change inside a local transaction: made in memory by the code that makes any (change §B5).
+
+The body of the change runs over the published view as the transaction has left it, so conditions,
+increments, auto-increment values, versions and what is returned are those of any write. Observers
+are told there too, because they may refuse the change; what they write is forgotten, and comes at
+the commit, where they are told again.
+"""
+
+from collections.abc import Callable
+
+from widerow.engine.tablestore.bodies import RowBody
+from widerow.engine.tablestore.transactions.open_transaction import OpenTransaction
+from widerow.errors import Exhausted, InvalidRequest, Replan, Rule
+from widerow.keys.layout import SPACE_SEQUENCES
+from widerow.limits import (
+    LOCAL_TRANSACTION_BYTES_MAX,
+    LOCAL_TRANSACTION_ROW_BYTES,
+    REPLANS_MAX,
+)
+from widerow.model.tablestore.answers import RowWritten
+from widerow.model.tablestore.row import RowChange
+from widerow.model.values import KeyMarker, value_bytes
+from widerow.storage.interface import Reader
+from widerow.storage.pending import PendingTransaction, WriteSet
+
+__all__ = ["make_row", "sequence_of"]
+
+
+def make_row(
+    transaction: OpenTransaction,
+    view: Reader,
+    make_body: Callable[[], RowBody],
+    room: Callable[[], int],
+) -> RowWritten:
+    """Make a change inside; what a request outside would be answered.
+
+    `view`: what is published. `make_body`: plans the change by the newest definition of the table.
+    `room`: how many bytes all transactions together may still take.
+
+    Raises what any row change raises, and `InvalidRequest`: TRANSACTION_SCOPE, TRANSACTION_SIZE;
+    `Exhausted(TRANSACTION_MEMORY)`. The transaction is as it was before, then.
+    """
+    for _ in range(REPLANS_MAX):
+        body = make_body()
+        if body.shard != transaction.lock.shard:
+            raise InvalidRequest(Rule.TRANSACTION_SCOPE)
+        size = _data_bytes(body.change)
+        if transaction.data_bytes + size > LOCAL_TRANSACTION_BYTES_MAX:
+            raise InvalidRequest(Rule.TRANSACTION_SIZE, limit=LOCAL_TRANSACTION_BYTES_MAX)
+        changes = WriteSet()
+        txn = PendingTransaction(transaction.reader(view), changes, body.shards, body.reads)
+        try:
+            write = body.prepare(txn)
+            written = body.make(txn, write)
+        except Replan:
+            continue  # observers changed between planning and now
+        own = _of_row(changes, (body.shard, sequence_of(body.shard)))
+        held = _growth(transaction, own) + _request_bytes(body.change)
+        if held > room():
+            raise Exhausted(Rule.TRANSACTION_MEMORY)
+        transaction.apply(own, write)
+        transaction.data_bytes += size
+        transaction.held_bytes += held
+        return written
+    raise Exhausted(Rule.SERVER_BUSY)
+
+
+def sequence_of(shard: bytes) -> bytes:
+    """Where the last auto-increment value under the key value of a shard of rows is kept."""
+    return SPACE_SEQUENCES + shard[1:]
+
+
+def _data_bytes(change: RowChange) -> int:
+    """What a change counts against the size of a transaction: names and values of key and cells."""
+    key = sum(
+        len(name.encode()) + (0 if isinstance(value, KeyMarker) else value_bytes(value))
+        for name, value in change.key.columns
+    )
+    return key + change.data_size
+
+
+def _request_bytes(change: RowChange) -> int:
+    return LOCAL_TRANSACTION_ROW_BYTES + len(change.key.encoded) + change.body_bytes
+
+
+def _of_row(changes: WriteSet, shards: tuple[bytes, bytes]) -> WriteSet:
+    """The changes of the row and of its sequence, without what observers wrote beside them."""
+    own = WriteSet()
+    own.entries = {key: value for key, value in changes.entries.items() if key.startswith(shards)}
+    for start, stop in zip(changes.starts, changes.stops, strict=True):
+        if start.startswith(shards):
+            own.starts, own.stops = [*own.starts, start], [*own.stops, stop]
+    return own
+
+
+def _growth(transaction: OpenTransaction, changes: WriteSet) -> int:
+    """By how many bytes the overlay grows; a removed range counts as if it removed nothing."""
+    former = transaction.overlay.entries
+    replaced = [former.get(key) for key in changes.entries]
+    return changes.size_in_bytes() - sum([0 if value is None else len(value) for value in replaced])

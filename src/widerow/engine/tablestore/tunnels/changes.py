@@ -1,0 +1,150 @@
+"""Changes: the shards of a table's stream as channels, read in pages (change §C2.3, §C2.8).
+
+The stream is seen through `ChangeLog`, which says no more than tunnels need of it.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final, Protocol
+
+from widerow.engine.tablestore.streams.reading import ChangePage, ShardInfo
+from widerow.engine.tablestore.tunnels.base import TunnelPage, TunnelRecord
+from widerow.engine.tablestore.tunnels.definitions import start_us
+from widerow.engine.tablestore.tunnels.state import Channel, ChannelPosition
+from widerow.errors import InvalidRequest, NotFound, Rule
+from widerow.limits import TUNNEL_END_PATIENCE_SECONDS, TUNNEL_PAGE_RECORDS_MAX
+from widerow.model.tablestore.schema import Table
+from widerow.model.tablestore.tunnel import Tunnel
+
+__all__ = [
+    "ChangeLog",
+    "change_channels",
+    "consumed_until",
+    "read_changes",
+]
+
+_AFTER_ALL_US: Final = 2**62  # a time behind every change: the tail of a shard
+
+
+class ChangeLog(Protocol):
+    """The streams of all tables. Raises `NotFound` for what is gone, or was trimmed."""
+
+    def shards(self, table: Table) -> Sequence[ShardInfo]:
+        """Those of the table's stream, parents before children."""
+        ...
+
+    def iterator(self, table: Table, shard_id: str, from_us: int | None) -> str:
+        """Where to read from: a time or the oldest change; "" if a closed shard ends before it."""
+        ...
+
+    def read(self, table: Table, iterator: str, limit: int | None) -> ChangePage:
+        """Changes from there on. Raises `InvalidRequest` for what is no iterator."""
+        ...
+
+    def end_us(self, table: Table, shard_id: str) -> int:
+        """The time of the last change of a shard."""
+        ...
+
+
+def change_channels(
+    log: ChangeLog, table: Table, tunnel: Tunnel, known: Collection[str], *, first: bool
+) -> list[Channel]:
+    """A channel for each shard that the tunnel has none for yet and that has anything to consume.
+
+    `first`: the tunnel begins now. Where rows come before changes, it begins at the tails: what is
+    committed before this moment is seen by the reading of the rows, which comes after it. Shards
+    that come later hold nothing older.
+    """
+    from_us = start_us(tunnel)
+    if tunnel.kind.has_base and from_us == tunnel.created_us:
+        from_us = _AFTER_ALL_US if first else None
+    found = []
+    shards = {shard.id: shard for shard in log.shards(table)}
+    for shard in shards.values():
+        if shard.id in known or _begins_behind_end(log, table, tunnel, shard, shards):
+            continue
+        iterator = log.iterator(table, shard.id, from_us)
+        if iterator:
+            time_us = min(from_us or 0, tunnel.created_us)
+            position = ChannelPosition(iterator=iterator, time_ms=time_us // 1000)
+            found.append(
+                Channel(shard.id, shard=shard.id, parents=shard.parents, position=position)
+            )
+    return found
+
+
+def _begins_behind_end(
+    log: ChangeLog, table: Table, tunnel: Tunnel, shard: ShardInfo, listed: Collection[str]
+) -> bool:
+    """Whether all changes of a shard lie behind the tunnel's end: one of its parents reaches it."""
+    end_ns = tunnel.config.end_ns
+    parents = [parent for parent in shard.parents if parent in listed]
+    return bool(end_ns) and any(log.end_us(table, each) * 1000 >= end_ns for each in parents)
+
+
+def read_changes(
+    log: ChangeLog,
+    table: Table,
+    tunnel: Tunnel,
+    channel: Channel,
+    position: ChannelPosition,
+    now_us: int,
+) -> TunnelPage:
+    """The page of a channel that begins at a position. Raises `InvalidRequest(TUNNEL_TOKEN)`.
+
+    Where changes from there on were trimmed, it begins at the oldest one that is left.
+    """
+    page = _page_of(log, table, channel, position)
+    if page is None:
+        return TunnelPage([], ChannelPosition(count=position.count, finished=True), more=False)
+    end_ns = tunnel.config.end_ns
+    found = page.records()
+    within = [each for each in found if not end_ns or each.timestamp_us * 1000 < end_ns]
+    records = [TunnelRecord(each.action, each.record, each.origin) for each in within]
+    count = position.count + len(records)
+    if (
+        page.following is None
+        or len(within) < len(found)
+        or (not found and not page.more and _is_over(end_ns, now_us))
+    ):
+        return TunnelPage(records, ChannelPosition(count=count, finished=True), more=False)
+    time_ms = within[-1].timestamp_us // 1000 if within else position.time_ms
+    following = ChannelPosition(iterator=page.following, time_ms=time_ms, count=count)
+    return TunnelPage(records, following, page.more)
+
+
+def _is_over(end_ns: int, now_us: int) -> bool:
+    """Whether no change from before the end can come any more."""
+    return bool(end_ns) and end_ns // 1000 + TUNNEL_END_PATIENCE_SECONDS * 1_000_000 <= now_us
+
+
+def _page_of(
+    log: ChangeLog, table: Table, channel: Channel, position: ChannelPosition
+) -> ChangePage | None:
+    """None where nothing is left of the shard."""
+    if not position.iterator or position.key:
+        raise InvalidRequest(Rule.TUNNEL_TOKEN)
+    try:
+        return log.read(table, position.iterator, TUNNEL_PAGE_RECORDS_MAX)
+    except InvalidRequest as error:
+        raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
+    except NotFound:
+        pass
+    try:
+        oldest = log.iterator(table, channel.shard, None)
+        return log.read(table, oldest, TUNNEL_PAGE_RECORDS_MAX) if oldest else None
+    except NotFound:
+        return None
+
+
+def consumed_until(log: ChangeLog, table: Table, position: ChannelPosition, now_us: int) -> int:
+    """Up to when changes are consumed at a position: until now, where none is left.
+
+    Raises `InvalidRequest(TUNNEL_TOKEN)` where the iterator is none of the table's stream.
+    """
+    try:
+        page = log.read(table, position.iterator, 1)
+    except InvalidRequest as error:
+        raise InvalidRequest(Rule.TUNNEL_TOKEN) from error
+    except NotFound:
+        return position.time_ms * 1000
+    return position.time_ms * 1000 if page.stored or page.more else now_us

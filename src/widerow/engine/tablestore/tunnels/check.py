@@ -1,0 +1,51 @@
+"""The state of tunnels in the walk of a store (`engine/check.py`).
+
+Verified: each record is of a tunnel that its table has, or of one that was deleted, and decodes; no
+channel is held by a client that is not known.
+"""
+
+from collections.abc import Iterator
+
+from widerow.engine.catalog.catalog import Catalog, Tables
+from widerow.engine.check_part import CheckPart
+from widerow.engine.tablestore.model import TABLESTORE_MODEL
+from widerow.engine.tablestore.tunnels.records import check_tunnel_record, read_state
+from widerow.errors import StoreDamaged
+from widerow.keys.encode import after_prefix
+from widerow.keys.layout import tunnel_prefix, tunnels_prefix
+from widerow.model.tablestore.schema import Table
+from widerow.storage.interface import Snapshot
+
+__all__ = ["tunnel_parts"]
+
+
+def tunnel_parts(catalog: Catalog, snapshot: Snapshot) -> Iterator[CheckPart]:
+    """What a walk visits of each table: everything in the space of its tunnels."""
+    gone = {prefix for left in catalog.leftovers() for prefix in left.prefixes}
+    for table in Tables(catalog, TABLESTORE_MODEL).all():
+        prefix = tunnels_prefix(table.id)
+        walk = _TunnelWalk(table, gone, snapshot)
+        yield CheckPart(table.qualified, prefix, after_prefix(prefix), walk.visit, walk.close)
+
+
+class _TunnelWalk:
+    """The tunnels of one table being walked."""
+
+    def __init__(self, table: Table, gone: set[bytes], snapshot: Snapshot) -> None:
+        self._table = table
+        self._gone = tuple(each for each in gone if each.startswith(tunnels_prefix(table.id)))
+        self._numbers = frozenset(tunnel.number for tunnel in table.all_tunnels)
+        self._snapshot = snapshot
+
+    def visit(self, key: bytes, record: bytes) -> None:
+        """Check one record. Raises `StoreDamaged`."""
+        if not key.startswith(self._gone):
+            check_tunnel_record(self._numbers, key, record)
+
+    def close(self) -> None:
+        """Check what holds between records. Raises `StoreDamaged`."""
+        for number in self._numbers:
+            state = read_state(self._snapshot, tunnel_prefix(self._table.id, number))
+            owners = {each.owner for each in state.channels.values()} if state else set()
+            if state is not None and not owners - {""} <= state.clients.keys():
+                raise StoreDamaged(f"a channel of tunnel {number} is held by an unknown client")

@@ -1,0 +1,130 @@
+"""Which tunnels a table may have: what is checked, and what stands in the catalogue afterwards."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+
+from widerow.clock import Entropy
+from widerow.engine.tablestore.static import STRICT
+from widerow.engine.tablestore.tables import updated_table
+from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
+from widerow.limits import STREAM_HOURS_MAX, TUNNEL_START_MARGIN_SECONDS, TUNNELS_PER_TABLE_MAX
+from widerow.model.tablestore.requests import StreamChange, UpdateTable
+from widerow.model.tablestore.schema import Table
+from widerow.model.tablestore.tunnel import CreateTunnel, StreamStart, Tunnel, TunnelKind
+
+__all__ = [
+    "check_create_tunnel",
+    "is_expired",
+    "new_tunnel_id",
+    "start_us",
+    "table_id_of",
+    "tunnel_named",
+    "with_stream_for",
+    "with_tunnel",
+    "without_tunnel",
+]
+
+_ID_BYTES = 16
+_TABLE_BYTES = 4
+
+
+def new_tunnel_id(table_id: int, entropy: Entropy) -> str:
+    """A UUID (version 8) that begins with the number of its table, so that it is found by it."""
+    chance = entropy.token_bytes(_ID_BYTES - _TABLE_BYTES)
+    data = bytearray(table_id.to_bytes(_TABLE_BYTES, "big") + chance)
+    data[6] = data[6] & 0x0F | 0x80
+    data[8] = data[8] & 0x3F | 0x80
+    return str(uuid.UUID(bytes=bytes(data)))
+
+
+def table_id_of(tunnel_id: str) -> int:
+    """The number of the table that a tunnel of this id belongs to; 0 where it is no such id."""
+    try:
+        return int.from_bytes(uuid.UUID(tunnel_id).bytes[:_TABLE_BYTES], "big")
+    except ValueError:
+        return 0
+
+
+def check_create_tunnel(request: CreateTunnel) -> None:
+    """What holds for a definition without its table. Raises `InvalidRequest`."""
+    if not STRICT.takes(request.name):
+        raise InvalidRequest(Rule.TUNNEL_NAME, name=request.name)
+    _, start_ns, end_ns = request.config
+    if end_ns and start_ns and end_ns < start_ns:
+        raise InvalidRequest(Rule.TUNNEL_RANGE)
+
+
+def with_tunnel(
+    table: Table,
+    request: CreateTunnel,
+    number: Callable[[], int],
+    tunnel_id: str,
+    now_us: int,
+) -> Table:
+    """The table with one more tunnel, and with a stream where that needs one.
+
+    `number` gives one that nothing ever had.
+
+    Raises: `Conflict(TUNNEL_EXISTS)`, `InvalidRequest`.
+    """
+    if any(each.name == request.name for each in table.tunnels):
+        raise Conflict(Rule.TUNNEL_EXISTS, name=request.name)
+    if len(table.tunnels) >= TUNNELS_PER_TABLE_MAX:
+        raise InvalidRequest(Rule.TUNNEL_COUNT, limit=TUNNELS_PER_TABLE_MAX)
+    if request.kind.has_stream:
+        _check_start(table, request.config.start_ns, now_us)
+    table = with_stream_for(table, request.kind, number, now_us)
+    tunnel = Tunnel(tunnel_id, number(), request.name, request.kind, request.config, now_us)
+    tunnels = sorted((*table.tunnels, tunnel), key=lambda each: each.name)
+    return replace(table, tunnels=tuple(tunnels))
+
+
+def with_stream_for(
+    table: Table, kind: TunnelKind, number: Callable[[], int], now_us: int
+) -> Table:
+    """The table, with a stream where what is handed out needs one and it has none."""
+    if not kind.has_stream or table.stream is not None:
+        return table
+    stream = StreamChange(enable=True, expiration_hours=STREAM_HOURS_MAX)
+    return updated_table(table, UpdateTable(table.name, stream=stream), now_us, number)
+
+
+def _check_start(table: Table, start_ns: int, now_us: int) -> None:
+    if not start_ns:
+        return
+    hours = STREAM_HOURS_MAX if table.stream is None else table.stream.expiration_hours
+    oldest_us = now_us - (hours * 3600 - TUNNEL_START_MARGIN_SECONDS) * 1_000_000
+    if not oldest_us <= start_ns // 1000 <= now_us:
+        raise InvalidRequest(Rule.TUNNEL_START)
+
+
+def without_tunnel(table: Table, tunnel: Tunnel) -> Table:
+    """The table without it. Raises `NotFound(TUNNEL_NOT_FOUND)` where it is gone already."""
+    kept = tuple(each for each in table.tunnels if each.number != tunnel.number)
+    if len(kept) == len(table.tunnels):
+        raise NotFound(Rule.TUNNEL_NOT_FOUND)
+    return replace(table, tunnels=kept)
+
+
+def tunnel_named(table: Table, name: str) -> Tunnel:
+    """The tunnel of that name. Raises `NotFound(TUNNEL_NOT_FOUND)`."""
+    for tunnel in table.tunnels:
+        if tunnel.name == name:
+            return tunnel
+    raise NotFound(Rule.TUNNEL_NOT_FOUND, table=table.name, name=name)
+
+
+def start_us(tunnel: Tunnel) -> int | None:
+    """From when on changes are handed out, microseconds since 1970; None: the oldest one kept."""
+    config = tunnel.config
+    if config.start_ns:
+        return config.start_ns // 1000
+    return None if config.start is StreamStart.EARLIEST else tunnel.created_us
+
+
+def is_expired(table: Table, tunnel: Tunnel, now_us: int) -> bool:
+    """Whether changes that belong behind the rows are gone; to ask while rows are left."""
+    if not tunnel.kind.has_base or not tunnel.kind.has_stream or table.stream is None:
+        return False
+    return now_us - tunnel.created_us > table.stream.expiration_hours * 3600 * 1_000_000

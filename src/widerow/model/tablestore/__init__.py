@@ -1,0 +1,1 @@
+"""Frozen values of Tablestore's model: schemas, rows, conditions, filters, requests and answers."""
