@@ -37,7 +37,7 @@ $(STAMP): $(RUNTIME)
 # A copy of the package with the hot modules compiled, never in src: an edited module must not go
 # on running as it was. Without a C compiler the copy is plain Python, and there is no stamp.
 $(COMPILED)/.stamp: $(RUNTIME) pyproject.toml setup.py $(SOURCES)
-	@$(PY) tools/compile.py
+	@$(PY) -m tools.compile
 
 setup: $(STAMP) ## create .venv and install everything
 
@@ -53,7 +53,7 @@ serve: $(RUNTIME) ## start widerow on 127.0.0.1:8087 with its data in ./widerow-
 	@if $(MAKE) --question --no-print-directory $(COMPILED)/.stamp; then \
 		exec env PYTHONPATH=$(COMPILED) $(VENV)/bin/widerow serve --path widerow-data; \
 	else \
-		$(PY) tools/compile.py --background; \
+		$(PY) -m tools.compile --background; \
 		exec $(VENV)/bin/widerow serve --path widerow-data; \
 	fi
 
@@ -62,8 +62,8 @@ check: $(STAMP) ## format, lint, types, import contracts, tidy, planted defects 
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/mypy $(wildcard src tests tools examples bench)
 	$(VENV)/bin/lint-imports --no-logo
-	$(PY) tools/tidy.py
-	$(PY) tools/teeth.py --fit
+	$(PY) -m tools.tidy
+	$(PY) -m tools.teeth --fit
 
 format: $(STAMP) ## rewrite the sources in the project's shape
 	$(VENV)/bin/ruff format .
@@ -82,16 +82,16 @@ compiled: $(STAMP) $(COMPILED)/.stamp ## run the tests of the compiled modules o
 	fi
 
 docs: $(STAMP) ## build the documentation into build/site, to be opened from there
-	$(PY) tools/build_site.py
+	$(PY) -m tools.build_site
 
 demo: $(STAMP) ## start a server, run the student-card example against it, stop
 	$(PY) examples/student_cards.py --own-server
 
 cluster: $(STAMP) ## start a real HBase of three servers and two widerow servers on it (Java 17, Maven)
-	PYTHONPATH=tools $(PY) -m cluster.run start
+	$(PY) -m tools.cluster.run start
 
 cluster-stop: $(STAMP) ## end what make cluster started; the data stays
-	PYTHONPATH=tools $(PY) -m cluster.run stop
+	$(PY) -m tools.cluster.run stop
 
 bench: $(STAMP) $(COMPILED)/.stamp ## measure everything, write bench/RESULTS.md and bench/charts (twelve minutes)
 	PYTHONPATH=$(COMPILED) $(PY) -m bench.run --report
@@ -108,13 +108,13 @@ bench-cluster: $(STAMP) $(COMPILED)/.stamp ## measure servers over HBase and Pos
 	PYTHONPATH=$(COMPILED):. $(PY) -m bench.cluster --report
 
 protobuf: $(STAMP) ## run the dialect's tests under the oldest and the newest protobuf
-	$(PY) tools/protobuf_range.py
+	$(PY) -m tools.protobuf_range
 
 fuzz: $(STAMP) ## look for inputs that break an invariant (make fuzz SECONDS=75 for each target)
 	$(PY) -m tests.fuzz.run --seconds $(SECONDS)
 
 night: $(STAMP) $(COMPILED)/.stamp ## run the crash and trust suites at full volume (three quarters of an hour, as root for all of them)
-	PYTHONPATH='$(CURDIR)/$(COMPILED)' $(PY) tools/night.py
+	PYTHONPATH='$(CURDIR)/$(COMPILED)' $(PY) -m tools.night
 
 clean: ## remove everything that a target made, except data
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

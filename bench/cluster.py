@@ -32,8 +32,8 @@ from bench.servers import Place, counters
 from bench.workloads import REQUESTS, ask, fill, parts, scattered
 from rich.console import Console
 from rich.table import Table
+from tests.support.http import Wire
 
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
 __all__ = ["CASES", "Compared", "Goal", "main", "markdown", "ratio_of"]
@@ -41,7 +41,7 @@ __all__ = ["CASES", "Compared", "Goal", "main", "markdown", "ratio_of"]
 ROWS: Final = 10_000
 HOT_CONNECTIONS: Final = 128
 _HERE: Final = Path(__file__).parent
-_CLUSTER: Final = _HERE.parent / "tools" / "cluster" / "hbase.py"
+_ROOT: Final = _HERE.parent
 _START_SECONDS: Final = 300
 # The bare client's table is not divided either. Each split stops a region of HBase for a second or
 # more, and what it had in memory is read from files behind it (docs/operating/cluster.md).
@@ -229,15 +229,20 @@ def hbase(given: str | None, folder: Path) -> Iterator[Urls]:
         base = given.rpartition("/")[0]
         yield Urls(f"{base}/{_fresh('widerow')}", f"{base}/{_fresh('bare')}")
         return
-    command = [sys.executable, str(_CLUSTER), "--directory", str(folder / "hbase")]
+    command = [sys.executable, "-m", "tools.cluster.hbase", "--directory", str(folder / "hbase")]
     try:
         done = subprocess.run(  # noqa: S603  # our own program
-            [*command, "start"], capture_output=True, text=True, check=True, timeout=_START_SECONDS
+            [*command, "start"],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=_START_SECONDS,
         )
         base = done.stdout.split()[-1].rpartition("/")[0]
         yield Urls(f"{base}/widerow", f"{base}/bare")
     finally:
-        subprocess.run([*command, "stop"], check=False, capture_output=True)  # noqa: S603  # as above
+        subprocess.run([*command, "stop"], cwd=_ROOT, check=False, capture_output=True)  # noqa: S603  # as above
 
 
 @contextmanager

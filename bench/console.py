@@ -30,10 +30,10 @@ from typing import Final, NamedTuple
 from urllib.request import urlopen
 
 from bench.load import Load, prepared
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES
 
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import BODIES
 
 __all__ = ["Found", "Turn", "found_of", "main", "moments"]
 

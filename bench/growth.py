@@ -14,9 +14,9 @@ from bench.load import Load, prepared
 from bench.measure import Case, Result, Settings, measure, percentile
 from bench.servers import Place, resident_mebibytes, settle
 from bench.workloads import REQUESTS, ask, scattered
+from tests.support.buffers import cell
+from tests.support.http import Wire
 
-from widerow.testing.buffers import cell
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
 WIDE_ROW: Final = 900_000_000  # row numbers that no other case uses

@@ -12,10 +12,10 @@ from bench import rows
 from bench.measure import Case, Result, Settings
 from bench.servers import Place
 from bench.workloads import REQUESTS, ask, measure_together, parts, scattered
+from tests.support.buffers import key_buffer
+from tests.support.http import Wire
+from tests.support.requests import create_table_request
 
-from widerow.testing.buffers import key_buffer
-from widerow.testing.http import Wire
-from widerow.testing.requests import create_table_request
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["PAGE", "PAGES", "PUT", "PUTS", "index_results"]

@@ -20,12 +20,12 @@ from bench.load import Load, LoadFailed, Outcome, prepared
 from bench.measure import Case, Result, Settings, combine, take_turns, timed
 from bench.servers import Place, settle
 from bench.workloads import REQUESTS, ask, scattered
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Wire
+from tests.support.requests import ANY, create_table_request
 
 from widerow.rows.cells import encode_variant
 from widerow.server.system import SystemClock
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Wire
-from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["DROP", "NEIGHBOURS", "SWEEP", "beside", "neighbour_results", "without"]

@@ -24,12 +24,12 @@ from rich import box
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table as Screen
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import ANY
 
 from widerow.cli.partitions import fetch
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 
 INSTANCE: Final = "bench"

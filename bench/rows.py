@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Sender
-from widerow.testing.requests import ANY, create_table_request
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Sender
+from tests.support.requests import ANY, create_table_request
+
 from widerow.wire.tablestore import messages as m
 
 TABLE: Final = "measured"

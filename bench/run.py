@@ -47,8 +47,8 @@ from bench.workloads import (
 from rich.console import Console
 from rich.markdown import Markdown
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from tests.support.http import Wire
 
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
 HERE: Final = Path(__file__).parent

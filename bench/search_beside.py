@@ -35,8 +35,8 @@ from bench.search_server import (
 )
 from bench.servers import Place, settle
 from bench.workloads import ask, scattered
+from tests.support.http import Wire
 
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
 __all__ = ["main", "worst"]

@@ -13,6 +13,7 @@ from typing import Final
 
 from bench.search_corpus import FIELDS, Article, articles, word
 from bench.search_server import KINDS
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.model.search.query import MatchQuery, ScoreSort, SearchSort, SortOrder
@@ -26,7 +27,6 @@ from widerow.model.search.schema import SearchField, SearchSchema
 from widerow.model.values import KeyType
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import create, put
 
 __all__ = ["main", "milliseconds"]
 

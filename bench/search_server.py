@@ -18,13 +18,13 @@ from bench.search_corpus import FIELDS, Article, articles, word
 from bench.servers import Place, processor_seconds
 from bench.workloads import ask, measure_case
 from google.protobuf.message import Message
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Wire
+from tests.support.requests import create_table_request
 
 from widerow.model.search.query import SortOrder
 from widerow.model.search.schema import SearchFieldType
 from widerow.rows.cells import encode_variant
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Wire
-from widerow.testing.requests import create_table_request
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from widerow.testing.http import Wire
+from tests.support.http import Wire
 
 _QUIET_SECONDS: Final = 1.0
 _SETTLE_SECONDS_MAX: Final = 180.0

@@ -26,8 +26,8 @@ from bench.servers import Place, echo_server, processor_seconds
 from bench.workloads import REQUESTS, ask, echo_case, fill, parts, scattered
 from rich.console import Console
 from rich.table import Table
+from tests.support.http import Wire
 
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
 __all__ = ["SHARES", "Sampled", "main", "share_of", "weigh"]

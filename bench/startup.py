@@ -28,11 +28,11 @@ from bench.servers import processor_seconds
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES
 
 from widerow import __version__
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import BODIES
 
 SECONDS_GOAL: Final = 0.5
 MEBIBYTES_GOAL: Final = 100

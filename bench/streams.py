@@ -19,10 +19,10 @@ from bench.measure import Case, Result, Settings, percentile
 from bench.servers import Place, processor_seconds
 from bench.workloads import REQUESTS, ask, measure_case, measure_together, parts, scattered
 from google.protobuf.message import Message
+from tests.support.http import Wire
+from tests.support.requests import create_table_request
 
 from widerow.server.system import SystemClock
-from widerow.testing.http import Wire
-from widerow.testing.requests import create_table_request
 from widerow.transfer.rows import decode_change
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t

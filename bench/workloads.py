@@ -6,9 +6,9 @@ from typing import Final
 from bench import rows
 from bench.measure import Case, Result, Settings, measure_in_turns
 from bench.servers import Place, counters
+from tests.support.http import Wire
 
 from widerow.rows.cells import encode_variant
-from widerow.testing.http import Wire
 
 REQUESTS: Final = 2000  # prepared for a case, sent over and over
 BATCHES: Final = 50

@@ -17,8 +17,7 @@ from tempfile import gettempdir
 from typing import Final
 
 import pytest
-
-from cluster.hbase import Cluster, ClusterError, missing_programs
+from tools.cluster.hbase import Cluster, ClusterError, missing_programs
 
 __all__ = ["START_SECONDS", "fresh_url", "server"]
 

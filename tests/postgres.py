@@ -7,9 +7,8 @@ import atexit
 from functools import cache
 
 import pytest
-
-from cluster.postgres import PostgresServer as Server
-from cluster.postgres import made_server, program_folder
+from tools.cluster.postgres import PostgresServer as Server
+from tools.cluster.postgres import made_server, program_folder
 
 __all__ = ["Server", "fresh_url", "made", "server"]
 

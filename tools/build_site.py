@@ -1,6 +1,6 @@
 """Build the documentation as a site: build/site, from the pages as they stand in docs.
 
-    python tools/build_site.py     (make docs)
+    python -m tools.build_site     (make docs)
 
 The generator is Zensical (`pip install 'widerow[docs]'`). It is given the pages at the places that
 they have in the repository, so that their links lead to the same things; files that they link to,
@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from markdown_pages import ROOT, linked_files, pages
+from tools.markdown_pages import ROOT, linked_files, pages
 
 __all__ = ["SECTIONS", "BuildFailed", "Section", "build", "navigation"]
 

@@ -1,7 +1,7 @@
 """A table with indexes, a stream and local transactions, cut off at random moments.
 
-    python tools/change_kills.py --kills 200               # the recorded run, and its control
-    python tools/change_kills.py --disk ext4 --cuts 60     # power cuts of a file system (root)
+    python -m tools.change_kills --kills 200               # the recorded run, and its control
+    python -m tools.change_kills --disk ext4 --cuts 60     # power cuts of a file system (root)
 
 A child process works on a table with two local and two global indexes and a stream: single rows,
 batches, transactions that are committed and some that are aborted, each told on stdout when it is
@@ -24,10 +24,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from crash.disks import why_not
-from crash.rounds import PLANTED_PATH, powered
-from evidence import record, record_skipped
-from killing import fraction, live_and_die, live_and_lose_power
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import create, delete, primary_key, put, put_cells, scan_all, update
+from tools.crash.disks import why_not
+from tools.crash.rounds import PLANTED_PATH, powered
+from tools.evidence import record, record_skipped
+from tools.killing import fraction, live_and_die, live_and_lose_power
+
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, WiderowError
@@ -37,8 +40,6 @@ from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import create, delete, primary_key, put, put_cells, scan_all, update
 
 __all__ = ["Outcome", "cut_many", "kill_many", "main"]
 

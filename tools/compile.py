@@ -1,7 +1,7 @@
 """Compile the hot modules: build the wheel, and unpack it into build/compiled.
 
-    python tools/compile.py               # wait for it
-    python tools/compile.py --background  # start it with low priority, say so, and return
+    python -m tools.compile               # wait for it
+    python -m tools.compile --background  # start it with low priority, say so, and return
 
 The wheel is built in an environment of its own (build/env) that holds what pyproject.toml asks for
 under `build-system` and nothing else, as pip does it for somebody who installs the package; the

@@ -1,7 +1,7 @@
 """Recorded runs: one JSON line for each check, and the page that is made from them.
 
-    python tools/evidence.py            # writes docs/internals/evidence.md
-    python tools/evidence.py --check    # says whether that page is up to date
+    python -m tools.evidence            # writes docs/internals/evidence.md
+    python -m tools.evidence --check    # says whether that page is up to date
 
 A check calls `record` when it is done. The line goes to stdout, and to the file that the
 environment variable WIDEROW_EVIDENCE names. The lines of runs that count are kept in
@@ -234,7 +234,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     new = page(read_lines(), old)
     if options.check:
         if new != old:
-            print(f"{PAGE.name} is not what the kept lines say: run python tools/evidence.py")
+            print(f"{PAGE.name} is not what the kept lines say: run python -m tools.evidence")
         return int(new != old)
     PAGE.write_text(new, encoding="utf-8")
     return 0

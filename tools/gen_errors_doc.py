@@ -1,6 +1,6 @@
 """Write docs/protocol/errors.md from the table of errors.
 
-    python tools/gen_errors_doc.py
+    python -m tools.gen_errors_doc
 
 `tests/unit/wire/tablestore/test_errors.py` fails while the page is not that of the table.
 """

@@ -1,6 +1,6 @@
 """Write what the commands of docs/guide/key-design.md print below them, and draw its pictures.
 
-    python tools/gen_key_guide.py
+    python -m tools.gen_key_guide
 
 Blocks of `console` hold commands behind `$`; whatever follows them is replaced. Blocks of `csv`
 behind a line that ends in a file's name in backquotes are the files they run on.

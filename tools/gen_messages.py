@@ -1,6 +1,6 @@
 """Compile the .proto files of protocols: descriptor sets and type information, all checked in.
 
-    python tools/gen_messages.py
+    python -m tools.gen_messages
 
 Run it after a change of a .proto file. `tests/unit/wire/tablestore/test_messages.py` fails while
 the checked-in results are not those of the sources.

@@ -1,6 +1,6 @@
 """A table that grows over several servers: from one partition to many, on every region server.
 
-    python tools/growth.py [--partitions 12] [--seconds 240] [--json] [--store URL]
+    python -m tools.growth [--partitions 12] [--seconds 240] [--json] [--store URL]
 
 Three `widerow serve` over one HBase with three region servers (one of its own, unless `--store`
 names a table of another), and clients of all three that write new rows and read some of them
@@ -27,13 +27,13 @@ from typing import Any, Final, NamedTuple
 from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Answer, Sender, Wire
+from tests.support.requests import ANY
+from tools.cluster.hbase import store_url
 
-from cluster.hbase import store_url
 from widerow.cli.partitions import fetch
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Answer, Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 
 SERVERS: Final = 3

@@ -1,8 +1,8 @@
 """Attacks on a server by people without the secret, or with a key to something else.
 
-    python tools/hostile.py attacks      # every attack of the table, against a server of its own
-    python tools/hostile.py bombs        # what compressed bodies cost that server
-    python tools/hostile.py attacks --list
+    python -m tools.hostile attacks      # every attack of the table, against a server of its own
+    python -m tools.hostile bombs        # what compressed bodies cost that server
+    python -m tools.hostile attacks --list
 
 Each attack is one request, over a connection of its own, and must be refused: an answer of 200 is
 an attack accepted, one of 500 or more a defect. Before and after, the victim's instance is read
@@ -30,9 +30,20 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError
 from rich.progress import track
+from tests.support.buffers import key_buffer
+from tests.support.http import Sender, Wire, digest, encode_request
+from tests.support.requests import (
+    BODIES,
+    DELIVERY_BODIES,
+    SEARCH_BODIES,
+    STREAM_BODIES,
+    TUNNEL_BODIES,
+    get_range_request,
+    put_row_request,
+)
+from tools.evidence import record, record_skipped
+from tools.frames import FRAMES
 
-from evidence import record, record_skipped
-from frames import FRAMES
 from widerow.auth.signing import (
     SIGN_DATE,
     SIGN_REGION,
@@ -43,18 +54,7 @@ from widerow.auth.signing import (
     derive_v4,
 )
 from widerow.limits import BODY_BYTES_MAX
-from widerow.testing.buffers import key_buffer
-from widerow.testing.http import Sender, Wire, digest, encode_request
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import (
-    BODIES,
-    DELIVERY_BODIES,
-    SEARCH_BODIES,
-    STREAM_BODIES,
-    TUNNEL_BODIES,
-    get_range_request,
-    put_row_request,
-)
 from widerow.wire.tablestore.operations.table import OPERATIONS, OWN, UNSUPPORTED
 
 __all__ = ["Attack", "Report", "Victim", "attacks", "main", "matrix", "run"]

@@ -1,8 +1,8 @@
 """Histories of clients of real servers that are killed and paused, recorded (`evidence.py`).
 
-    python tools/linearize.py --histories 200
-    python tools/linearize.py --store hbase --servers 2 --disturb --histories 200
-    python tools/linearize.py --store postgresql --servers 3 --disturb
+    python -m tools.linearize --histories 200
+    python -m tools.linearize --store hbase --servers 2 --disturb --histories 200
+    python -m tools.linearize --store postgresql --servers 3 --disturb
 
 With `--store` several servers share a database of their own, which is started for the run: HBase
 with three region servers, or PostgreSQL. Beside the histories, writers count on every server, and
@@ -20,13 +20,12 @@ from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple
 
 from rich.progress import track
-
-from cluster.faults import Fault, disturbed
-from cluster.ledger import Ledger, Wrongs
-from cluster.stores import STORES, NoStore, SharedStore, started
-from evidence import record, record_skipped
-from widerow.testing.linearizability import judge
-from widerow.testing.recording import LONG_PAUSE_SECONDS, PAUSE_SECONDS, Recorder, ServerFaults
+from tests.support.linearizability import judge
+from tests.support.recording import LONG_PAUSE_SECONDS, PAUSE_SECONDS, Recorder, ServerFaults
+from tools.cluster.faults import Fault, disturbed
+from tools.cluster.ledger import Ledger, Wrongs
+from tools.cluster.stores import STORES, NoStore, SharedStore, started
+from tools.evidence import record, record_skipped
 
 __all__ = ["main"]
 

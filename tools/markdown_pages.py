@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from tidy import LINK, unfenced
+from tools.tidy import LINK, unfenced
 
 __all__ = ["ROOT", "linked_files", "pages"]
 

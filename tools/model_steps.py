@@ -1,6 +1,6 @@
 """The engine against its model for many steps, recorded (`evidence.py`).
 
-    python tools/model_steps.py --steps 300000
+    python -m tools.model_steps --steps 300000
 
 The machine is that of tests/unit/engine/test_model.py, where 10 000 steps are part of every run.
 After each step all reads are compared with the model and the whole store is checked.
@@ -22,8 +22,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.unit.engine.test_model import EngineAgainstModel, EngineOnRocksDB  # noqa: E402  # as above
-
-from evidence import record  # noqa: E402  # tools are no package
+from tools.evidence import record  # noqa: E402  # tools are no package
 
 __all__ = ["main"]
 

@@ -1,7 +1,7 @@
 """Spoiled requests against a live server: whatever comes, it answers, and goes on.
 
-    python tools/mutate.py --seconds 600 --seed 1
-    python tools/mutate.py --seed 1 --case 4711        # one case again
+    python -m tools.mutate --seconds 600 --seed 1
+    python -m tools.mutate --seed 1 --case 4711        # one case again
 
 From a right request of every action and variant (`recorded.py`), each case makes a wrong one
 (`mutations.py`), signs it and sends it. Of each answer is asked: no status of 500 or more, a body
@@ -28,20 +28,20 @@ from typing import Final, NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from mutations import mutate
-from recorded import NOW_MS, recorded
-from widerow.engine.check import check_store
-from widerow.errors import Rule
-from widerow.storage.opener import open_store
-from widerow.testing.clock import FakeClock
-from widerow.testing.http import Answer, Sender, Wire, digest, encode_request
-from widerow.testing.requests import (
+from tests.support.http import Answer, Sender, Wire, digest, encode_request
+from tests.support.requests import (
     BODIES,
     create_table_request,
     get_row_request,
     put_row_request,
 )
+from tools.mutations import mutate
+from tools.recorded import NOW_MS, recorded
+
+from widerow.engine.check import check_store
+from widerow.errors import Rule
+from widerow.storage.opener import open_store
+from widerow.testing.clock import FakeClock
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m

@@ -1,8 +1,8 @@
 """The long run: every trust suite at full volume, on two cores in an hour, and one for clusters.
 
-    python tools/night.py             # or: make night
-    python tools/night.py --scale 0.1 # a tenth of every volume
-    python tools/night.py --list      # what would run
+    python -m tools.night             # or: make night
+    python -m tools.night --scale 0.1 # a tenth of every volume
+    python -m tools.night --list      # what would run
 
 Two lanes run beside each other; what is measured in milliseconds runs after them, by itself, and
 so does what starts a cluster (without Java, Maven or PostgreSQL: skipped, and said so). With
@@ -10,7 +10,7 @@ PYTHONPATH on a compiled copy (as `make night` has it) the servers are compiled 
 
 Each suite prints JSON lines (`evidence.py`); all of them are kept in build/night, with what the
 suites wrote otherwise. At the end a table says how each ended; the exit code is 1 if one failed.
-A run that counts is moved to docs/internals/evidence and `python tools/evidence.py` is run.
+A run that counts is moved to docs/internals/evidence and `python -m tools.evidence` is run.
 """
 
 import argparse
@@ -28,8 +28,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
-
-from evidence import VARIABLE
+from tools.evidence import VARIABLE
 
 __all__ = ["ALONE", "CLUSTERS", "LANES", "Step", "main"]
 
@@ -41,7 +40,7 @@ _SECONDS_MAX: Final = 40 * 60  # for one step; what takes longer hangs
 class Step(NamedTuple):
     """A command, and the volume that `--scale` applies to.
 
-    `program` is a script of tools/, or the dotted name of a module of the repository. `volume` is
+    `program` is the dotted name of a module. `volume` is
     the name and the number of an argument; `sparse`: it says how many are left out, so less is
     more work. A `plain` step runs the modules as they stand in src, as it patches or watches them.
     """
@@ -54,9 +53,7 @@ class Step(NamedTuple):
 
     def command(self, scale: float) -> list[str]:
         """What is run."""
-        script = self.program.endswith(".py")
-        place = (str(ROOT / "tools" / self.program),) if script else ("-m", self.program)
-        words = [sys.executable, *place, *self.arguments]
+        words = [sys.executable, "-m", self.program, *self.arguments]
         if self.volume is not None:
             name, number = self.volume
             words += [name, str(max(1, round(number / scale if self.sparse else number * scale)))]
@@ -71,45 +68,47 @@ class Step(NamedTuple):
 # Minutes as measured on two cores, both lanes running.
 LANES: Final[tuple[tuple[Step, ...], ...]] = (
     (
-        Step("trust.py", ("power", "--disk", "ext4"), ("--cycles", 200)),  # 2
-        Step("trust.py", ("power", "--disk", "xfs"), ("--cycles", 200)),  # 2
-        Step("trust.py", ("control", "--disk", "ext4"), ("--times", 5)),  # 0.4
-        Step("trust.py", ("control", "--disk", "xfs"), ("--times", 5)),  # 0.4
-        Step("trust.py", ("kill",), ("--cycles", 600)),  # 7
-        Step("linearize.py", (), ("--histories", 200)),  # 8
-        Step("change_kills.py", (), ("--kills", 200)),  # 4
-        Step("change_kills.py", ("--disk", "ext4"), ("--cuts", 60)),  # 1
-        Step("change_kills.py", ("--disk", "xfs"), ("--cuts", 60)),  # 1
-        Step("search_kills.py", (), ("--kills", 100)),  # 4
-        Step("search_kills.py", ("--disk", "ext4"), ("--cuts", 30)),  # 2
-        Step("nosql_kills.py", (), ("--kills", 200)),  # 2
-        Step("trust.py", ("damage",), ("--each", 60)),  # 2
-        Step("trust.py", ("full",), ("--cycles", 20)),  # 0.4
-        Step("model_steps.py", (), ("--steps", 300_000)),  # 6
+        Step("tools.trust", ("power", "--disk", "ext4"), ("--cycles", 200)),  # 2
+        Step("tools.trust", ("power", "--disk", "xfs"), ("--cycles", 200)),  # 2
+        Step("tools.trust", ("control", "--disk", "ext4"), ("--times", 5)),  # 0.4
+        Step("tools.trust", ("control", "--disk", "xfs"), ("--times", 5)),  # 0.4
+        Step("tools.trust", ("kill",), ("--cycles", 600)),  # 7
+        Step("tools.linearize", (), ("--histories", 200)),  # 8
+        Step("tools.change_kills", (), ("--kills", 200)),  # 4
+        Step("tools.change_kills", ("--disk", "ext4"), ("--cuts", 60)),  # 1
+        Step("tools.change_kills", ("--disk", "xfs"), ("--cuts", 60)),  # 1
+        Step("tools.search_kills", (), ("--kills", 100)),  # 4
+        Step("tools.search_kills", ("--disk", "ext4"), ("--cuts", 30)),  # 2
+        Step("tools.nosql_kills", (), ("--kills", 200)),  # 2
+        Step("tools.trust", ("damage",), ("--each", 60)),  # 2
+        Step("tools.trust", ("full",), ("--cycles", 20)),  # 0.4
+        Step("tools.model_steps", (), ("--steps", 300_000)),  # 6
     ),
     (
-        Step("trust.py", ("faults",), ("--every", 1), sparse=True),  # 11
-        Step("teeth.py", (), plain=True),  # 1
+        Step("tools.trust", ("faults",), ("--every", 1), sparse=True),  # 11
+        Step("tools.teeth", (), plain=True),  # 1
         Step("tests.fuzz.run", (), ("--seconds", 60), plain=True),  # 10
-        Step("simulate.py", (), ("--seeds", 10_000)),  # 9
-        Step("mutate.py", ("--seed", "1"), ("--cases", 60_000)),  # 1
-        Step("hostile.py", ("attacks",)),  # 0.2
+        Step("tools.simulate", (), ("--seeds", 10_000)),  # 9
+        Step("tools.mutate", ("--seed", "1"), ("--cases", 60_000)),  # 1
+        Step("tools.hostile", ("attacks",)),  # 0.2
     ),
 )
 ALONE: Final = (
-    Step("hostile.py", ("bombs",)),  # 0.1
-    Step("trust.py", ("restart",), ("--cycles", 50)),  # 2
-    Step("slow.py", (), ("--seconds", 60)),  # 8
+    Step("tools.hostile", ("bombs",)),  # 0.1
+    Step("tools.trust", ("restart",), ("--cycles", 50)),  # 2
+    Step("tools.slow", (), ("--seconds", 60)),  # 8
 )
 
 _DISTURBED: Final = ("--disturb", "--operations", "300", "--minutes", "15")
 CLUSTERS: Final = (
-    Step("linearize.py", ("--store", "postgresql", *_DISTURBED), ("--histories", 200)),
-    Step("linearize.py", ("--store", "hbase", *_DISTURBED), ("--histories", 200)),
-    Step("linearize.py", ("--store", "hbase", "--servers", "3", *_DISTURBED), ("--histories", 100)),
-    Step("stops.py", ("--store", "postgresql"), ("--times", 3)),
-    Step("stops.py", ("--store", "hbase"), ("--times", 2)),
-    Step("growth.py", ()),
+    Step("tools.linearize", ("--store", "postgresql", *_DISTURBED), ("--histories", 200)),
+    Step("tools.linearize", ("--store", "hbase", *_DISTURBED), ("--histories", 200)),
+    Step(
+        "tools.linearize", ("--store", "hbase", "--servers", "3", *_DISTURBED), ("--histories", 100)
+    ),
+    Step("tools.stops", ("--store", "postgresql"), ("--times", 3)),
+    Step("tools.stops", ("--store", "hbase"), ("--times", 2)),
+    Step("tools.growth", ()),
     Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/compat")),  # the SDKs over HBase
     Step("pytest", ("-q", "-n", "0", "-m", "night", "tests/conformance")),  # a full region server
 )

@@ -1,6 +1,6 @@
 """Sequences of typed tables killed at random moments: all or nothing, and nothing told is lost.
 
-    python tools/nosql_kills.py --kills 200           # the recorded run, and its control
+    python -m tools.nosql_kills --kills 200           # the recorded run, and its control
 
 A child process writes rounds into one shard: a sequence that puts every row of the shard with the
 round's number and, in odd rounds, a child row behind each; every third round a multi_delete of all
@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from evidence import record
-from killing import fraction, live_and_die
+from tools.evidence import record
+from tools.killing import fraction, live_and_die
+
 from widerow import nosql
 from widerow.engine.check import check_store
 

@@ -5,8 +5,8 @@ runtime; a server without the SDK gets the newest. This makes an environment for
 `.venv`, puts the SDK there against its own pin, and runs what touches messages. Needs a package
 index. The first run takes a minute for each environment, later ones some seconds.
 
-    python tools/protobuf_range.py              # both ends
-    python tools/protobuf_range.py 'protobuf==6.33.*'
+    python -m tools.protobuf_range              # both ends
+    python -m tools.protobuf_range 'protobuf==6.33.*'
 """
 
 import re

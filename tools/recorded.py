@@ -4,10 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from google.protobuf.message import Message
-
-from widerow.model.values import KeyMarker, Value
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.requests import (
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.requests import (
     ANY,
     BODIES,
     DELIVERY_BODIES,
@@ -21,6 +19,8 @@ from widerow.testing.requests import (
     get_row_request,
     update_table_request,
 )
+
+from widerow.model.values import KeyMarker, Value
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS
 

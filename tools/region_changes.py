@@ -1,6 +1,6 @@
 """What one split and one merge of a region of HBase cost whoever writes at that moment.
 
-    python tools/region_changes.py [--times 5] [--writers 8] [--json] [--store URL]
+    python -m tools.region_changes [--times 5] [--writers 8] [--json] [--store URL]
 
 Writers write single rows all over one table without a pause, by way of the store that a server has;
 regions are split in the middle of it and merged again, one after the other. The time of a change is
@@ -21,8 +21,8 @@ from typing import Any, Final, NamedTuple
 from rich import box
 from rich.console import Console
 from rich.table import Table as Screen
+from tools.cluster.hbase import store_url
 
-from cluster.hbase import store_url
 from widerow.errors import StoreBusy
 from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import row_prefix

@@ -1,7 +1,7 @@
 """A table with a search index, cut off at random moments: searches are what the table says.
 
-    python tools/search_kills.py --kills 100               # the recorded run, and its control
-    python tools/search_kills.py --disk ext4 --cuts 30     # power cuts of a file system (root)
+    python -m tools.search_kills --kills 100               # the recorded run, and its control
+    python -m tools.search_kills --disk ext4 --cuts 30     # power cuts of a file system (root)
 
 A child process writes, replaces and deletes rows of a table with a search index, single and in
 batches, and tells on stdout when a round is durable. Now and then it searches, brings the index up
@@ -23,10 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from crash.disks import why_not
-from crash.rounds import powered
-from evidence import record, record_skipped
-from killing import fraction, live_and_die, live_and_lose_power
+from tests.support.changes import create, delete, put, scan_all
+from tools.crash.disks import why_not
+from tools.crash.rounds import powered
+from tools.evidence import record, record_skipped
+from tools.killing import fraction, live_and_die, live_and_lose_power
+
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.streams.log import LOG_START, record_key, shard_prefix
@@ -48,7 +50,6 @@ from widerow.server.search.host import ServerSearchHost
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, delete, put, scan_all
 
 __all__ = ["SearchOutcome", "cut_searches", "kill_searches", "main"]
 

@@ -1,8 +1,8 @@
 """Seeds of the simulation, recorded (`evidence.py`).
 
-    python tools/simulate.py --seeds 10000
+    python -m tools.simulate --seeds 10000
 
-`python -m widerow.testing.simulation` is the same for one's own use; it also tells a seed's run
+`python -m tests.support.simulation` is the same for one's own use; it also tells a seed's run
 step by step.
 """
 
@@ -12,10 +12,9 @@ import time
 from collections.abc import Sequence
 
 from rich.progress import track
-
-from evidence import record
-from widerow.testing.simulated import summary
-from widerow.testing.simulation import simulate
+from tests.support.simulated import summary
+from tests.support.simulation import simulate
+from tools.evidence import record
 
 __all__ = ["main"]
 

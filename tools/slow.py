@@ -1,8 +1,8 @@
 """Clients that are slow on purpose, and how a healthy one fares beside them.
 
-    python tools/slow.py                              # every mode, 500 connections, 60 s each
-    python tools/slow.py --mode body --seconds 10
-    python tools/slow.py --crowd body --endpoint http://127.0.0.1:8087   # the slow ones alone
+    python -m tools.slow                              # every mode, 500 connections, 60 s each
+    python -m tools.slow --mode body --seconds 10
+    python -m tools.slow --crowd body --endpoint http://127.0.0.1:8087   # the slow ones alone
 
 Modes: `connect` opens connections and says nothing; `header` sends a header line now and then;
 `body` proves who it is by a signed head and then drips the body; `read` asks for a page of rows and
@@ -30,18 +30,18 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-from evidence import record
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Sender, Wire, encode_request
-from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import (
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Sender, Wire, encode_request
+from tests.support.requests import (
     ANY,
     create_table_request,
     get_range_request,
     get_row_request,
     put_row_request,
 )
+from tools.evidence import record
+
+from widerow.testing.process import WiderowProcess
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["MODES", "Health", "Outcome", "main", "run"]

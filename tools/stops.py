@@ -1,8 +1,8 @@
 """How long clients stop for each fault of a cluster, and what is lost: a table, and evidence.
 
-    python tools/stops.py --store hbase --times 2
-    python tools/stops.py --store postgresql --times 3 --json stops.json
-    python tools/stops.py --store hbase --fault 'master killed' --fault 'region split'
+    python -m tools.stops --store hbase --times 2
+    python -m tools.stops --store postgresql --times 3 --json stops.json
+    python -m tools.stops --store hbase --fault 'master killed' --fault 'region split'
 
 Two servers share a database that is started for the run. Writers and readers ask both all the time
 (`cluster/ledger.py`), each fault comes some times, and behind each everything is read back. A fault
@@ -22,11 +22,11 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from tools.cluster.faults import Fault, Heal, NotCaused, server_faults
+from tools.cluster.ledger import Ledger, Outage
+from tools.cluster.stores import STORES, NoStore, SharedStore, started
+from tools.evidence import record, record_skipped
 
-from cluster.faults import Fault, Heal, NotCaused, server_faults
-from cluster.ledger import Ledger, Outage
-from cluster.stores import STORES, NoStore, SharedStore, started
-from evidence import record, record_skipped
 from widerow.testing.process import WiderowProcess
 
 __all__ = ["main"]

@@ -1,8 +1,8 @@
 """Plant one defect at a time and see that the tests catch it.
 
-    python tools/teeth.py                      # all of them, one recorded line each
-    python tools/teeth.py version-order        # only this one
-    python tools/teeth.py --fit                # only see that each patch fits (`make check`)
+    python -m tools.teeth                      # all of them, one recorded line each
+    python -m tools.teeth version-order        # only this one
+    python -m tools.teeth --fit                # only see that each patch fits (`make check`)
 
 A defect is a patch in tests/teeth. Its first line says what it breaks, its second what catches it:
 arguments of pytest, or `-m` and a module with arguments. The repository is copied to a temporary
@@ -27,8 +27,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple
 
 from rich.progress import track
-
-from evidence import record
+from tools.evidence import record
 
 __all__ = [
     "PATCHES",

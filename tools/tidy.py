@@ -20,7 +20,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from citations import wrong_citations
+from tools.citations import wrong_citations
 
 __all__ = ["Finding", "Source", "check_tree", "last_name", "main", "read_tree", "report"]
 

@@ -1,14 +1,14 @@
 """Crash suites against a real server, at any volume. Each prints one JSON line.
 
-    python tools/trust.py kill --cycles 200          # kill -9, half of them at named points
-    python tools/trust.py power --disk xfs           # cut the power of a file system (root)
-    python tools/trust.py control --disk ext4        # planted defects, each must be caught
-    python tools/trust.py damage --each 40           # spoil file after file, read everything
-    python tools/trust.py restart --megabytes 1024   # how long until it is back after a kill
-    python tools/trust.py faults --every 1           # the n-th write, sync, ... fails (strace)
-    python tools/trust.py full --cycles 10           # the disk fills up, and gets room again (root)
+    python -m tools.trust kill --cycles 200          # kill -9, half of them at named points
+    python -m tools.trust power --disk xfs           # cut the power of a file system (root)
+    python -m tools.trust control --disk ext4        # planted defects, each must be caught
+    python -m tools.trust damage --each 40           # spoil file after file, read everything
+    python -m tools.trust restart --megabytes 1024   # how long until it is back after a kill
+    python -m tools.trust faults --every 1           # the n-th write, sync, ... fails (strace)
+    python -m tools.trust full --cycles 10           # the disk fills up, and gets room again (root)
 
-`python tools/trust.py kill --help` says what a suite takes. The exit code is 1 if anything was
+`python -m tools.trust kill --help` says what a suite takes. The exit code is 1 if anything was
 lost, resurrected, torn or otherwise wrong, or a planted defect went unseen. What this machine
 cannot run (no root, no such program) is recorded as skipped, and the exit code is 0.
 """
@@ -26,13 +26,12 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-from crash import faults, full, restart
-from crash.damage import Report, damages, make_template, try_damage
-from crash.disks import why_not
-from crash.ledger import Violation
-from crash.rounds import KillSite, Run, powered, run_rounds
-from evidence import Fact, record, record_skipped
+from tools.crash import faults, full, restart
+from tools.crash.damage import Report, damages, make_template, try_damage
+from tools.crash.disks import why_not
+from tools.crash.ledger import Violation
+from tools.crash.rounds import KillSite, Run, powered, run_rounds
+from tools.evidence import Fact, record, record_skipped
 
 __all__ = ["main"]
 

@@ -20,8 +20,8 @@ from bench.measure import Case, Result, Settings, measure, measure_in_turns
 from bench.servers import Place
 from bench.workloads import ask, scattered
 from bench.workloads import fill as fill_own
+from tests.support.http import Wire, encode_request
 
-from widerow.testing.http import Wire, encode_request
 from widerow.testing.process import WiderowProcess
 
 CONNECTIONS: Final = 32

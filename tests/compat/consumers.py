@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Sender, Wire
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import ANY, create_table_request
+
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t
 

@@ -7,13 +7,13 @@ from typing import Final
 import pytest
 from tests import hbase
 from tests.postgres import fresh_url
+from tests.support.lossy import LossyDisk, LossyStore
+from tests.support.remote import MemoryDriver, RemoteSpace, Weather, remote_store
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.lossy import LossyDisk, LossyStore
-from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store
-from widerow.testing.strict import StrictSpace, StrictStore
 
 __all__ = ["BAD_WEATHER", "DRIVERS", "SHARD", "key"]
 

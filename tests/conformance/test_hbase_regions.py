@@ -15,6 +15,8 @@ from time import monotonic, sleep
 import pytest
 import tablestore
 from tests import hbase
+from tests.support.answers import decode_row
+from tests.support.changes import create, get, put
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
@@ -26,8 +28,6 @@ from widerow.model.values import KeyMarker, KeyType
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.hbase.opening import open_hbase
 from widerow.storage.interface import Store
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import create, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.process import WiderowProcess
 

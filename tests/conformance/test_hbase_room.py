@@ -10,8 +10,8 @@ from time import monotonic, sleep
 from typing import Final
 
 import pytest
+from tools.cluster.hbase import Cluster, ClusterError, private_cluster
 
-from cluster.hbase import Cluster, ClusterError, private_cluster
 from widerow.errors import StoreBusy
 from widerow.keys.layout import revision_key, row_prefix
 from widerow.storage.hbase.opening import open_driver

@@ -13,15 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from tests import hbase
 from tests.conformance.drivers import BAD_WEATHER
 from tests.postgres import fresh_url
+from tests.support.lossy import Keep, LossyDisk, LossyStore
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.storage.interface import Reader, Snapshot, Store, Transaction, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.lossy import Keep, LossyDisk, LossyStore
-from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
-from widerow.testing.strict import StrictSpace, StrictStore
 
 Model = dict[bytes, bytes]
 

@@ -27,6 +27,10 @@ from hypothesis.stateful import (
 )
 from tests import hbase
 from tests.postgres import fresh_url
+from tests.support.answers import decode_row
+from tests.support.changes import create, get, put
+from tests.support.remote import MemoryDriver, RemoteSpace, Weather, remote_store
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.catalog.partitioned import CatalogPartitions
 from widerow.engine.check import check_store
@@ -50,11 +54,7 @@ from widerow.storage.postgres.driver import PostgresDriver
 from widerow.storage.postgres.opening import make_table
 from widerow.storage.remote.driver import Driver, ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import create, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store
-from widerow.testing.strict import StrictSpace, StrictStore
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 from tests.console import stocked
+from tests.support.http import Wire
 
-from widerow.testing.http import Wire
 from widerow.testing.server import WiderowServer
 
 Json = dict[str, Any]

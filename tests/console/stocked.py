@@ -4,6 +4,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar
 
+from tests.support.changes import put
+
 from widerow.engine.engine import Engine
 from widerow.keys.encode import encode_key_value
 from widerow.model.search.requests import CreateSearchIndex, DescribeSearchIndex
@@ -20,7 +22,6 @@ from widerow.model.typed.builder import TableBuilder
 from widerow.model.typed.requests import OperationKind, WriteChoice
 from widerow.model.typed.types import INTEGER, LONG, STRING
 from widerow.model.values import ColumnType, KeyType, Value
-from widerow.testing.changes import put
 from widerow.testing.server import WiderowServer
 
 T = TypeVar("T")

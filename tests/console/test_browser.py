@@ -12,8 +12,8 @@ from tests.console import stocked
 from tests.console.chromium import INSTALL_SECONDS, browsing
 from tests.console.looking import PICTURE_BYTES_MAX, ROOT, Looking
 from tests.console.stocked import ARTICLES, CARDS, HOT, INSTANCE
+from tests.support.http import Sender, Wire
 
-from widerow.testing.http import Sender, Wire
 from widerow.testing.server import WiderowServer
 
 pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)

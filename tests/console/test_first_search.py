@@ -14,6 +14,7 @@ from urllib.request import urlopen
 import pytest
 from tests.console import stocked
 from tests.console.stocked import ARTICLES, INSTANCE
+from tests.support.http import Sender, Wire
 
 from widerow.cli.search import query_of
 from widerow.model.search.schema import (
@@ -23,7 +24,6 @@ from widerow.model.search.schema import (
     SearchSchema,
     TextAnalyzer,
 )
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import search_messages as m

@@ -10,10 +10,10 @@ from tablestore import CapacityUnit, ReservedThroughput, Row, TableMeta, TableOp
 from tests.console import stocked
 from tests.console.conftest import Answered, Asker, Json
 from tests.console.stocked import ARTICLES, CARDS, INSTANCE
+from tests.support.buffers import key_buffer
+from tests.support.http import Sender, Wire
 
 from widerow.console.pages import PAGES_OF_CONSOLE
-from widerow.testing.buffers import key_buffer
-from widerow.testing.http import Sender, Wire
 from widerow.testing.server import WiderowServer
 
 AT = {"instance": INSTANCE, "table": CARDS}

@@ -11,11 +11,11 @@ from tests.console.chromium import INSTALL_SECONDS, browsing
 from tests.console.conftest import Asker
 from tests.console.looking import ROOT, Looking
 from tests.postgres import fresh_url
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES
 
 from widerow.server.system import SystemClock
 from widerow.storage.placement import PlacedRange
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import BODIES
 from widerow.testing.server import WiderowServer
 
 pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)

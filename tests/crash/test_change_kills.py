@@ -1,12 +1,11 @@
 """A table with indexes, a stream and transactions is whole after each cut (change §E2).
 
-The short form of `python tools/change_kills.py`, with the controls that show that it can fail.
+The short form of `python -m tools.change_kills`, with the controls that show that it can fail.
 """
 
 import pytest
-
-from change_kills import cut_many, kill_many
-from crash.disks import why_not
+from tools.change_kills import cut_many, kill_many
+from tools.crash.disks import why_not
 
 DISK = "ext4"
 

@@ -1,15 +1,14 @@
 """Servers that are killed, and whose disk loses its power: nothing acknowledged is lost.
 
-The short form of `python tools/trust.py`, with the controls that show that it can fail.
+The short form of `python -m tools.trust`, with the controls that show that it can fail.
 """
 
 import shutil
 from pathlib import Path
 
 import pytest
-
-from crash.disks import why_not
-from crash.rounds import KillSite, Outcome, Run, powered, run_rounds
+from tools.crash.disks import why_not
+from tools.crash.rounds import KillSite, Outcome, Run, powered, run_rounds
 
 pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
 

@@ -1,14 +1,14 @@
 """Damaged files are refused, or answered with errors, or do no harm: no answer is wrong.
 
-The short form of `python tools/trust.py damage`, and the control that shows that it can fail.
+The short form of `python -m tools.trust damage`, and the control that shows that it can fail.
 """
 
 import os
 from pathlib import Path
 
 import pytest
+from tools.crash.damage import Damage, Report, Template, damages, make_template, try_damage
 
-from crash.damage import Damage, Report, Template, damages, make_template, try_damage
 from widerow.storage import rocksdb_engine
 
 pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well

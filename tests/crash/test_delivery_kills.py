@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import ANY, create_table_request
 
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 

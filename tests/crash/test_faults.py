@@ -1,13 +1,12 @@
 """Calls that fail: the server answers with an error or does without them, and loses nothing.
 
-The short form of `python tools/trust.py faults`, which lets every call of every kind fail.
+The short form of `python -m tools.trust faults`, which lets every call of every kind fail.
 """
 
 from pathlib import Path
 
 import pytest
-
-from crash.faults import Call, Load, Report, make_base, try_fault, why_not
+from tools.crash.faults import Call, Load, Report, make_base, try_fault, why_not
 
 pytestmark = [
     pytest.mark.skipif(bool(why_not()), reason=why_not() or "strace is here"),

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-
-from crash.disks import why_not
-from crash.full import RESUME_SECONDS_MAX, run_full
+from tools.crash.disks import why_not
+from tools.crash.full import RESUME_SECONDS_MAX, run_full
 
 pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
 

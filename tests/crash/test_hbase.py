@@ -1,7 +1,7 @@
 """HBase while its regions are split and merged, and servers are killed: lost 0, doubled 0, torn 0.
 
 The cluster of a run has one region server (`tests/hbase.py`): to kill one, and to move regions from
-one to another, is what `python tools/stops.py` and `python tools/linearize.py --store hbase` do.
+one to another, is what `python -m tools.stops` and `python -m tools.linearize --store hbase` do.
 """
 
 import threading
@@ -14,14 +14,14 @@ from random import Random  # noqa: TID251  # seeded: which regions are changed m
 import pytest
 from tests import hbase
 from tests.counting import differences, run_writers
+from tests.support.linearizability import judge
+from tests.support.recording import Recorder, ServerFaults
+from tools.cluster.faults import disturbed, region_changes
+from tools.cluster.ledger import Ledger
+from tools.cluster.regions import REFUSALS, RegionKeeper
 
-from cluster.faults import disturbed, region_changes
-from cluster.ledger import Ledger
-from cluster.regions import REFUSALS, RegionKeeper
 from widerow.storage.opener import open_store
-from widerow.testing.linearizability import judge
 from widerow.testing.process import WiderowProcess
-from widerow.testing.recording import Recorder, ServerFaults
 
 pytestmark = pytest.mark.timeout(hbase.START_SECONDS)
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from tools.crash.ledger import COUNTER, Change, Key, Ledger, content
 
-from crash.ledger import COUNTER, Change, Key, Ledger, content
 from widerow.model.values import Value
 
 KEY: Key = ("c/0", 7)

@@ -2,16 +2,15 @@
 
 Rows are read from the table and from indexes, and changed at once and in transactions.
 
-The short form of `python tools/linearize.py`.
+The short form of `python -m tools.linearize`.
 """
 
 import json
 
 import pytest
-
-from widerow.testing.histories import spoiled
-from widerow.testing.linearizability import judge, main
-from widerow.testing.recording import Recorder, ServerFaults
+from tests.support.histories import spoiled
+from tests.support.linearizability import judge, main
+from tests.support.recording import Recorder, ServerFaults
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 

@@ -12,11 +12,11 @@ import pytest
 import tablestore
 from tests.counting import differences, run_writers
 from tests.postgres import Server, fresh_url, made
+from tests.support.linearizability import judge
+from tests.support.recording import Recorder, ServerFaults
 
 from widerow.storage.opener import open_store
-from widerow.testing.linearizability import judge
 from widerow.testing.process import WiderowProcess
-from widerow.testing.recording import Recorder, ServerFaults
 
 pytestmark = pytest.mark.timeout(180)  # twenty seconds of work, on machines that are busy too
 

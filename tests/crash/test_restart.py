@@ -1,13 +1,12 @@
 """A server that was killed is back with everything it had acknowledged, after a long log too.
 
-How fast, with 1 GB, `python tools/trust.py restart` measures.
+How fast, with 1 GB, `python -m tools.trust restart` measures.
 """
 
 from pathlib import Path
 
 import pytest
-
-from crash.restart import run_restarts
+from tools.crash.restart import run_restarts
 
 pytestmark = pytest.mark.timeout(300)  # seconds, on a machine that others load as well
 

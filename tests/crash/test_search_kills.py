@@ -1,12 +1,11 @@
 """Searches are what the table says after each cut, without anybody doing anything (search §11.7).
 
-The short form of `python tools/search_kills.py`, with the control that shows that it can fail.
+The short form of `python -m tools.search_kills`, with the control that shows that it can fail.
 """
 
 import pytest
-
-from crash.disks import why_not
-from search_kills import cut_searches, kill_searches
+from tools.crash.disks import why_not
+from tools.search_kills import cut_searches, kill_searches
 
 DISK = "ext4"
 

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from recorded import NOW_MS, recorded
+from tools.recorded import NOW_MS, recorded
+
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.table_record import decode_table, encode_table
 from widerow.errors import StoreDamaged

@@ -4,7 +4,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from recorded import recorded
+from tools.recorded import recorded
+
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.limits import FILTER_NODES_MAX
 from widerow.model.tablestore.filter import Comparison, Filter, columns_of, passes

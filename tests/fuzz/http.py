@@ -8,7 +8,8 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import Final, cast
 
-from frames import FRAMES
+from tools.frames import FRAMES
+
 from widerow.errors import WiderowError
 from widerow.server.admission import Admission
 from widerow.server.connection import Connection

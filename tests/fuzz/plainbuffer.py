@@ -3,11 +3,12 @@
 from contextlib import suppress
 from typing import Final
 
+from tests.support.buffers import cell, decoded_row, key_buffer, row_buffer
+
 from widerow.errors import InvalidRequest, Unsupported
 from widerow.model.tablestore.row import Modification
 from widerow.model.values import KeyMarker
 from widerow.rows.cells import encode_key_section
-from widerow.testing.buffers import cell, decoded_row, key_buffer, row_buffer
 from widerow.wire.tablestore.plainbuffer import (
     decode_primary_key,
     decode_variant_value,

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final, TypeVar
 
 from google.protobuf.message import Message
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.requests import ANY, BODIES, create_table_request
+from tools.recorded import NOW_MS
 
-from recorded import NOW_MS
 from widerow.engine.engine import Engine
 from widerow.storage.opener import open_store
-from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.requests import ANY, BODIES, create_table_request
 from widerow.wire.dialect import WireOperation
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t

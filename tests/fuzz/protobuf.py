@@ -8,8 +8,8 @@ from functools import cache
 from typing import Final
 
 from tests.fuzz.prepared import Prepared, ask
+from tools.recorded import recorded
 
-from recorded import recorded
 from widerow.engine.check import check_store
 from widerow.errors import StorageFailure, WiderowError
 from widerow.wire.tablestore.errors import encode_error, foreign, hint

@@ -27,9 +27,9 @@ from typing import Any, Final
 
 FOLDER: Final = Path(__file__).parent
 ROOT: Final = FOLDER.parents[1]
-sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+sys.path.insert(0, str(ROOT))
 
-from evidence import record  # noqa: E402  # tools are no package
+from tools.evidence import record  # noqa: E402  # tools are no package
 
 __all__ = ["TARGETS", "corpus", "fuzz", "load", "main"]
 

@@ -10,12 +10,12 @@ from typing import Final
 
 from google.protobuf.message import Message
 from tests.fuzz.prepared import ask
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.errors import StorageFailure, WiderowError
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import search_messages as s
 from widerow.wire.tablestore.errors import encode_error, foreign, hint

@@ -8,6 +8,7 @@ from urllib.request import urlopen
 
 import pytest
 from tablestore import OTSClient, Row
+from tests.support.changes import create, put
 from typer.testing import CliRunner
 
 from widerow import nosql
@@ -22,7 +23,6 @@ from widerow.server.settings import SettingsInvalid
 from widerow.storage.interface import Store as Bytes
 from widerow.storage.opener import open_store
 from widerow.testing import WiderowServer
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 LIMITS = nosql.Thresholds(split_units=20.0, hot_seconds=5.0)

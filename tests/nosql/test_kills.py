@@ -1,6 +1,6 @@
 """A process that is killed in a sequence leaves all of it or nothing (model §6, §7)."""
 
-from nosql_kills import kill_many
+from tools.nosql_kills import kill_many
 
 
 def test_sequences_and_deletions_are_never_torn() -> None:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 import pytest
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
 from widerow.engine.engine import Engine
 from widerow.engine.typed.engine import MultiRow
@@ -16,7 +17,6 @@ from widerow.model.typed.requests import Direction, OperationKind, WriteChoice
 from widerow.model.typed.types import LONG
 from widerow.storage.page import Page
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 
 
 class World(NamedTuple):

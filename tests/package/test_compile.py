@@ -8,8 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-import compile as compiling
+from tools import compile as compiling
 
 REASON = "the C compiler 'cc' fails"
 

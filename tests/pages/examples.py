@@ -23,9 +23,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from tools.markdown_pages import ROOT
 from typer.testing import CliRunner
 
-from markdown_pages import ROOT
 from widerow import nosql
 from widerow.auth.keyring import Keyring
 from widerow.cli.kv.dispatch import execute
@@ -149,7 +149,7 @@ def check_unrun(example: Example) -> None:
             assert (ROOT / words[1]).is_file(), words[1]
         elif words[0].endswith("python") and words[1] == "-m":
             module = words[2].replace(".", "/")
-            inside = [ROOT / folder / f"{module}.py" for folder in ("", "src", "tools")]
+            inside = [ROOT / folder / f"{module}.py" for folder in ("", "src")]
             assert any(each.is_file() for each in inside), words[2]
 
 

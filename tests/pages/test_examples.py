@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 from tests.pages.examples import RUNNERS, Example, Place, check_unrun, examples, run_page
+from tools.markdown_pages import ROOT, pages
 
-from markdown_pages import ROOT, pages
 from widerow.server.system import SystemClock
 from widerow.testing.server import WiderowServer
 
@@ -72,7 +72,7 @@ def test_a_page_that_is_run_elsewhere_is(page: str) -> None:
         "widerow serve --prot 1",
         "widerow table craete t",
         "make nothing",
-        "python tools/nothing.py",
+        "python -m tools.nothing",
         "python -m bench.nothing",
         "true && widerow serve --prot 1",
     ],

@@ -1,9 +1,8 @@
 """The menu of the site has every page of docs, also one that nobody named (tools/build_site.py)."""
 
 import pytest
-
-from build_site import navigation
-from markdown_pages import ROOT, linked_files, pages
+from tools.build_site import navigation
+from tools.markdown_pages import ROOT, linked_files, pages
 
 
 def test_the_menu_has_every_page_of_docs_once() -> None:

@@ -10,8 +10,8 @@ from tests.console.chromium import INSTALL_SECONDS, browsing
 
 pytest.importorskip("zensical", reason="pip install 'widerow[docs]'")
 
-import build_site
-from markdown_pages import ROOT, pages
+from tools import build_site
+from tools.markdown_pages import ROOT, pages
 
 pytestmark = pytest.mark.timeout(INSTALL_SECONDS + 120)
 

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.support.buffers import key_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES, get_range_request, put_row_request
 
-from widerow.testing.buffers import key_buffer
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import BODIES, get_range_request, put_row_request
 from widerow.testing.server import WiderowServer
 
 TABLE = "T"

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-
-import hostile
-from hostile import CANARY, OWNER, Attack, Report, Victim
-from widerow.testing.requests import BODIES
+from tests.support.requests import BODIES
+from tools import hostile
+from tools.hostile import CANARY, OWNER, Attack, Report, Victim
 
 READ: Final = {
     *("ListTable", "DescribeTable", "GetRow", "BatchGetRow", "GetRange", "BulkExport"),

@@ -9,16 +9,16 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import pytest
-
-from widerow.limits import BODY_BYTES_MAX
-from widerow.testing.http import Sender, Wire, assert_refused, digest, encode_request
-from widerow.testing.requests import (
+from tests.support.http import Sender, Wire, assert_refused, digest, encode_request
+from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
 )
+
+from widerow.limits import BODY_BYTES_MAX
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS, UNSUPPORTED

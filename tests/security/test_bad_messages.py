@@ -10,10 +10,9 @@ from typing import Any, Final
 
 import pytest
 from google.protobuf.message import Message
-
-from widerow.testing.buffers import key_buffer
-from widerow.testing.http import Sender, Wire, assert_refused
-from widerow.testing.requests import (
+from tests.support.buffers import key_buffer
+from tests.support.http import Sender, Wire, assert_refused
+from tests.support.requests import (
     ANY,
     KEY,
     batch_get_request,
@@ -28,6 +27,7 @@ from widerow.testing.requests import (
     update_row_request,
     update_table_request,
 )
+
 from widerow.wire.tablestore import messages as m
 
 TABLE: Final = "T"

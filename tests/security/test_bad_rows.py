@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import pytest
+from tests.support.buffers import cell, key_buffer, row_buffer, row_of_cells
+from tests.support.http import Answer, Sender, Wire, assert_refused
+from tests.support.requests import ANY, KEY
 
 from widerow.model.values import KeyInput, KeyMarker
-from widerow.testing.buffers import cell, key_buffer, row_buffer, row_of_cells
-from widerow.testing.http import Answer, Sender, Wire, assert_refused
-from widerow.testing.requests import ANY, KEY
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -11,15 +11,15 @@ from typing import Any, Final
 
 import pytest
 from google.protobuf.message import Message
-
-from widerow.testing.buffers import key_buffer
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import (
+from tests.support.buffers import key_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import (
     create_index_request,
     create_table_request,
     get_row_request,
     put_row_request,
 )
+
 from widerow.wire.tablestore import messages as m
 
 CPU_SECONDS: Final = 0.5  # of reading a megabyte and answering; a loaded machine has slow caches

@@ -9,6 +9,8 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from tests.support.http import Answer, Sender, Wire
+from tests.support.requests import BODIES
 
 from widerow.auth.keyring import AccessKey, Keyring
 from widerow.console.forms import fields_of
@@ -21,8 +23,6 @@ from widerow.limits import (
 )
 from widerow.server.loopback import is_loopback
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.requests import BODIES
 from widerow.testing.server import WiderowServer
 
 KEYS = """

@@ -11,10 +11,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.http import Sender, Wire
+from tests.support.requests import create_table_request, put_row_request
 
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import create_table_request, put_row_request
 
 pytestmark = pytest.mark.skipif(
     not Path("/proc/self/fd").is_dir(), reason="looks at the server through /proc"

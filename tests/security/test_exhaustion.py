@@ -12,13 +12,13 @@ from functools import partial
 from typing import Final
 
 import pytest
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Answer, Sender, Wire, assert_healthy, digest, encode_request
+from tests.support.requests import ANY, BODIES, KEY, get_range_request, get_row_request
 
 from widerow.limits import BODY_BYTES_MAX, CONNECTIONS_MAX
 from widerow.server.admission import Admission
 from widerow.server.shared import Patience
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Answer, Sender, Wire, assert_healthy, digest, encode_request
-from widerow.testing.requests import ANY, BODIES, KEY, get_range_request, get_row_request
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 

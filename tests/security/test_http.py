@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import pytest
+from tests.support.http import Answer, Sender, Wire, assert_healthy, encode_request
+from tests.support.requests import BODIES, get_row_request, put_row_request
+from tools.frames import FRAMES, HEAD, raw
 
-from frames import FRAMES, HEAD, raw
 from widerow.limits import (
     BODY_BYTES_MAX,
     HEADERS_BYTES_MAX,
     HEADERS_COUNT_MAX,
     PIPELINE_DEPTH_MAX,
 )
-from widerow.testing.http import Answer, Sender, Wire, assert_healthy, encode_request
-from widerow.testing.requests import BODIES, get_row_request, put_row_request
 from widerow.testing.server import WiderowServer
 
 TABLE: Final = "T"

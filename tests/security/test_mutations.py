@@ -9,12 +9,10 @@ from pathlib import Path
 from random import Random  # noqa: TID251  # seeded: the tool's own source of chance
 
 import pytest
+from tests.support.http import Answer, Sender, Wire
+from tools import mutate, mutations, recorded
 
-import mutate
-import mutations
-import recorded
 from widerow.engine.tablestore.row_operations import RowOperations
-from widerow.testing.http import Answer, Sender, Wire
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.operations.table import OPERATIONS
 

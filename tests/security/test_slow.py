@@ -5,8 +5,7 @@ machine. Here: no error, and the server keeps the connections that it should.
 """
 
 import pytest
-
-import slow
+from tools import slow
 
 
 @pytest.mark.parametrize("mode", slow.MODES)

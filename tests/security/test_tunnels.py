@@ -1,10 +1,10 @@
 """Bad requests of the tunnel actions: refused by code and message, and nothing else happens."""
 
 import pytest
+from tests.support.http import Sender, Wire, assert_refused
+from tests.support.requests import TUNNEL_BODIES
 
 from widerow.limits import BODY_BYTES_MAX
-from widerow.testing.http import Sender, Wire, assert_refused
-from widerow.testing.requests import TUNNEL_BODIES
 from widerow.wire.tablestore.messages import Error
 
 ON_TABLES = ("tunnel/create", "tunnel/list")

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from typing import Final
 
 import pytest
+from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row, plain
+from tests.support.changes import Columns, create, delete, get, put, put_cells, scan_all, update
 
 from widerow.engine.engine import Engine
 from widerow.errors import AnyRule, InvalidRequest, Rule
@@ -19,8 +21,6 @@ from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.selection import Selection, TimeRange
 from widerow.model.values import KeyMarker, KeyType, KeyValue, Value
 from widerow.storage.interface import Store
-from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row, plain
-from widerow.testing.changes import Columns, create, delete, get, put, put_cells, scan_all, update
 from widerow.testing.clock import FakeClock
 
 JULY_20: Final = 1_468_944_000_000  # 2016-07-20 00:00:00 UTC, in milliseconds

@@ -11,6 +11,7 @@ from hashlib import md5
 from itertools import count, cycle, islice, pairwise
 
 import pytest
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import (
@@ -26,7 +27,6 @@ from widerow.keys.encode import encode_key_value
 from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType, KeyValue
 from widerow.storage.interface import Store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 LIMITS = Thresholds(split_units=100.0, hot_seconds=5.0, cold_seconds=30.0)

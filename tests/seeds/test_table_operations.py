@@ -26,10 +26,10 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import ANY
 
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import ANY
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import citations
-import tidy
-from citations import Wrong
+from tools import citations, tidy
+from tools.citations import Wrong
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGN = "\N{SECTION SIGN}"

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMISED = {"setup", "serve", "test", "check", "bench", "wheel"}
-IN_BACKGROUND = "python tools/compile.py --background"
+IN_BACKGROUND = "python -m tools.compile --background"
 PROGRAMS = ("python", "pip", "ruff", "mypy", "lint-imports", "pytest", "widerow")
 CHECKS = ["ruff", "ruff", "mypy", "lint-imports", "python", "python"]
 
@@ -97,7 +97,7 @@ def test_make_serve_takes_what_is_compiled_and_does_not_wait_for_a_compiler(clon
 def test_an_edited_module_is_compiled_again(clone: Path) -> None:
     stamp = clone / "build" / "compiled" / ".stamp"
     os.utime(stamp, (stamp.stat().st_atime, 0))
-    assert said(clone, "make", "compile") == ["python tools/compile.py"]
+    assert said(clone, "make", "compile") == ["python -m tools.compile"]
 
 
 def test_make_wheel_puts_the_compiled_package_into_dist(clone: Path) -> None:
@@ -110,7 +110,7 @@ def test_what_could_not_be_compiled_is_not_tested_and_says_so(clone: Path) -> No
     (clone / "build" / "compiled" / ".stamp").unlink()
     run = started(clone, "make", "compiled")
     assert "SKIPPED" in run.stdout
-    assert (clone / "said").read_text().splitlines() == ["python tools/compile.py"]
+    assert (clone / "said").read_text().splitlines() == ["python -m tools.compile"]
 
 
 def test_make_test_runs_every_test_on_several_processes(clone: Path) -> None:

@@ -6,8 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-import tidy
+from tools import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = tidy.read_tree(ROOT)

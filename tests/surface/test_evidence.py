@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-import evidence
+from tools import evidence
 
 EMPTY = "".join(
     f"<!-- begin {name} -->\n<!-- end {name} -->\n" for name in ("checks", "controls", "runs")

@@ -5,9 +5,8 @@ import importlib
 from pathlib import Path
 
 import pytest
-
-import tidy
-from tidy import Source, last_name
+from tools import tidy
+from tools.tidy import Source, last_name
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = {source.module: source for source in tidy.read_tree(ROOT).values() if source.is_product}

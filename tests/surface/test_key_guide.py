@@ -4,8 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from gen_key_guide import GUIDE, PICTURES, prepare, run_block
+from tools.gen_key_guide import GUIDE, PICTURES, prepare, run_block
 
 TEXT = GUIDE.read_text(encoding="utf-8")
 CONSOLE = re.findall(r"^```console\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
@@ -23,7 +22,7 @@ def test_commands_print_what_the_guide_shows(folder: Path, number: int) -> None:
     assert run_block(CONSOLE[number], folder) == CONSOLE[number]
     for name in re.findall(r"--svg (\S+)", CONSOLE[number]):
         drawn = (folder / name).read_bytes()
-        assert drawn == (PICTURES / name).read_bytes(), "python tools/gen_key_guide.py"
+        assert drawn == (PICTURES / name).read_bytes(), "python -m tools.gen_key_guide"
 
 
 def test_every_picture_is_shown_and_drawn() -> None:

@@ -5,8 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-import tidy
+from tools import tidy
 
 ROOT = Path(__file__).resolve().parents[2]
 TREE = tidy.read_tree(ROOT)

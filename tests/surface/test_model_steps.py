@@ -4,8 +4,7 @@ import json
 
 import pytest
 from hypothesis.stateful import RuleBasedStateMachine, rule
-
-import model_steps
+from tools import model_steps
 
 
 class _Wrong(RuleBasedStateMachine):

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-
-import tidy
-from tidy import Source
+from tools import tidy
+from tools.tidy import Source
 
 ROOT = Path(__file__).resolve().parents[2]
 FINE = '"""A module."""\n'

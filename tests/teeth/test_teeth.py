@@ -1,14 +1,22 @@
 """The tests have teeth: each planted defect is caught by the suite that it names (tools/teeth.py).
 
-Slow for what it shows, so each suite is as small as it can be. `python tools/teeth.py` records it.
+Slow for what it shows, so each suite is as small as it can be. `python -m tools.teeth` records it.
 """
 
 import shutil
 from pathlib import Path
 
 import pytest
-
-from teeth import ROOT, Defect, PatchMisfit, apply, copy_of_repository, defects, misfits, verdict
+from tools.teeth import (
+    ROOT,
+    Defect,
+    PatchMisfit,
+    apply,
+    copy_of_repository,
+    defects,
+    misfits,
+    verdict,
+)
 
 DEFECTS = defects()
 COMMANDS = sorted({defect.command for defect in DEFECTS})

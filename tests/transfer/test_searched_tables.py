@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import tablestore as sdk
+from tests.support.buffers import cell, row_buffer
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
 from widerow.server.system import SystemClock
 from widerow.testing import WiderowServer
-from widerow.testing.buffers import cell, row_buffer
 from widerow.transfer.client import Client, Endpoint
 from widerow.wire.tablestore import messages as m
 

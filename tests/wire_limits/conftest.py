@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from google.protobuf.message import Message
+from tests.support.http import Answer, Sender, Wire, digest
+from tests.support.requests import create_table_request
 
-from widerow.testing.http import Answer, Sender, Wire, digest
-from widerow.testing.requests import create_table_request
 from widerow.testing.server import WiderowServer
 
 Ask = Callable[[str, Message], Answer]

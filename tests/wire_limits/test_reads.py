@@ -8,12 +8,10 @@ from typing import Any, Final
 
 import pytest
 from google.protobuf.message import Message
-
-from widerow.model.values import KeyMarker
-from widerow.testing.answers import decode_answer_rows, decode_row
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Answer
-from widerow.testing.requests import (
+from tests.support.answers import decode_answer_rows, decode_row
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Answer
+from tests.support.requests import (
     ANY,
     KEY,
     batch_get_request,
@@ -24,6 +22,8 @@ from widerow.testing.requests import (
     put_row_request,
     update_row_request,
 )
+
+from widerow.model.values import KeyMarker
 from widerow.wire.tablestore import messages as m
 
 Ask = Callable[[str, Message], Answer]

@@ -5,17 +5,17 @@ from typing import Final
 
 import pytest
 from google.protobuf.message import Message
-
-from widerow.testing.answers import decode_row
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Answer, Sender, Wire, assert_refused
-from widerow.testing.requests import (
+from tests.support.answers import decode_row
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Answer, Sender, Wire, assert_refused
+from tests.support.requests import (
     ANY,
     KEY,
     create_table_request,
     get_row_request,
     put_row_request,
 )
+
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text

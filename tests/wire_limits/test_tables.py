@@ -9,10 +9,9 @@ from typing import Final
 
 import pytest
 from google.protobuf.message import Message
-
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.requests import (
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Answer, Sender, Wire
+from tests.support.requests import (
     ANY,
     batch_get_request,
     batch_write_request,
@@ -24,6 +23,7 @@ from widerow.testing.requests import (
     update_row_request,
     update_table_request,
 )
+
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 

@@ -10,9 +10,10 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Final, NamedTuple
 
-from cluster.hbase import Cluster
-from cluster.postgres import PostgresServer
-from cluster.regions import REFUSALS, RegionKeeper
+from tools.cluster.hbase import Cluster
+from tools.cluster.postgres import PostgresServer
+from tools.cluster.regions import REFUSALS, RegionKeeper
+
 from widerow.testing.process import WiderowProcess
 
 __all__ = [

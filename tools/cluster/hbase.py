@@ -1,12 +1,12 @@
 """Run a small HBase cluster on this machine, for tests and trials.
 
-    python tools/cluster/hbase.py start --directory D [--servers 3]
-    python tools/cluster/hbase.py status --directory D
-    python tools/cluster/hbase.py kill --directory D --name server2
-    python tools/cluster/hbase.py restart --directory D --name server2
-    python tools/cluster/hbase.py pause --directory D --name data1
-    python tools/cluster/hbase.py resume --directory D --name data1
-    python tools/cluster/hbase.py stop --directory D
+    python -m tools.cluster.hbase start --directory D [--servers 3]
+    python -m tools.cluster.hbase status --directory D
+    python -m tools.cluster.hbase kill --directory D --name server2
+    python -m tools.cluster.hbase restart --directory D --name server2
+    python -m tools.cluster.hbase pause --directory D --name data1
+    python -m tools.cluster.hbase resume --directory D --name data1
+    python -m tools.cluster.hbase stop --directory D
 
 `kill` ends one process as a crash would (SIGKILL), `restart` starts one that has ended, `pause` and
 `resume` stop one and let it go on; `status` lists the names.

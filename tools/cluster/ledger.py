@@ -27,14 +27,14 @@ from time import monotonic, sleep
 from typing import Final, NamedTuple, TypeVar
 
 from google.protobuf.message import Message
+from tests.support.answers import AnsweredRow, decode_answer_rows
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.recording import NOTHING_DONE
+from tests.support.requests import ANY
 
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import KeyInput, KeyMarker, Value
-from widerow.testing.answers import AnsweredRow, decode_answer_rows
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Sender, Wire
-from widerow.testing.recording import NOTHING_DONE
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

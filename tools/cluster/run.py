@@ -2,7 +2,7 @@
 
     make cluster
     make cluster-stop
-    PYTHONPATH=tools python -m cluster.run start --directory D --ports 8087 8088  # status, stop
+    python -m tools.cluster.run start --directory D --ports 8087 8088  # status, stop
 
 HBase comes from Maven Central (Java 17 and Maven are needed, and 3 GB of memory). What is written
 stays in the directory, and is there again after a stop and a start.
@@ -22,8 +22,7 @@ from typing import Final
 
 from rich.console import Console
 from rich.table import Table
-
-from cluster.hbase import Cluster, ClusterError
+from tools.cluster.hbase import Cluster, ClusterError
 
 __all__ = ["main"]
 

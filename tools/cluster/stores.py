@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, contextmanager
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from cluster.faults import Fault, hbase_faults, postgres_faults
-from cluster.hbase import ClusterError, missing_programs, private_cluster
-from cluster.postgres import private_server, program_folder
-from cluster.regions import RegionKeeper
+from tools.cluster.faults import Fault, hbase_faults, postgres_faults
+from tools.cluster.hbase import ClusterError, missing_programs, private_cluster
+from tools.cluster.postgres import private_server, program_folder
+from tools.cluster.regions import RegionKeeper
 
 __all__ = ["STORES", "NoStore", "SharedStore", "started"]
 

@@ -13,13 +13,14 @@ from pathlib import Path
 from random import Random  # noqa: TID251  # seeded, so that a run can be told apart
 from typing import Final
 
-from crash.ledger import COUNTER, Change, Key, Ledger, Violation, content, stamp_of
+from tests.support.answers import decode_answer_rows, decode_row
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Answer, Sender, Wire
+from tests.support.requests import ANY, create_table_request
+from tools.crash.ledger import COUNTER, Change, Key, Ledger, Violation, content, stamp_of
+
 from widerow.model.tablestore.row import CellOperation
 from widerow.model.values import Value
-from widerow.testing.answers import decode_answer_rows, decode_row
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -14,11 +14,12 @@ from pathlib import Path
 from random import Random  # noqa: TID251  # seeded, so that a damage can be repeated
 from typing import Final, NamedTuple
 
-from crash.clients import TABLE, Crew, Mark, ServerWrong, Table, read_everything, read_one
-from crash.rounds import PLANTED_PATH, copy_store
-from evidence import Fact
+from tests.support.http import Wire
+from tools.crash.clients import TABLE, Crew, Mark, ServerWrong, Table, read_everything, read_one
+from tools.crash.rounds import PLANTED_PATH, copy_store
+from tools.evidence import Fact
+
 from widerow.errors import WiderowError
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 from widerow.testing.server import WiderowServer
 

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from crash.clients import TABLE, Crew, Mark, ServerWrong, probe, read_everything
-from crash.rounds import PLANTED_PATH, copy_store
-from evidence import Fact
+from tools.crash.clients import TABLE, Crew, Mark, ServerWrong, probe, read_everything
+from tools.crash.rounds import PLANTED_PATH, copy_store
+from tools.evidence import Fact
+
 from widerow.errors import WiderowError
 from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.testing.server import WiderowServer

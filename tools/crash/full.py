@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from crash.clients import Crew, Mark, ServerWrong, probe
-from crash.disks import Disk
-from crash.ledger import Violation
-from crash.rounds import PLANTED_PATH
-from evidence import Fact
+from tools.crash.clients import Crew, Mark, ServerWrong, probe
+from tools.crash.disks import Disk
+from tools.crash.ledger import Violation
+from tools.crash.rounds import PLANTED_PATH
+from tools.evidence import Fact
+
 from widerow.testing.process import WiderowProcess
 
 __all__ = ["RESUME_SECONDS_MAX", "Outcome", "run_full"]

@@ -13,11 +13,12 @@ from random import Random  # noqa: TID251  # seeded, so that a run can be repeat
 from statistics import quantiles
 from typing import Final
 
-from crash.clients import TABLE, ServerWrong, read_everything
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Sender, Wire
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import ANY
+from tools.crash.clients import TABLE, ServerWrong, read_everything
+
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 
 __all__ = ["RESTART_SECONDS_MAX", "Outcome", "run_restarts"]

@@ -17,10 +17,11 @@ from statistics import quantiles
 from tempfile import TemporaryDirectory
 from typing import Final, Protocol
 
-from crash.clients import Crew, Mark, ServerWrong
-from crash.disks import Disk
-from crash.ledger import Violation
-from evidence import Fact
+from tools.crash.clients import Crew, Mark, ServerWrong
+from tools.crash.disks import Disk
+from tools.crash.ledger import Violation
+from tools.evidence import Fact
+
 from widerow.engine.check import check_store
 from widerow.errors import WiderowError
 from widerow.storage.opener import open_store

@@ -9,8 +9,8 @@ from importlib.metadata import requires, version
 import pytest
 from packaging.requirements import Requirement
 from tablestore.protobuf import table_store_pb2 as theirs
+from tools import protobuf_range
 
-import protobuf_range
 from widerow.wire.tablestore import messages as ours
 
 

@@ -15,10 +15,10 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
+from tests.support.http import Sender, Wire
+from tests.support.requests import TUNNEL_BODIES
 
 from widerow.auth.keyring import secret_digest
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import TUNNEL_BODIES
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore.operations.bodies import text
 from widerow.wire.tablestore.tunnel_messages import (

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, put
 from tests.unit.engine.reading_all import rows_of
 
 from widerow.advice.cost import WorkloadCost
@@ -26,7 +27,6 @@ from widerow.model.values import KeyType
 from widerow.proxy.exchange import Exchange, ProxiedAnswer, ProxiedRequest
 from widerow.rows.reading import Row, VersionedValue, decode_plain_rows
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m
 

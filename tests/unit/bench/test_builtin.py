@@ -8,8 +8,7 @@ from bench.load import Load, LoadFailed, prepared
 from bench.measure import Case, Settings, measure_in_turns
 from bench.servers import Place, echo_server, processor_seconds, resident_mebibytes
 from bench.workloads import retarget
-
-from widerow.testing.http import Wire, encode_request
+from tests.support.http import Wire, encode_request
 
 REQUEST = encode_request("/GetRow", {}, b"body")
 

@@ -9,8 +9,8 @@ from bench.echo import ROW_BYTES
 from bench.measure import Case, Settings
 from bench.servers import Place, echo_server
 from bench.workloads import ask, fill, retarget
+from tests.support.http import Wire
 
-from widerow.testing.http import Wire
 from widerow.testing.process import WiderowProcess
 
 

@@ -7,6 +7,7 @@ import pytest
 from bench.choosers import Zipfian
 from bench.partitions import Look, document, judged
 from bench.rows import source
+from tests.support.changes import create
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.document import partitions_document
@@ -14,7 +15,6 @@ from widerow.engine.partitions.rules import Reason, Thresholds
 from widerow.keys.encode import encode_key_value
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 KEYS = 10_000

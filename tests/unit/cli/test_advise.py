@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.support.changes import Columns, create, put
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
@@ -13,7 +14,6 @@ from widerow.keydesign.sketch import mixed
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyInput, KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import Columns, create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 

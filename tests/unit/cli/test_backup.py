@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from tests.support.buffers import cell, row_buffer
+from tests.support.http import Sender, Wire
+from tests.support.requests import ANY, create_table_request, get_row_request
 
 from widerow.cli import backup
 from widerow.engine.check import check_store
@@ -17,10 +20,7 @@ from widerow.engine.digest import store_digest
 from widerow.storage.backup import BackupFailed
 from widerow.storage.interface import Transaction
 from widerow.storage.opener import open_store
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.http import Sender, Wire
 from widerow.testing.process import WiderowProcess
-from widerow.testing.requests import ANY, create_table_request, get_row_request
 from widerow.wire.tablestore import messages as m
 
 WIDEROW: Final = str(Path(sys.executable).with_name("widerow"))

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from tests.support.http import Sender, Wire
+from tests.support.requests import create_table_request
 
 from widerow import __version__
 from widerow.cli import doctor
 from widerow.engine.check import Finding
 from widerow.server.settings import DESCRIPTIONS
 from widerow.storage.opener import open_store
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import create_table_request
 
 WIDEROW = (sys.executable, "-c", "from widerow.cli.start import run_program; run_program()")
 

@@ -14,12 +14,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from tests.support.http import Sender, Wire
+from tests.support.requests import create_table_request
 from typer.testing import CliRunner
 
 from widerow.cli import main
 from widerow.testing import WiderowServer
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import create_table_request
 
 BINARY = Path(sys.executable).with_name("widerow")
 

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.http import Sender, Wire, encode_request
 from typer.testing import CliRunner
 
 from widerow.auth.keyring import CredentialsInvalid, Keyring, Permission, secret_digest
 from widerow.cli.main import app
 from widerow.errors import WiderowError
 from widerow.server.system import SystemClock
-from widerow.testing.http import Sender, Wire, encode_request
 from widerow.testing.process import WiderowProcess
 
 OWNER = "# ours\n[[key]]\nid = 'owner'\nsecret = 'canary'\ninstances = ['shop']\n"

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES
 from typer.testing import CliRunner
 
 from widerow.cli.dev import DevRefused
 from widerow.cli.main import app
 from widerow.testing import WiderowServer
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import BODIES
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.changes import delete, put
 from tests.unit.engine.search.tables import (
     engine_of,
     make_index,
@@ -28,7 +29,6 @@ from widerow.server.search.files import IndexDirectory, SearchDirectory
 from widerow.server.search.host import ServerSearchHost
 from widerow.server.system import SystemClock, SystemEntropy
 from widerow.storage.opener import open_store
-from widerow.testing.changes import delete, put
 
 ROWS = 12
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from tests.support.changes import create
 from typer.testing import CliRunner
 
 from widerow.cli import advise, partitions, simulate
@@ -16,7 +17,6 @@ from widerow.keydesign.sketch import mixed
 from widerow.keys.encode import encode_key_value
 from widerow.model.values import KeyType, KeyValue
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.server import WiderowServer
 

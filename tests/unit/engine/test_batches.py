@@ -1,6 +1,8 @@
 """BatchWriteRow and BatchGetRow (semantics §4.8, §5.5)."""
 
 import pytest
+from tests.support.answers import decode_row, plain
+from tests.support.changes import create, delete, get, primary_key, put, put_cells, update
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule, WiderowError
@@ -11,8 +13,6 @@ from widerow.model.tablestore.requests import BatchGet, BatchWrite, TableGet, Ta
 from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyType
-from widerow.testing.answers import decode_row, plain
-from widerow.testing.changes import create, delete, get, primary_key, put, put_cells, update
 
 EXISTS = Condition(RowExpectation.EXPECT_EXIST)
 

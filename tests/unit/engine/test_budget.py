@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, get, primary_key, put, scan_all
 
 from widerow.engine.budget import Budget, BudgetReader
 from widerow.engine.engine import Engine
@@ -16,7 +17,6 @@ from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Reader
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, get, primary_key, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 Ask = Callable[[Engine, Budget | None], object]

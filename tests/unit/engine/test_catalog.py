@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import pytest
+from tests.support.changes import create, put
 
 from widerow.engine.catalog.catalog import Catalog, Tables
 from widerow.engine.catalog.draft import Draft
@@ -27,7 +28,6 @@ from widerow.model.typed.types import INTEGER, STRING, Identity
 from widerow.model.values import KeyType
 from widerow.storage.interface import Outcome, Store, Write
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 T = TypeVar("T")

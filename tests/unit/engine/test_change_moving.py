@@ -11,6 +11,8 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import create, delete, scan_all
 from tests.unit.engine.streams.test_moving import STEPS_MAX, Follower, Moving, keys, who
 
 from widerow.engine.engine import Engine
@@ -20,8 +22,6 @@ from widerow.keys.layout import SPACE_INTENTS, SPACE_LOCAL_INDEXES
 from widerow.model.tablestore.requests import IndexDefinition, StreamChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import create, delete, scan_all
 
 pytestmark = pytest.mark.timeout(240)
 

@@ -3,6 +3,17 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import (
+    create,
+    delete,
+    get,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
 
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, Rule
@@ -17,17 +28,6 @@ from widerow.model.tablestore.row import RowChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import (
-    create,
-    delete,
-    get,
-    primary_key,
-    put,
-    put_cells,
-    scan_all,
-    update,
-)
 
 KEYS = {"p": KeyType.STRING, "n": KeyType.INTEGER}
 MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX

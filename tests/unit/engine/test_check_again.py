@@ -6,6 +6,7 @@ What the lost attempt had found is not told: it is of another moment.
 from collections.abc import Callable, Iterator
 
 import pytest
+from tests.support.changes import create, put
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -16,7 +17,6 @@ from widerow.limits import BRIEF_READS_MAX
 from widerow.model.values import KeyType
 from widerow.storage.interface import Snapshot, Store, Transaction
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 STRAY = row_prefix(99) + b"k"  # a row of a table that nobody made

@@ -1,14 +1,14 @@
 """Versions and time: the dates of the founding document (seed 000, semantics §1.6)."""
 
 import pytest
+from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row
+from tests.support.changes import create, get, increment, put, put_cells, scan_all, update
 
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, InvalidRequest, Rule
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
 from widerow.model.values import KeyMarker, KeyType
-from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row
-from widerow.testing.changes import create, get, increment, put, put_cells, scan_all, update
 from widerow.testing.clock import FakeClock
 
 JULY_20 = 1_468_944_000_000  # 2016-07-20 00:00:00 UTC

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.support.changes import create, put
+from tests.support.faults import FaultPlan, engine_failure, os_failure
+from tests.support.lossy import LossyDisk, LossyStore
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -16,10 +19,7 @@ from widerow.errors import Conflict, NotFound, OutcomeUnknown
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
 from widerow.storage.rocksdb import RocksDBStore, Steps
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.faults import FaultPlan, engine_failure, os_failure
-from widerow.testing.lossy import LossyDisk, LossyStore
 
 TABLE = create("t", {"k": KeyType.STRING})
 ROW = put("t", {"k": "a"}, {"x": 1})

@@ -12,6 +12,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import create, delete, primary_key, put, scan_all
+from tests.support.strict import StrictSpace, StrictStore
+from tests.support.watched import INDEXES, WATCHED, entries_found, make_watched, records_found
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -29,11 +33,7 @@ from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import create, delete, primary_key, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
-from widerow.testing.watched import INDEXES, WATCHED, entries_found, make_watched, records_found
 
 Written = Value | list[tuple[int, Value]]
 

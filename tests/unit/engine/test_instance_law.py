@@ -12,6 +12,9 @@ from typing import Any, Final
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, delete, put
+from tests.support.search_host import RememberingHost
+from tests.support.watched import INDEXES, WATCHED, make_watched, records_found
 from tests.unit.engine.reading_all import everything, found_by_search, rows_of
 from tests.unit.engine.tunnels.log import Consumer
 
@@ -35,10 +38,7 @@ from widerow.model.tablestore.tunnel import CreateTunnel, TunnelKind, TunnelName
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, delete, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.search_host import RememberingHost
-from widerow.testing.watched import INDEXES, WATCHED, make_watched, records_found
 
 INSTANCE: Final = "i"
 SCHEMA: Final = SearchSchema(

@@ -11,19 +11,8 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-
-from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
-from widerow.errors import Conflict, InvalidRequest
-from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
-from widerow.model.tablestore.filter import Comparator, Comparison, Composite, LogicalOperator
-from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
-from widerow.model.tablestore.row import CellChange, RowChange
-from widerow.model.tablestore.selection import Selection
-from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
-from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows, decode_row
-from widerow.testing.changes import (
+from tests.support.answers import decode_answer_rows, decode_row
+from tests.support.changes import (
     create,
     delete,
     delete_all,
@@ -35,8 +24,19 @@ from widerow.testing.changes import (
     scan_all,
     update,
 )
+from tests.support.model import ModelRefusal, ModelTable
+
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.errors import Conflict, InvalidRequest
+from widerow.model.tablestore.condition import UNCONDITIONAL, Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison, Composite, LogicalOperator
+from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
+from widerow.model.tablestore.row import CellChange, RowChange
+from widerow.model.tablestore.selection import Selection
+from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
+from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.model import ModelRefusal, ModelTable
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 NOW = 1_468_944_000_000

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from tests.support.changes import create, get, put
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
 from widerow.engine.ends import end_of, outcomes_of
 from widerow.engine.engine import Engine
@@ -41,9 +43,7 @@ from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyType
 from widerow.storage.interface import Transaction, Write
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import create, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats" / "catalog.md").read_text(encoding="utf-8")
 ENDED = SIGHT_SECONDS + SIGHT_MARGIN_SECONDS  # behind it nothing that was read before is gone by

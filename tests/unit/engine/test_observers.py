@@ -7,6 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    put,
+    put_cells,
+    update,
+)
 
 from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
@@ -21,16 +31,6 @@ from widerow.model.values import KeyMarker, KeyType, Value
 from widerow.rows.cells import cell_value
 from widerow.rows.record import RecordKind, header_of
 from widerow.storage.interface import Store, Transaction
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    get,
-    increment,
-    put,
-    put_cells,
-    update,
-)
 from widerow.testing.clock import FakeClock
 
 Heard = tuple[dict[str, Value] | None, dict[str, Value] | None]

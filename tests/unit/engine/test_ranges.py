@@ -3,6 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.answers import AnsweredRow, decode_answer_rows
+from tests.support.changes import create, put, scan_all
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
@@ -13,8 +15,6 @@ from widerow.model.tablestore.row import PrimaryKey
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.answers import AnsweredRow, decode_answer_rows
-from widerow.testing.changes import create, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 MIN, MAX = KeyMarker.INF_MIN, KeyMarker.INF_MAX

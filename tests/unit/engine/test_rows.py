@@ -1,17 +1,8 @@
 """PutRow, GetRow, UpdateRow, DeleteRow on one row (semantics §4, §5)."""
 
 import pytest
-
-from widerow.engine.engine import Engine
-from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
-from widerow.model.tablestore.condition import Condition, RowExpectation
-from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
-from widerow.model.tablestore.requests import BatchGet, GetRow, TableGet
-from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
-from widerow.model.tablestore.selection import Selection, TimeRange
-from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
-from widerow.testing.answers import AnsweredRow, decode_row, plain
-from widerow.testing.changes import (
+from tests.support.answers import AnsweredRow, decode_row, plain
+from tests.support.changes import (
     Columns,
     create,
     delete,
@@ -25,6 +16,15 @@ from widerow.testing.changes import (
     scan_all,
     update,
 )
+
+from widerow.engine.engine import Engine
+from widerow.errors import Conflict, InvalidRequest, NotFound, Rule
+from widerow.model.tablestore.condition import Condition, RowExpectation
+from widerow.model.tablestore.filter import Comparator, Comparison, Pagination
+from widerow.model.tablestore.requests import BatchGet, GetRow, TableGet
+from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
+from widerow.model.tablestore.selection import Selection, TimeRange
+from widerow.model.values import KeyInput, KeyMarker, KeyType, Value
 from widerow.testing.clock import FakeClock
 
 NOW = 1_468_944_000_000

@@ -1,6 +1,8 @@
 """Giving space back in small steps (semantics §1.5, §1.6, §8)."""
 
 import pytest
+from tests.support.answers import decode_row
+from tests.support.changes import create, delete, get, put, put_cells, update
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -16,8 +18,6 @@ from widerow.limits import (
 from widerow.model.tablestore.requests import BatchWrite, OptionsChange, TableWrite, UpdateTable
 from widerow.model.values import KeyType
 from widerow.storage.interface import Store
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import create, delete, get, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 

@@ -6,6 +6,7 @@ time to live in semantics §1.5 and §1.6, expiry of typed rows in model §8.
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, delete, put, put_cells, update
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -25,7 +26,6 @@ from widerow.rows.record import header_of
 from widerow.rows.typed import typed_table_and_expiry
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, delete, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 HOUR = 3600

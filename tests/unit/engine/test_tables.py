@@ -4,6 +4,17 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
+from tests.support.answers import decode_row, plain
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    put,
+    put_cells,
+    update,
+)
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -25,17 +36,6 @@ from widerow.model.tablestore.schema import DefinedColumn, Encryption, KeyColumn
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
-from widerow.testing.answers import decode_row, plain
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    get,
-    increment,
-    put,
-    put_cells,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SCHEMA = {"k": KeyType.STRING, "n": KeyType.INTEGER}

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import create, put, scan_all
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.balance import FLUSH_SECONDS
@@ -33,10 +36,7 @@ from widerow.model.values import ColumnType, KeyMarker, KeyType
 from widerow.server.delivery.files import DeliveryRoot
 from widerow.server.delivery.task import DeliveryParts
 from widerow.server.delivery.worker import DeliveryWorker
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import create, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 DAY: Final = 86_400
 ROWS: Final = 20

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.changes import create
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -28,7 +29,6 @@ from widerow.model.values import KeyType
 from widerow.rows.typed import TYPED_HEADER_BYTES
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 if TYPE_CHECKING:

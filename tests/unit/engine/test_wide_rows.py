@@ -5,6 +5,19 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.answers import decode_answer_rows, decode_row, plain
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -26,19 +39,6 @@ from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.record import RecordKind, header_of
 from widerow.storage.interface import Reader, Store
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows, decode_row, plain
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    get,
-    increment,
-    primary_key,
-    put,
-    put_cells,
-    scan_all,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 KEY = {"k": "wide"}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import tablestore as ts
+from tests.support.http import Sender, Wire
 from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, make_table, put, scan
 
@@ -16,7 +17,6 @@ from widerow.proxy.report import DifferenceReport
 from widerow.proxy.resigning import Signer
 from widerow.proxy.service import ProxyService, ServerChoice
 from widerow.server.dispatch import AccessRules
-from widerow.testing.http import Sender, Wire
 from widerow.testing.server import WiderowServer
 
 Servers = Callable[..., WiderowServer]

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.http import Wire
 from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, Step, do, make_table, put, scan, steps
 
@@ -30,7 +31,6 @@ from widerow.proxy.recording import (
     recording_bytes,
 )
 from widerow.proxy.service import ProxyService, ServerChoice
-from widerow.testing.http import Wire
 from widerow.testing.server import WiderowServer
 
 Servers = Callable[..., WiderowServer]

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import pytest
 import tablestore as ts
+from tests.support.http import Sender, Wire
 from tests.unit.proxy.conftest import RunningProxy
 from tests.unit.proxy.sessions import TABLE, make_table, put
 from tests.unit.proxy.test_diff import Servers, comparing, kinds
 
 from widerow.proxy.comparing import DifferenceClass
-from widerow.testing.http import Sender, Wire
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import tunnel_messages as t

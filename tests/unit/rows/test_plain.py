@@ -3,6 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
+from tests.support.buffers import cell
+from tests.support.changes import put_cells
 from tests.unit.rows.strategies import storable
 
 from widerow.model.tablestore.row import CellChange, RowShape
@@ -11,8 +13,6 @@ from widerow.rows.cells import Cell, encode_key_section, seal
 from widerow.rows.checksum import crc8
 from widerow.rows.plain import PlainCells, seal_onto
 from widerow.rows.record import encode_row, encode_sealed, summarize
-from widerow.testing.buffers import cell
-from widerow.testing.changes import put_cells
 
 names = st.text(min_size=1, max_size=12)
 versions = st.integers(0, 2**63 - 1)

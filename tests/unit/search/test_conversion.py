@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.search_index import index_of, keys_of, one_field
 
 from widerow.model.search.query import (
     ExistsQuery,
@@ -26,7 +27,6 @@ from widerow.model.values import Value
 from widerow.search.dates import DateFormats
 from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
-from widerow.testing.search_index import index_of, keys_of, one_field
 
 _T = SearchFieldType
 

@@ -2,6 +2,7 @@
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.search_host import KeptFiles
 from tests.unit.search.strategies import columns, schemas
 
 from widerow.model.search.schema import SearchField, SearchFieldType, SearchSchema
@@ -11,7 +12,6 @@ from widerow.search.documents import document_of
 from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.segments import Entry
-from widerow.testing.search_host import KeptFiles
 
 Row = dict[str, Value]
 WRITTEN_MS = 7

@@ -1,6 +1,7 @@
 """Counts that the vendor's Python suite asserts over a thousand rows (search §4.1, §4.6, §9)."""
 
 import pytest
+from tests.support.search_index import index_of
 
 from widerow.model.search.query import (
     BoolQuery,
@@ -33,7 +34,6 @@ from widerow.model.search.schema import (
 from widerow.model.values import Value
 from widerow.search.fields import SearchFields
 from widerow.search.view import SegmentedView
-from widerow.testing.search_index import index_of
 
 _T = SearchFieldType
 _NAMES = "赵钱孙李周吴郑王冯陈褚卫蒋沈韩杨朱秦尤许"

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.search_index import MemoryFiles
 
 from widerow.errors import IndexDamaged
 from widerow.model.search.query import (
@@ -39,7 +40,6 @@ from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.terms import SortedTerms, packed, united
 from widerow.search.view import SegmentedView
-from widerow.testing.search_index import MemoryFiles
 
 _T = SearchFieldType
 _FIELDS: Final = SearchFields(

@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
+from tests.support.search_hits import PlainInnerHits, plain_highlights, plain_inner_hits
+from tests.support.search_outcomes import SearchOutcome, plain_outcome
+from tests.support.search_reference import SearchReference, SeveralAnswers
 from tests.unit.search.strategies import (
     best_first,
     columns,
@@ -27,9 +30,6 @@ from widerow.search.fields import SearchFields
 from widerow.search.index import DocumentChange, DocumentIndex
 from widerow.search.results.highlight import Highlighter
 from widerow.search.results.page import FoundPage, find_page
-from widerow.testing.search_hits import PlainInnerHits, plain_highlights, plain_inner_hits
-from widerow.testing.search_outcomes import SearchOutcome, plain_outcome
-from widerow.testing.search_reference import SearchReference, SeveralAnswers
 
 Rows = dict[bytes, dict[str, Value]]
 

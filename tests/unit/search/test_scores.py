@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.support.search_index import changes_of, index_of
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.query import (
@@ -55,7 +56,6 @@ from widerow.model.search.schema import (
 from widerow.model.values import Value
 from widerow.search.fields import SearchFields
 from widerow.search.view import SegmentedView
-from widerow.testing.search_index import changes_of, index_of
 
 _T = SearchFieldType
 _FIELDS: Final = SearchFields(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.changes import create, put
 from tests.unit.engine.search.tables import engine_of, keys, make_index, search, write
 from tests.unit.search.results.asking import Index, core_view, key_of
 
@@ -69,7 +70,6 @@ from widerow.model.search.schema import (
 )
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import search_messages as m
 from widerow.wire.tablestore.operations.search.breakdowns import decode_breakdown

@@ -5,6 +5,7 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.search_index import index_of, keys_of, one_field
 
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.search.query import (
@@ -29,7 +30,6 @@ from widerow.search.fields import SearchFields
 from widerow.search.interface import TokenSpan
 from widerow.search.queries.minimum import required_of
 from widerow.search.queries.wildcards import Wildcard
-from widerow.testing.search_index import index_of, keys_of, one_field
 
 _MAX_WORD = TextAnalyzer(AnalyzerName.MAX_WORD)
 _TITLES = (

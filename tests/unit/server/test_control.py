@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.http import Sender, Wire
 
 from widerow.errors import StoreFull
 from widerow.server.control import ASK, Control, connect
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.http import Sender, Wire
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from tests.support.http import Sender, Wire
 
 from widerow.auth.keyring import AccessKey
 from widerow.errors import NotPermitted
@@ -15,7 +16,6 @@ from widerow.server.credentials import CredentialsFile
 from widerow.server.dispatch import AccessRules
 from widerow.server.metrics import Metrics
 from widerow.server.settings import Settings, SettingsInvalid
-from widerow.testing.http import Sender, Wire
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.http import Sender, Wire
 
 from widerow.auth.keyring import Keyring, Permission
 from widerow.auth.policy import InstancePolicy
@@ -22,7 +23,6 @@ from widerow.model.tablestore.requests import CreateTable, OptionsChange, Throug
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.server import lifecycle
-from widerow.testing.http import Sender, Wire
 from widerow.wire.dialect import Dialect, HeaderNames, Opened, Refusal, WireOperation
 from widerow.wire.dialects import DIALECTS
 from widerow.wire.tablestore.messages import ListTableResponse

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from tests.support.http import Answer, Sender, assert_refused
 
 from widerow.auth.keyring import AccessKey, Keyring, Permission
 from widerow.auth.policy import InstancePolicy
@@ -43,7 +44,6 @@ from widerow.storage.bulk import LONG_WORK
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.http import Answer, Sender, assert_refused
 from widerow.wire.dialect import WireOperation
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT
 from widerow.wire.tablestore.messages import ListTableResponse

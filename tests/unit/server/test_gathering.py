@@ -6,6 +6,10 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.http import Answer
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
+from tests.support.requests import ANY, create_table_request
 from tests.unit.server.test_dispatch import BLOCKING, Desk, signed
 
 from widerow.commit.places import Caller
@@ -20,11 +24,7 @@ from widerow.server.message import Request
 from widerow.server.schedule import Schedule
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.storage.sockets import KeysTold
-from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.http import Answer
-from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
-from widerow.testing.requests import ANY, create_table_request
 from widerow.wire.tablestore import messages as m
 
 # --- the gathering --------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.http import Sender, Wire, encode_request
 
 from widerow.limits import BODY_BYTES_MAX, IDLE_SECONDS_MAX
 from widerow.server.admission import Admission
@@ -17,7 +18,6 @@ from widerow.server.http1 import NOTHING
 from widerow.server.message import Reply, Request, Response
 from widerow.server.shared import Kept
 from widerow.testing.clock import FakeClock
-from widerow.testing.http import Sender, Wire, encode_request
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running

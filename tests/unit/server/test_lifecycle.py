@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.support.http import Sender, Wire
+from tests.support.requests import create_table_request, get_row_request, put_row_request
 
 from widerow.engine.engine import Engine
 from widerow.engine.sweep.record import SweepRecord, decode_sweep, encode_sweep
@@ -21,8 +23,6 @@ from widerow.server.system import SystemClock
 from widerow.storage.interface import Outcome, Write
 from widerow.storage.memory import MemoryStore
 from widerow.storage.opener import open_store
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import create_table_request, get_row_request, put_row_request
 from widerow.wire.tablestore.messages import ListTableResponse
 
 if TYPE_CHECKING:

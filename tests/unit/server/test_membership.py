@@ -18,6 +18,8 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
+from tests.support.http import Answer, Wire
+from tests.support.strict import StrictSpace, StrictStore
 from typer.testing import CliRunner
 
 from widerow.cli.main import app
@@ -27,8 +29,6 @@ from widerow.server.membership import node_name
 from widerow.server.settings import Settings, SettingsInvalid
 from widerow.server.system import SystemClock
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.http import Answer, Wire
-from widerow.testing.strict import StrictSpace, StrictStore
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running

@@ -4,6 +4,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import pytest
+from tests.support.buffers import cell, row_buffer
+from tests.support.changes import create
+from tests.support.changes import put as put_change
+from tests.support.requests import ANY
 from tests.unit.server.test_dispatch import SENDER, Desk, read, signed
 
 from widerow.limits import (
@@ -20,10 +24,6 @@ from widerow.model.values import KeyType
 from widerow.server import pacing
 from widerow.server.pacing import PacedAnswers
 from widerow.storage.memory import MemoryStore
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.changes import create
-from widerow.testing.changes import put as put_change
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
+from tests.support.http import Sender, Wire, encode_request
+from tests.support.requests import BODIES, put_row_request
 
 from widerow.auth.keyring import secret_digest
 from widerow.server.settings import SettingsInvalid
 from widerow.server.tls import TlsFiles
-from widerow.testing.http import Sender, Wire, encode_request
 from widerow.testing.process import ServeFailed, WiderowProcess
-from widerow.testing.requests import BODIES, put_row_request
 
 if TYPE_CHECKING:
     from tests.unit.server.conftest import Running

@@ -3,10 +3,10 @@
 import threading
 
 import pytest
+from tests.support.remote import MemoryDriver, RemoteSpace, remote_store
 
 from widerow.storage.foresight import ForeseenReads, NotForeseen, foreseen_reads
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.remote import MemoryDriver, RemoteSpace, remote_store
 
 KEY = b"\x10\x00\x00\x00\x07a"
 

@@ -11,6 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 from tests.postgres import Server, fresh_url, made
+from tests.support.changes import create
+from tests.support.changes import put as put_row
 
 from widerow.cli.doctor import examine
 from widerow.engine.catalog.catalog import STORE_FORMAT
@@ -23,8 +25,6 @@ from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store, shown_url, store_directory
 from widerow.storage.postgres.driver import KEY_BYTES_MAX
 from widerow.storage.postgres.pool import CONNECTIONS_MAX
-from widerow.testing.changes import create
-from widerow.testing.changes import put as put_row
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 SHARD = b"\x10\x00\x00\x00\x07a\x00\x01"

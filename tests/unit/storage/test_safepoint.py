@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.ranges import RangeBounds, read_range
@@ -25,7 +26,6 @@ from widerow.model.values import KeyType
 from widerow.storage.interface import Store, Transaction, Write
 from widerow.storage.opener import open_store
 from widerow.storage.pending import run_bodies
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 ATTEMPTS = 200  # the scheduler of a busy machine may leave the other thread out of some of them

@@ -1,9 +1,9 @@
 """Buffers made for tests are those that clients send: the vectors of wire §2.4."""
 
 import pytest
+from tests.support.buffers import cell, key_buffer, row_buffer, row_of_cells
 
 from widerow.model.values import KeyMarker
-from widerow.testing.buffers import cell, key_buffer, row_buffer, row_of_cells
 
 TWO_KEYS = (("pk1", "iampk"), ("pk2", 100))
 ONE_KEY = (("pk", 1),)

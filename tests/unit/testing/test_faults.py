@@ -4,11 +4,11 @@ import errno
 from pathlib import Path
 
 import pytest
+from tests.support.faults import FaultPlan, engine_failure, os_failure
 
 from widerow.errors import StorageFailure
 from widerow.storage.opener import open_store
 from widerow.storage.rocksdb import RocksDBStore, Steps
-from widerow.testing.faults import FaultPlan, engine_failure, os_failure
 
 SHARD = b"\x10s"
 

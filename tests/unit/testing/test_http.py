@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from socket import create_server, socket
 
 import pytest
-
-from widerow.testing.http import Answer, Sender, Wire, digest, encode_request
+from tests.support.http import Answer, Sender, Wire, digest, encode_request
 
 # The vectors of wire §1.3 and §1.5.
 SENDER = Sender("testak", "testsk", "inst")

@@ -6,10 +6,9 @@ from typing import Final
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
-from widerow.testing.histories import NO_ROW, CallKind, ClientCall, State, generate, spoiled, step
-from widerow.testing.linearizability import check, judge
-from widerow.testing.recording import Recorder, Recording
+from tests.support.histories import NO_ROW, CallKind, ClientCall, State, generate, spoiled, step
+from tests.support.linearizability import check, judge
+from tests.support.recording import Recorder, Recording
 
 HISTORIES: Final = 1000
 seeds = st.integers(0, 2**32)

@@ -9,6 +9,8 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.faults import FaultPlan, PowerCut, os_failure, power_cut
+from tests.support.lossy import Keep, LossyDisk, LossyStore
 
 from widerow.errors import (
     OutcomeUnknown,
@@ -18,8 +20,6 @@ from widerow.errors import (
     StorePoisoned,
 )
 from widerow.storage.interface import Outcome, Store, Transaction, Write
-from widerow.testing.faults import FaultPlan, PowerCut, os_failure, power_cut
-from widerow.testing.lossy import Keep, LossyDisk, LossyStore
 
 SHARD: Final = b"\x10s"
 LARGE: Final = bytes(range(256)) * 8  # four sectors

@@ -8,15 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from tests.support import simulation
+from tests.support.lossy import LossyDisk, LossyStore
+from tests.support.simulated import SOMETIMES, SeedResult, missing_events
+from tests.support.simulation import main, simulate
 
 from widerow.commit.committer import Committer
 from widerow.commit.waiting import Post, Waiting
 from widerow.errors import Conflict
 from widerow.storage.interface import Outcome, Write
-from widerow.testing import simulation
-from widerow.testing.lossy import LossyDisk, LossyStore
-from widerow.testing.simulated import SOMETIMES, SeedResult, missing_events
-from widerow.testing.simulation import main, simulate
 
 pytestmark = pytest.mark.timeout(180)  # ten seconds of work, on machines that are busy too
 SEEDS_EACH = 100
@@ -41,7 +41,7 @@ def test_the_same_seed_is_the_same_run(seed: int) -> None:
 
 def test_a_run_repeats_in_another_process() -> None:
     # Nothing hangs on the order of sets, which differs from process to process.
-    code = "from widerow.testing.simulation import simulate; print(simulate(9).trace)"
+    code = "from tests.support.simulation import simulate; print(simulate(9).trace)"
     traces = {
         subprocess.run(  # noqa: S603  # this interpreter
             [sys.executable, "-c", code],
@@ -74,7 +74,7 @@ def test_the_command_fails_for_a_violation_and_says_how_to_see_it_again(
     assert main(["--seed", "7"]) == 1
     said = capsys.readouterr()
     assert json.loads(said.out)["violations"] == 1
-    assert "python -m widerow.testing.simulation --seed 7 --steps 850 --trace" in said.err
+    assert "python -m tests.support.simulation --seed 7 --steps 850 --trace" in said.err
 
 
 def test_the_command_fails_where_nothing_was_looked_at(

@@ -1,4 +1,4 @@
-"""The store that gives what a database across a network gives, and no more (testing/strict.py).
+"""The store that gives what a database across a network gives, and no more (`strict.py`).
 
 Each rule has a check; a store that breaks the rule must be caught by it.
 """
@@ -9,12 +9,12 @@ from functools import partial
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.errors import OutcomeUnknown
 from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.pending import WriteSet
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 A, B, C = b"\x10a", b"\x10b", b"\x01"
 NAMES = (A + b"1", A + b"2", B + b"1", B + b"2")

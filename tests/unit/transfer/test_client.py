@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from tests.support.http import digest
 
 from widerow.auth.signing import Mac, canonical_response
-from widerow.testing.http import digest
 from widerow.transfer.client import (
     Client,
     Endpoint,

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.buffers import decoded_row
 
 from widerow.model.tablestore.row import CellOperation, Modification
 from widerow.model.values import KeyType
 from widerow.rows.cells import body_value
 from widerow.rows.reading import Row, VersionedValue
-from widerow.testing.buffers import decoded_row
 from widerow.transfer.client import TransferFailed
 from widerow.transfer.layout import (
     CELLS,

@@ -12,6 +12,20 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.answers import AnsweredRow, decode_answer_rows, decode_row
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -33,21 +47,7 @@ from widerow.model.tablestore.selection import Selection
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.answers import AnsweredRow, decode_answer_rows, decode_row
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    get,
-    increment,
-    primary_key,
-    put,
-    put_cells,
-    scan_all,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 if TYPE_CHECKING:
     from widerow.engine.plan import Plan

@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.answers import AnsweredRow, decode_answer_rows, plain
+from tests.support.changes import create, delete, get, put, put_cells, scan_all, update
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -25,8 +27,6 @@ from widerow.model.tablestore.schema import DefinedColumn, KeyColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, Value
 from widerow.rows.record import RecordKind
 from widerow.storage.interface import Store
-from widerow.testing.answers import AnsweredRow, decode_answer_rows, plain
-from widerow.testing.changes import create, delete, get, put, put_cells, scan_all, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 KEY = {"k": KeyType.STRING, "n": KeyType.INTEGER}

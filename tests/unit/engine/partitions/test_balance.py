@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, delete, get, put
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -25,7 +26,6 @@ from widerow.model.tablestore.selection import RangeDirection, RowRange, Selecti
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, delete, get, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 LIMITS = Thresholds(split_units=100.0, hot_seconds=5.0, cold_seconds=30.0)

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.changes import create
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -11,7 +12,6 @@ from widerow.keys.encode import encode_key_value
 from widerow.keys.layout import catalog_key, catalog_prefix, statistics_key, statistics_prefix
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 ONE, TWO = encode_key_value("one"), encode_key_value("two")

@@ -10,6 +10,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, put
+from tests.support.placement import MemoryPlacement
+from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.rules import Thresholds
@@ -30,10 +33,7 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyMarker, KeyType
 from widerow.server.partition_events import log_events
 from widerow.server.partition_metrics import partition_lines
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.placement import MemoryPlacement
-from widerow.testing.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
 BAD: Weather = Weather(refused=0.2, busy=0.2, unknown=0.2, cut=0.1)
 SPLIT_BYTES = 64_000
@@ -313,7 +313,7 @@ def test_a_database_that_is_away_is_no_failure(one: World) -> None:
 
 def no_change_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes of ranges stay under way from now on."""
-    monkeypatch.setattr("widerow.testing.placement._ENDS", 0.0)
+    monkeypatch.setattr("tests.support.placement._ENDS", 0.0)
 
 
 def test_a_change_that_does_not_end_is_left_to_itself(
@@ -519,7 +519,7 @@ def test_partitions_tell_their_servers(one: World) -> None:
     steps(one, 20)
     one.space.ranges.split(at(found, 15)[1])  # by hand: a partition on two servers
     with pytest.MonkeyPatch.context() as still:
-        still.setattr("widerow.testing.placement._MOVES", 0.0)
+        still.setattr("tests.support.placement._MOVES", 0.0)
         servers.update(zip(at(found, 10, 15, 20), (0, 1, 2, 0), strict=True))
         told = engine.describe_partitions("i", "t")["partitions"]
         assert [[each["address"] for each in part["servers"]] for part in told] == [
@@ -538,7 +538,7 @@ def test_locations_are_servers(one: World, monkeypatch: pytest.MonkeyPatch) -> N
         engine.run(engine.rows.write_row("i", put("t", {"k": key}, {"v": "x" * 500})))
     divide(engine, "t", [10, 20])
     steps(one, 30)
-    monkeypatch.setattr("widerow.testing.placement._MOVES", 0.0)
+    monkeypatch.setattr("tests.support.placement._MOVES", 0.0)
     one.space.ranges.servers.update(zip(at(found, 10, 20), (0, 1, 0), strict=True))
     request = ComputeSplitPoints("t", 1200, None)
     answer = engine.compute_split_points("i", request)

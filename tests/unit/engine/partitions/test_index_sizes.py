@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.changes import create, delete, put
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.index_sizes import SMALL_ROWS, SMALL_SECONDS, IndexSizes
@@ -20,7 +21,6 @@ from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyType
 from widerow.rows.record import record_bytes
 from widerow.storage.interface import Store
-from widerow.testing.changes import create, delete, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 GLOBAL = IndexDefinition("g", ("s",), ())

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, put
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.engine import Engine
 from widerow.engine.partitions.shared_notes import LoadNote, SharedNotes, decode_notes, merged
 from widerow.errors import Exhausted, Rule
 from widerow.limits import NODE_BEAT_SECONDS
 from widerow.model.values import KeyType
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 UNITS = st.integers(0, 99)
 NOTES = st.dictionaries(

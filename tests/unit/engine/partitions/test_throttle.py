@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
+from tests.support.changes import create, get, primary_key, put
 
 from widerow.engine.engine import Engine
 from widerow.errors import Exhausted, Rule
@@ -12,7 +13,6 @@ from widerow.model.tablestore.requests import BatchGet, BatchWrite, TableGet, Ta
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
-from widerow.testing.changes import create, get, primary_key, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 EDGES: tuple[KeyInput, ...] = (KeyMarker.INF_MIN, 100, KeyMarker.INF_MAX)

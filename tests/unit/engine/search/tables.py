@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from tests.support.changes import create, put
+
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.search.host import SearchHost
 from widerow.model.search.query import MATCH_ALL, Query
@@ -19,7 +21,6 @@ from widerow.model.tablestore.selection import RangeDirection, RowRange, Selecti
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER, decode_plain_rows
 from widerow.storage.interface import Store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeEntropy
 
 SCHEMA = SearchSchema(

@@ -9,6 +9,11 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import create, delete, primary_key, put, put_cells, update
+from tests.support.faults import PowerCut, power_cut
+from tests.support.lossy import Keep, LossyDisk, LossyStore
+from tests.support.search_host import RememberingHost
+from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.search.tables import (
     SCHEMA,
     engine_of,
@@ -35,12 +40,7 @@ from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, delete, primary_key, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.faults import PowerCut, power_cut
-from widerow.testing.lossy import Keep, LossyDisk, LossyStore
-from widerow.testing.search_host import RememberingHost
-from widerow.testing.strict import StrictSpace, StrictStore
 
 STORES: dict[str, Callable[[], Store]] = {
     "memory": lambda: open_store("memory:"),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from tests.support.changes import put
 from tests.unit.engine.search.tables import (
     SCHEMA,
     keys,
@@ -34,7 +35,6 @@ from widerow.model.search.schema import (
     SearchSchema,
 )
 from widerow.model.tablestore.requests import OptionsChange, UpdateTable
-from widerow.testing.changes import put
 from widerow.testing.clock import FakeClock
 
 TEXTS = SearchSchema((SearchField("s", SearchFieldType.TEXT),))

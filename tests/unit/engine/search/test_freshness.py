@@ -1,6 +1,8 @@
 """What was answered is found, and what is gone is not (search §1.3, §11.7)."""
 
 import pytest
+from tests.support.changes import delete, delete_all, increment, put, put_cells, update
+from tests.support.search_host import RememberingHost
 from tests.unit.engine.search.tables import (
     ALL_COLUMNS,
     engine_of,
@@ -35,9 +37,7 @@ from widerow.model.search.schema import SearchField, SearchFieldType, SearchSche
 from widerow.model.tablestore.condition import Condition, RowExpectation
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.rows.reading import decode_plain_rows
-from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.search_host import RememberingHost
 
 
 def test_each_write_leaves_one_document_or_none(engine: Engine) -> None:

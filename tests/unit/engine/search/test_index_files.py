@@ -1,6 +1,8 @@
 """Files of search indexes, and the journal behind them (search §11.5, 4 and 5)."""
 
 import pytest
+from tests.support.changes import delete, put
+from tests.support.search_host import RememberingHost
 from tests.unit.engine.search.tables import (
     engine_of,
     engine_with_rows,
@@ -23,9 +25,7 @@ from widerow.limits import JOURNAL_HOURS, SEARCH_CHECKPOINT_SECONDS, SEARCH_RETR
 from widerow.model.search.requests import SearchIndexName
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import delete, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.search_host import RememberingHost
 
 BUILT = "search index is built"
 AGAIN = "search index is built again"

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
+from tests.support.changes import delete, put
+from tests.support.search_host import KeptFiles, RememberingHost
 from tests.unit.engine.search.tables import (
     engine_of,
     engine_with_rows,
@@ -20,9 +22,7 @@ from tests.unit.engine.search.tables import (
 from widerow.engine.engine import Engine
 from widerow.search import index as index_module
 from widerow.storage.interface import Store
-from widerow.testing.changes import delete, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.search_host import KeptFiles, RememberingHost
 
 SECONDS_MAX = 30.0  # a search behind a lock that is never given back ends the test, not the run
 

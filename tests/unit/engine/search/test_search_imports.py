@@ -8,7 +8,7 @@ import sys
 import widerow.cli.main, widerow.cli.serve, widerow.wire.dialects
 from tests.unit.engine.search.tables import engine_of, make_index, make_table, search, write
 from widerow.storage.opener import open_store
-from widerow.testing.changes import put
+from tests.support.changes import put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 def heavy():

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.changes import delete, delete_all, increment, put, put_cells, update
+from tests.support.search_host import RememberingHost
+from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.search.tables import (
     engine_of,
     make_index,
@@ -31,10 +34,7 @@ from widerow.model.search.requests import SearchIndexName
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.storage.interface import Store
 from widerow.storage.opener import open_store
-from widerow.testing.changes import delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.search_host import RememberingHost
-from widerow.testing.strict import StrictSpace, StrictStore
 
 pytestmark = pytest.mark.timeout(300)
 

@@ -1,6 +1,7 @@
 """Rows of a search's answer are whole, however wide (search §5.4)."""
 
 import pytest
+from tests.support.changes import put, put_cells, update
 from tests.unit.engine.search.tables import engine_of, make_index, make_table, search, write
 
 from widerow.engine.engine import Engine
@@ -9,7 +10,6 @@ from widerow.errors import InvalidRequest, Rule
 from widerow.limits import ROW_PAGE_BYTES_MAX
 from widerow.rows.reading import decode_plain_rows
 from widerow.storage.interface import Store
-from widerow.testing.changes import put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 MEGABYTE = 1_000_000

@@ -13,6 +13,8 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.support.changes import create, put
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -25,9 +27,7 @@ from widerow.limits import FIRST_LOOK_SECONDS, HOUSEKEEPING_PAUSE_SECONDS
 from widerow.model.tablestore.requests import BatchWrite, StreamChange, TableWrite, UpdateTable
 from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyType
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 from widerow.transfer.rows import decode_change
 
 pytestmark = pytest.mark.timeout(180)

@@ -12,6 +12,18 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    increment,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -23,19 +35,7 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    increment,
-    put,
-    put_cells,
-    scan_all,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 pytestmark = pytest.mark.timeout(120)
 

@@ -5,6 +5,16 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    delete_one,
+    increment,
+    put,
+    put_cells,
+    update,
+)
 
 from widerow.engine.check import check_store
 from widerow.engine.engine import Engine
@@ -18,16 +28,6 @@ from widerow.model.tablestore.requests import StreamChange, UpdateTable
 from widerow.model.tablestore.schema import KeyColumn, Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    delete_one,
-    increment,
-    put,
-    put_cells,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 HOUR = 3600

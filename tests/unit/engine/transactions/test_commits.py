@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from tests.support.answers import decode_row
+from tests.support.changes import create, delete, get, increment, primary_key, put, update
 
 from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
@@ -19,8 +21,6 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyInput, KeyType, Value
 from widerow.rows.cells import cell_value
 from widerow.storage.interface import Store, Transaction
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import create, delete, get, increment, primary_key, put, update
 from widerow.testing.clock import FakeClock
 
 Columns = dict[str, Value] | None

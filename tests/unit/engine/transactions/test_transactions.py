@@ -6,6 +6,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.support.answers import decode_answer_rows, decode_row
+from tests.support.changes import (
+    create,
+    delete,
+    get,
+    increment,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
+from tests.support.strict import StrictSpace, StrictStore
 
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.transactions.identity import make_id
@@ -30,20 +43,7 @@ from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.tablestore.selection import Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.storage.interface import Store, Write
-from widerow.testing.answers import decode_answer_rows, decode_row
-from widerow.testing.changes import (
-    create,
-    delete,
-    get,
-    increment,
-    primary_key,
-    put,
-    put_cells,
-    scan_all,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 LOW, HIGH = KeyMarker.INF_MIN, KeyMarker.INF_MAX
 TABLE = {"k": KeyType.STRING, "n": KeyType.INTEGER}

@@ -16,6 +16,20 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.answers import decode_answer_rows, decode_row
+from tests.support.changes import (
+    create,
+    delete,
+    delete_all,
+    get,
+    increment,
+    primary_key,
+    put,
+    put_cells,
+    scan_all,
+    update,
+)
+from tests.support.model import ModelRefusal, ModelTable
 
 from widerow.engine.engine import Engine
 from widerow.engine.observer import RowEvent
@@ -31,21 +45,7 @@ from widerow.model.tablestore.schema import Table
 from widerow.model.values import KeyInput, KeyMarker, KeyType
 from widerow.storage.interface import Store, Transaction
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows, decode_row
-from widerow.testing.changes import (
-    create,
-    delete,
-    delete_all,
-    get,
-    increment,
-    primary_key,
-    put,
-    put_cells,
-    scan_all,
-    update,
-)
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.model import ModelRefusal, ModelTable
 
 pytestmark = pytest.mark.timeout(180)
 Key = tuple[str, int]

@@ -13,6 +13,9 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.support.answers import decode_answer_rows, decode_row, plain
+from tests.support.changes import create, delete, put, scan_all
+from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.engine.tunnels.log import Consumer, FakeLog
 
 from widerow.engine.engine import Engine
@@ -33,10 +36,7 @@ from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.reading import PLAIN_HEADER, VersionedValue
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
-from widerow.testing.answers import decode_answer_rows, decode_row, plain
-from widerow.testing.changes import create, delete, put, scan_all
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 from widerow.transfer.rows import decode_change
 
 pytestmark = pytest.mark.timeout(180)

@@ -13,6 +13,8 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.changes import delete, put, put_cells, update
+from tests.support.strict import StrictSpace, StrictStore
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, order, parquet
 
 from widerow.engine.plan import Plan
@@ -23,9 +25,7 @@ from widerow.server.delivery import task as task_module
 from widerow.server.delivery.files import Disk
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import delete, put, put_cells, update
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.strict import StrictSpace, StrictStore
 
 pytestmark = pytest.mark.timeout(180)
 KEYS: Final = "abcdef"

@@ -4,14 +4,14 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.support.http import Sender, Wire
+from tests.support.requests import DELIVERY_BODIES, create_table_request, put_row_request
 from tests.unit.server.delivery.world import parquet
 
 from widerow.errors import Rule
 from widerow.server.delivery import thread as thread_module
 from widerow.server.delivery.worker import DeliveryWorker
 from widerow.server.settings import SettingsInvalid
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import DELIVERY_BODIES, create_table_request, put_row_request
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import delivery_messages as d
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.support.changes import Columns, delete, delete_all, increment, put, put_cells, update
 from tests.unit.server.delivery.world import CONFIG, WAIT, World, parquet
 
 from widerow.engine.engine import Engine
@@ -20,7 +21,6 @@ from widerow.model.tablestore.delivery import (
 from widerow.server.delivery import task as task_module
 from widerow.server.delivery import worker as worker_module
 from widerow.server.delivery.files import Disk
-from widerow.testing.changes import Columns, delete, delete_all, increment, put, put_cells, update
 from widerow.testing.clock import FakeEntropy
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.changes import create
 
 from widerow.engine.engine import Engine
 from widerow.engine.tablestore.delivery.service import DeliveryShown
@@ -23,7 +24,6 @@ from widerow.server.delivery.task import DeliveryParts
 from widerow.server.delivery.worker import DeliveryWorker
 from widerow.storage.interface import Store
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'widerow[delivery]'")

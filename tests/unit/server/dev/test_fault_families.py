@@ -12,10 +12,8 @@ from typing import Any, Final
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.engine.reading_all import everything
-
-from widerow.testing.http import Answer, Sender, Wire
-from widerow.testing.requests import (
+from tests.support.http import Answer, Sender, Wire
+from tests.support.requests import (
     ANY,
     BODIES,
     DELIVERY_BODIES,
@@ -23,6 +21,8 @@ from widerow.testing.requests import (
     STREAM_BODIES,
     TUNNEL_BODIES,
 )
+from tests.unit.engine.reading_all import everything
+
 from widerow.testing.server import WiderowServer
 from widerow.transfer.rows import CellEdit, encode_edits, encode_plain_key
 from widerow.wire.tablestore import messages as m

@@ -26,20 +26,20 @@ from tablestore import (
     TableMeta,
     TableOptions,
 )
-from urllib3.exceptions import ProtocolError
-
-from widerow.engine.engine import Engine
-from widerow.server.dev.faults import Arrived, FaultBook, RequestFault
-from widerow.storage.memory import MemoryStore
-from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.http import Sender, Wire, assert_refused
-from widerow.testing.requests import (
+from tests.support.http import Sender, Wire, assert_refused
+from tests.support.requests import (
     BODIES,
     DELIVERY_BODIES,
     SEARCH_BODIES,
     STREAM_BODIES,
     TUNNEL_BODIES,
 )
+from urllib3.exceptions import ProtocolError
+
+from widerow.engine.engine import Engine
+from widerow.server.dev.faults import Arrived, FaultBook, RequestFault
+from widerow.storage.memory import MemoryStore
+from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore.error_table import FAILURES, FOREIGN
 from widerow.wire.tablestore.faults import FAULT_PARTS

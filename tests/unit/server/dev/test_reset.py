@@ -3,12 +3,12 @@
 import time
 from pathlib import Path
 
+from tests.support.http import Sender, Wire
+from tests.support.requests import BODIES, SEARCH_BODIES, TUNNEL_BODIES
 from tests.unit.server.dev.conftest import Dev
 
 from widerow.engine.check import check_store
 from widerow.storage.opener import open_store
-from widerow.testing.http import Sender, Wire
-from widerow.testing.requests import BODIES, SEARCH_BODIES, TUNNEL_BODIES
 from widerow.testing.server import WiderowServer
 from widerow.wire.tablestore import tunnel_messages as t
 

@@ -3,6 +3,7 @@
 from time import monotonic, sleep
 
 import pytest
+from tests.support.changes import put
 from tests.unit.engine.search.tables import make_index, make_table, search, write
 
 from widerow.engine.engine import Engine
@@ -10,7 +11,6 @@ from widerow.limits import JOURNAL_PACED_ROWS_SEARCHED
 from widerow.server.search import thread as thread_module
 from widerow.server.search.thread import SearchThread
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import put
 from widerow.testing.clock import FakeClock, FakeEntropy
 
 

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.counting import SHARDS, differences, run_writers
+from tests.support.changes import create, get, primary_key, put
+from tests.support.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
 from widerow.engine.engine import Engine
 from widerow.engine.in_order import Behind, in_order
@@ -27,9 +29,7 @@ from widerow.storage.interface import Outcome, Transaction, Write
 from widerow.storage.remote import optimistic
 from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
-from widerow.testing.changes import create, get, primary_key, put
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.remote import CALM, MemoryDriver, RemoteSpace, Weather, remote_store
 
 A, B, C = (b"\x10\x00\x00\x00\x07" + name for name in (b"a", b"b", b"c"))
 TABLE = b"\x10\x00\x00\x00\x07"

@@ -6,6 +6,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 
 from widerow.errors import StoreBusy, ViewLost
 from widerow.keys.layout import revision_key
@@ -14,7 +15,6 @@ from widerow.storage.page import Page
 from widerow.storage.remote.driver import DriverView, ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.remote import MemoryDriver, RemoteSpace, Weather, remote_store
 
 TABLE: Final = b"\x10\x00\x00\x00\x07"
 SHARDS: Final = (TABLE + b"a", TABLE + b"b")

@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.http import Sender, digest
 
 from widerow.auth.keyring import AccessKey, ApiKey, Keyring, Permission, secret_digest
 from widerow.auth.policy import ANY_INSTANCE, InstancePolicy
@@ -14,7 +15,6 @@ from widerow.auth.signing import SIGN_DATE, SIGN_REGION, SIGNATURE_V4, Mac, deri
 from widerow.auth.signing import canonical_request as canonical
 from widerow.errors import AnyRule, InvalidRequest, NotPermitted, Rule
 from widerow.limits import BODY_BYTES_MAX
-from widerow.testing.http import Sender, digest
 from widerow.wire.dialect import Opened
 from widerow.wire.tablestore.envelope import answer_date, open_request, response_headers
 from widerow.wire.tablestore.errors import foreign, hint

@@ -10,8 +10,8 @@ from string import Formatter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tools import gen_errors_doc
 
-import gen_errors_doc
 from widerow.errors import (
     Conflict,
     Exhausted,

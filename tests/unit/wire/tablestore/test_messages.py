@@ -12,8 +12,8 @@ from google.protobuf.descriptor_pb2 import (
     FileDescriptorSet,
 )
 from google.protobuf.message import DecodeError
+from tools import gen_messages
 
-import gen_messages
 from widerow.model.tablestore.condition import RowExpectation
 from widerow.model.tablestore.filter import Comparator, LogicalOperator
 from widerow.model.tablestore.row import Modification, ReturnType

@@ -6,12 +6,12 @@ from typing import Final
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.buffers import cell, decoded_row, key_buffer, row_buffer
 from tests.unit.rows.strategies import storable
 
 from widerow.model.tablestore.row import Modification, SentCells
 from widerow.model.values import KeyInput, Value
 from widerow.rows.plain import PlainCells
-from widerow.testing.buffers import cell, decoded_row, key_buffer, row_buffer
 from widerow.wire.tablestore import plain_row as module
 from widerow.wire.tablestore.plain_row import plain_key, plain_row, remember_name
 from widerow.wire.tablestore.plainbuffer import decode_primary_key, decode_row_change

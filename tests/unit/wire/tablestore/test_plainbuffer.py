@@ -6,6 +6,7 @@ from typing import NamedTuple, ParamSpec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.support.buffers import decoded_row
 from tests.unit.rows.strategies import storable
 
 from widerow.errors import InvalidRequest, Rule
@@ -13,7 +14,6 @@ from widerow.model.tablestore.row import CellChange, CellOperation, Modification
 from widerow.model.values import KeyInput, KeyMarker, Value, value_bytes
 from widerow.rows.cells import body_value, cell_body, encode_key_section, encode_variant, seal
 from widerow.rows.checksum import crc8, crc8_byte
-from widerow.testing.buffers import decoded_row
 from widerow.wire.tablestore.plainbuffer import (
     HEADER,
     decode_primary_key,

@@ -5,6 +5,9 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.answers import decode_answer_rows
+from tests.support.buffers import key_buffer
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.errors import StoreDamaged
@@ -12,9 +15,6 @@ from widerow.limits import INT64_MAX, INT64_MIN
 from widerow.model.values import KeyMarker, KeyType, Value
 from widerow.rows.checksum import crc8
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.buffers import key_buffer
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import get_range

@@ -1,15 +1,15 @@
 """BulkExport from the bytes of the request to those of the answer (change §D2)."""
 
 import pytest
+from tests.support.answers import decode_answer_rows
+from tests.support.buffers import key_buffer
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.checksum import crc8
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.buffers import key_buffer
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations import bulk_export

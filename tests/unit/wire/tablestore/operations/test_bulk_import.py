@@ -1,16 +1,16 @@
 """BulkImport from the bytes of the request to those of the answer (change §D1)."""
 
 import pytest
+from tests.support.answers import decode_row, plain
+from tests.support.buffers import cell, row_buffer
+from tests.support.changes import get
+from tests.support.requests import KEY, create_table_request
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, Rule
 from widerow.limits import BATCH_WRITE_ROWS_MAX
 from widerow.storage.opener import open_store
-from widerow.testing.answers import decode_row, plain
-from widerow.testing.buffers import cell, row_buffer
-from widerow.testing.changes import get
 from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.requests import KEY, create_table_request
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations import bulk_import, create_table
 

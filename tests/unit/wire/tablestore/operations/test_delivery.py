@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 from google.protobuf.message import Message
+from tests.support.changes import create
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
@@ -19,7 +20,6 @@ from widerow.limits import DELIVERY_TASKS_PER_TABLE_MAX
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
 from widerow.model.values import KeyType
 from widerow.storage.memory import MemoryStore
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import delivery_messages as d
 

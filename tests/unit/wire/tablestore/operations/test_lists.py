@@ -2,12 +2,12 @@
 
 import pytest
 from tablestore.protobuf import search_pb2, timeseries_pb2
+from tests.support.changes import create
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore.errors import foreign
 from widerow.wire.tablestore.operations.table import OPERATIONS

@@ -6,6 +6,7 @@ import pytest
 from google.protobuf.message import Message
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.changes import create
 
 from widerow.engine.engine import Engine
 from widerow.errors import AnyRule, InvalidRequest, NotFound, Rule, Unsupported
@@ -17,7 +18,6 @@ from widerow.model.tablestore.selection import RangeDirection, Resume, Selection
 from widerow.model.values import KeyMarker, KeyType
 from widerow.rows.cells import encode_key_section
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages
 from widerow.wire.tablestore.operations import batch_get_row, get_range, get_row, reading

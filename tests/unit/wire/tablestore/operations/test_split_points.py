@@ -4,13 +4,13 @@ import json
 
 import pytest
 from tablestore.protobuf import table_store_pb2 as sdk
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.schema import KeyColumn
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore.operations import compute_split_points_by_size as action
 from widerow.wire.tablestore.operations import widerow_partitions as partitions

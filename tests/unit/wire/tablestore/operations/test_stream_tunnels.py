@@ -1,6 +1,7 @@
 """Tunnels of changes over the table's stream, as bytes (change §C2.3)."""
 
 import pytest
+from tests.support.changes import delete, put
 from tests.unit.wire.tablestore.operations.test_tunnels import (
     CLOSE,
     INVALID,
@@ -17,7 +18,6 @@ from widerow.engine.check import check_store
 from widerow.engine.tablestore.tunnels.state import ChannelPosition
 from widerow.errors import InvalidRequest
 from widerow.model.tablestore.requests import StreamChange, UpdateTable
-from widerow.testing.changes import delete, put
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.operations.tunnels.tokens import decode_position, encode_position
 

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from tests.support.changes import create, put
 
 from widerow.engine.engine import Engine
 from widerow.errors import InvalidRequest, NotFound, Rule
 from widerow.model.tablestore.requests import StreamChange
 from widerow.model.values import KeyType
 from widerow.storage.opener import open_store
-from widerow.testing.changes import create, put
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.table import OPERATIONS

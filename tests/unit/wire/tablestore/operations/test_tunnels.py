@@ -7,6 +7,8 @@ from typing import TypeVar
 
 import pytest
 from google.protobuf.message import Message
+from tests.support.answers import decode_row
+from tests.support.changes import create, put, put_cells, update
 from tests.unit.wire.tablestore.operations.asking import answer_of, refusal_of
 
 from widerow.engine.check import check_store
@@ -24,8 +26,6 @@ from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.values import KeyType
 from widerow.rows.reading import PLAIN_HEADER
 from widerow.storage.memory import MemoryStore
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import create, put, put_cells, update
 from widerow.testing.clock import FakeClock, FakeEntropy
 from widerow.wire.tablestore import tunnel_messages as t
 from widerow.wire.tablestore.dialect import TABLESTORE_DIALECT

@@ -10,15 +10,16 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
+from tests.support.answers import decode_answer_rows
+from tests.support.changes import create, scan_all
+from tests.support.model import ModelTable
+
 from widerow.engine.engine import Engine
 from widerow.model.tablestore.requests import IndexDefinition, StreamChange
 from widerow.model.tablestore.row import CellOperation, RowChange
 from widerow.model.tablestore.schema import DefinedColumn
 from widerow.model.values import ColumnType, KeyInput, KeyMarker, KeyType, KeyValue, Value
 from widerow.rows.reading import CellDeletion, VersionedValue
-from widerow.testing.answers import decode_answer_rows
-from widerow.testing.changes import create, scan_all
-from widerow.testing.model import ModelTable
 from widerow.transfer.rows import decode_change
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Simulation of a store in one thread: clients, faults, crashes and a clock that jumps, by a seed.
 
-    python -m widerow.testing.simulation --seeds 300           # seeds 1 to 300
-    python -m widerow.testing.simulation --seed 17 --trace     # one seed, every event on stderr
+    python -m tests.support.simulation --seeds 300           # seeds 1 to 300
+    python -m tests.support.simulation --seed 17 --trace     # one seed, every event on stderr
 
 The engine, its plans and the committer with its groups are the product's. The disk loses what was
 not synced (`lossy.py`, whose head is the fault model). Requests and replies of the clients are
@@ -39,32 +39,12 @@ from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import track
-
-from widerow.commit.committer import Committer
-from widerow.engine.check import check_store
-from widerow.engine.engine import Engine
-from widerow.engine.plan import Plan
-from widerow.errors import (
-    NotFound,
-    OutcomeUnknown,
-    StorageFailure,
-    StoreFull,
-    StorePoisoned,
-    WiderowError,
-)
-from widerow.keys.encode import encode_key_value
-from widerow.keys.layout import row_prefix
-from widerow.model.tablestore.row import Modification
-from widerow.model.values import KeyInput, KeyMarker
-from widerow.server.metrics import Metrics
-from widerow.storage.interface import Transaction, Write
-from widerow.testing.answers import decode_answer_rows, decode_row
-from widerow.testing.changes import delete, get, scan_all
-from widerow.testing.clients import TransactionClients
-from widerow.testing.clock import FakeClock, FakeEntropy
-from widerow.testing.faults import PowerCut, os_failure, power_cut
-from widerow.testing.lossy import CAPACITY_BYTES_DEFAULT, Keep, LossyDisk, LossyStore
-from widerow.testing.scripts import (
+from tests.support.answers import decode_answer_rows, decode_row
+from tests.support.changes import delete, get, scan_all
+from tests.support.clients import TransactionClients
+from tests.support.faults import PowerCut, os_failure, power_cut
+from tests.support.lossy import CAPACITY_BYTES_DEFAULT, Keep, LossyDisk, LossyStore
+from tests.support.scripts import (
     BANK,
     BRIEF,
     INSTANCE,
@@ -84,7 +64,7 @@ from widerow.testing.scripts import (
     named_key,
     new_models,
 )
-from widerow.testing.simulated import (
+from tests.support.simulated import (
     SOMETIMES,
     Letter,
     PendingAsk,
@@ -95,7 +75,27 @@ from widerow.testing.simulated import (
     summary,
     tells_lock,
 )
-from widerow.testing.watched import WATCHED, Followers, WatchedTable
+from tests.support.watched import WATCHED, Followers, WatchedTable
+
+from widerow.commit.committer import Committer
+from widerow.engine.check import check_store
+from widerow.engine.engine import Engine
+from widerow.engine.plan import Plan
+from widerow.errors import (
+    NotFound,
+    OutcomeUnknown,
+    StorageFailure,
+    StoreFull,
+    StorePoisoned,
+    WiderowError,
+)
+from widerow.keys.encode import encode_key_value
+from widerow.keys.layout import row_prefix
+from widerow.model.tablestore.row import Modification
+from widerow.model.values import KeyInput, KeyMarker
+from widerow.server.metrics import Metrics
+from widerow.storage.interface import Transaction, Write
+from widerow.testing.clock import FakeClock, FakeEntropy
 
 __all__ = [
     "World",
@@ -738,7 +738,7 @@ def simulate(
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command. Returns the exit code: 1 if anything did not hold or never happened."""
     parser = argparse.ArgumentParser(
-        prog="python -m widerow.testing.simulation",
+        prog="python -m tests.support.simulation",
         description="Run seeds of the simulation; print one JSON line.",
         epilog="examples: --seeds 300 | --seed 17 --trace | --first 1000 --seeds 500 --steps 400",
     )
@@ -769,7 +769,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(bool(line["violations"] or unseen))
 
 
-_MODULE: Final = "widerow.testing.simulation"
+_MODULE: Final = "tests.support.simulation"
 
 
 def _write_line(write: Callable[[str], object], text: str) -> None:

@@ -31,6 +31,8 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 from zlib import crc32
 
+from tests.support.faults import FaultPlan
+
 from widerow.errors import (
     OutcomeUnknown,
     StorageFailure,
@@ -42,7 +44,6 @@ from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Snapshot, Store, Transaction, Write
 from widerow.storage.opener import open_store
 from widerow.storage.pending import WriteSet, run_bodies
-from widerow.testing.faults import FaultPlan
 
 __all__ = ["CAPACITY_BYTES_DEFAULT", "Keep", "LossyDisk", "LossyStore"]
 
@@ -133,7 +134,7 @@ class LossyDisk:
     ) -> None:
         """An empty one. `plan` is visited with the kinds `read`, `create`, `write`, `sync`,
         `synced` (behind a sync that succeeded), `rename`, `sync directory` and `remove`.
-        """  # noqa: D205  # one sentence each
+        """  # one sentence each
         self.plan = plan or FaultPlan()
         self.capacity = capacity
         self.during_sync: Callable[[], None] = lambda: None

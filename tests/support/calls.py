@@ -11,14 +11,15 @@ from random import Random  # noqa: TID251  # seeded: what is asked must repeat
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from tests.support.answers import decode_answer_rows, decode_row, plain
+from tests.support.buffers import cell, key_buffer, row_buffer
+from tests.support.histories import CallKind, ClientCall
+from tests.support.requests import ANY
+
 from widerow.model.tablestore.filter import Comparator
 from widerow.model.tablestore.row import CellOperation, ReturnType
 from widerow.model.values import KeyInput, KeyMarker
 from widerow.rows.cells import encode_variant
-from widerow.testing.answers import decode_answer_rows, decode_row, plain
-from widerow.testing.buffers import cell, key_buffer, row_buffer
-from widerow.testing.histories import CallKind, ClientCall
-from widerow.testing.requests import ANY
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text
 

@@ -1,7 +1,7 @@
 """Whether a history of one row can be explained by operations that happen one after another.
 
-    python -m widerow.testing.linearizability --operations 4000
-    python -m widerow.testing.linearizability --histories 20 --faults
+    python -m tests.support.linearizability --operations 4000
+    python -m tests.support.linearizability --histories 20 --faults
 
 The command starts a server, with `--faults` kills and pauses it, and checks what its clients saw.
 
@@ -25,9 +25,8 @@ from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.progress import track
-
-from widerow.testing.histories import NO_ROW, ClientCall, State, step
-from widerow.testing.recording import Recorder, Recording, ServerFaults
+from tests.support.histories import NO_ROW, ClientCall, State, step
+from tests.support.recording import Recorder, Recording, ServerFaults
 
 __all__ = ["UnexplainedRow", "check", "judge", "main"]
 
@@ -142,7 +141,7 @@ def judge(recording: Recording) -> list[UnexplainedRow]:
     return [UnexplainedRow(row, operation) for row, operation in found if operation is not None]
 
 
-_COMMAND: Final = "python -m widerow.testing.linearizability"
+_COMMAND: Final = "python -m tests.support.linearizability"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from tests.support.scripts import Ask, ScriptKey
+
 from widerow.errors import Conflict, Rule, WiderowError
 from widerow.model.values import KeyInput
-from widerow.testing.scripts import Ask, ScriptKey
 
 __all__ = [
     "SOMETIMES",

@@ -23,8 +23,7 @@ from tempfile import TemporaryDirectory
 from typing import Final, NamedTuple, Self
 
 from google.protobuf.message import Message
-
-from widerow.testing.calls import (
+from tests.support.calls import (
     BatchRequest,
     CallRequest,
     HistoryRow,
@@ -36,8 +35,9 @@ from widerow.testing.calls import (
     request_of,
     start,
 )
-from widerow.testing.histories import CallKind, ClientCall, State, draw
-from widerow.testing.http import Answer, Sender, Wire
+from tests.support.histories import CallKind, ClientCall, State, draw
+from tests.support.http import Answer, Sender, Wire
+
 from widerow.testing.process import ServeFailed, WiderowProcess
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore.operations.bodies import text

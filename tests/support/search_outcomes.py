@@ -11,6 +11,16 @@ from datetime import UTC, datetime
 from functools import cmp_to_key
 from typing import Any, Final
 
+from tests.support.search_reference import (
+    EARTH_METRES,
+    SearchReference,
+    SeveralAnswers,
+    arc_metres,
+    operand_of,
+    span_nanoseconds,
+)
+from tests.support.search_rows import PlainDocument
+
 from widerow.model.search import aggregation as a
 from widerow.model.search.query import (
     DateTimeUnit,
@@ -27,15 +37,6 @@ from widerow.model.search.query import (
 from widerow.model.search.requests import Search
 from widerow.model.search.schema import SearchFieldType
 from widerow.model.values import Value
-from widerow.testing.search_reference import (
-    EARTH_METRES,
-    SearchReference,
-    SeveralAnswers,
-    arc_metres,
-    operand_of,
-    span_nanoseconds,
-)
-from widerow.testing.search_rows import PlainDocument
 
 __all__ = [
     "SearchOutcome",

@@ -10,6 +10,10 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any, Final
 
+from tests.support.search_outcomes import clear_scores, compared, placing, sorted_by
+from tests.support.search_reference import SearchReference, SeveralAnswers, wildcard_form
+from tests.support.search_rows import PlainDocument, plain_tokens
+
 from widerow.model.search import query as q
 from widerow.model.search.highlight import (
     FragmentOrder,
@@ -18,9 +22,6 @@ from widerow.model.search.highlight import (
     HighlightParameter,
 )
 from widerow.model.search.schema import AnalyzerName, TextAnalyzer
-from widerow.testing.search_outcomes import clear_scores, compared, placing, sorted_by
-from widerow.testing.search_reference import SearchReference, SeveralAnswers, wildcard_form
-from widerow.testing.search_rows import PlainDocument, plain_tokens
 
 __all__ = ["PlainHit", "PlainInnerHits", "plain_highlights", "plain_inner_hits"]
 

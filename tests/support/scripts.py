@@ -12,6 +12,11 @@ from random import Random  # noqa: TID251  # seeded: a run must repeat
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from tests.support.answers import decode_row, plain
+from tests.support.changes import create, delete, delete_all, increment, put, put_cells, update
+from tests.support.model import ModelRefusal, ModelRow, ModelTable
+from tests.support.watched import WATCHED, Begun, WatchedTable, make_watched
+
 from widerow.engine.engine import Engine
 from widerow.engine.plan import Plan
 from widerow.errors import Conflict, InvalidRequest, NotFound
@@ -21,10 +26,6 @@ from widerow.model.tablestore.filter import Comparator, Comparison
 from widerow.model.tablestore.requests import BatchWrite, TableWrite
 from widerow.model.tablestore.row import ReturnContent, ReturnType, RowChange
 from widerow.model.values import KeyInput, KeyType
-from widerow.testing.answers import decode_row, plain
-from widerow.testing.changes import create, delete, delete_all, increment, put, put_cells, update
-from widerow.testing.model import ModelRefusal, ModelRow, ModelTable
-from widerow.testing.watched import WATCHED, Begun, WatchedTable, make_watched
 
 __all__ = [
     "BANK",

@@ -11,9 +11,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Final
 
+from tests.support.buffers import cell, key_buffer, row_buffer
+
 from widerow.engine.tablestore.streams.iterators import ShardIterator, encode_iterator
 from widerow.engine.tablestore.streams.log import LogPosition
-from widerow.testing.buffers import cell, key_buffer, row_buffer
 from widerow.wire.tablestore import delivery_messages as d
 from widerow.wire.tablestore import messages as m
 from widerow.wire.tablestore import search_messages as s
@@ -239,7 +240,7 @@ def _tunnel_bodies(tunnel: str) -> dict[str, bytes]:
         "heartbeat": t.HeartbeatRequest(tunnel_id=tunnel, client_id=_NOBODY),
         "shutdown": t.ShutdownRequest(**who),
         "getcheckpoint": t.GetCheckpointRequest(**channel),
-        "readrecords": t.ReadRecordsRequest(**channel, token="finished"),  # noqa: S106  # no secret
+        "readrecords": t.ReadRecordsRequest(**channel, token="finished"),  # no secret
         "checkpoint": t.CheckpointRequest(**channel, checkpoint="finished", sequence_number=1),
         "getrpo": t.GetRpoRequest(tunnel_id=tunnel),
         "getrpobyoffset": t.GetRpoRequest(tunnel_id=tunnel),

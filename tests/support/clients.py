@@ -8,14 +8,15 @@ for 60 seconds, holds its partition key value all the time, and nothing of it ou
 from random import Random  # noqa: TID251  # seeded: a run must repeat
 from typing import Final
 
+from tests.support.answers import decode_row
+from tests.support.changes import get, primary_key
+from tests.support.scripts import INSTANCE, REFUSALS, REFUSED, Script, named_key
+from tests.support.watched import WATCHED, Begun, Hold, See, WatchedTable
+
 from widerow.engine.engine import Engine
 from widerow.errors import Conflict, NotFound, Rule
 from widerow.limits import LOCAL_TRANSACTION_SECONDS
-from widerow.testing.answers import decode_row
-from widerow.testing.changes import get, primary_key
 from widerow.testing.clock import FakeClock
-from widerow.testing.scripts import INSTANCE, REFUSALS, REFUSED, Script, named_key
-from widerow.testing.watched import WATCHED, Begun, Hold, See, WatchedTable
 
 __all__ = ["TransactionClients"]
 

@@ -30,6 +30,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
+from tests.support.space import MovingView, Space, SpaceView
+
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StorePoisoned
 from widerow.keys.layout import (
@@ -42,7 +44,6 @@ from widerow.keys.layout import (
 from widerow.storage.group import succeeded
 from widerow.storage.interface import Capabilities, Outcome, Store, Write
 from widerow.storage.pending import PendingTransaction, WriteSet
-from widerow.testing.space import MovingView, Space, SpaceView
 
 __all__ = ["StrictSpace", "StrictStore"]
 

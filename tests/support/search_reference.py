@@ -12,6 +12,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from tests.support.search_rows import (
+    PlainDocument,
+    parse_date,
+    plain_address,
+    plain_document,
+    plain_from_text,
+    plain_tokens,
+)
+
 from widerow.model.search import query as q
 from widerow.model.search.schema import (
     AnalyzerName,
@@ -24,14 +33,6 @@ from widerow.model.search.schema import (
     VectorMetric,
 )
 from widerow.model.values import Value
-from widerow.testing.search_rows import (
-    PlainDocument,
-    parse_date,
-    plain_address,
-    plain_document,
-    plain_from_text,
-    plain_tokens,
-)
 
 __all__ = [
     "EARTH_METRES",

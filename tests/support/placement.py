@@ -9,6 +9,8 @@ from bisect import bisect_right
 from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, Protocol
 
+from tests.support.weather import Weather
+
 from widerow.errors import StorageFailure, StoreBusy
 from widerow.keys.encode import after_prefix
 from widerow.keys.layout import (
@@ -20,7 +22,6 @@ from widerow.keys.layout import (
     revision_key,
 )
 from widerow.storage.placement import PlacedRange
-from widerow.testing.weather import Weather
 
 __all__ = ["SERVERS", "MemoryPlacement", "RangeWay", "Ranges"]
 

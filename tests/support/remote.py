@@ -21,6 +21,10 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from tests.support.placement import MemoryPlacement, Ranges
+from tests.support.space import MovingView, Space
+from tests.support.weather import CALM, Weather
+
 from widerow.clock import Entropy
 from widerow.errors import OutcomeUnknown, StorageFailure, StoreBusy, StoreHangs
 from widerow.storage.interface import Capabilities
@@ -30,9 +34,6 @@ from widerow.storage.remote.driver import ShardChange
 from widerow.storage.remote.optimistic import OptimisticStore
 from widerow.storage.sockets import Sockets
 from widerow.testing.clock import FakeEntropy
-from widerow.testing.placement import MemoryPlacement, Ranges
-from widerow.testing.space import MovingView, Space
-from widerow.testing.weather import CALM, Weather
 
 if TYPE_CHECKING:
     from widerow.storage.placement import DataPlacement
